@@ -52,8 +52,8 @@ demo: build
 # The tests are built first, or the linter would wait for them.
 test: servers
 	$(CARGO) fmt --all --check
-	$(CARGO) test --workspace $(POINTS) --locked --no-run
-	$(MAKE) --jobs=4 --output-sync=target $(TEST_STEPS)
+	CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh --build
+	BUILT=1 $(MAKE) --jobs=4 --output-sync=target $(TEST_STEPS)
 
 test-deep: $(DEEP_STEPS)
 
@@ -134,8 +134,8 @@ instructions:
 
 # Shared filters as on machines without `cmpxchg16b`, every ARM among them.
 pairs:
-	RUSTFLAGS='--cfg no_pairs' CARGO_TARGET_DIR=target/no-pairs \
-		$(CARGO) test -p mayhap --locked --lib --test it
+	RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/no-pairs.sh' $(CARGO) test -p mayhap --locked --lib --test it \
+		-- layout:: simd:: concurrent:: presets:: scalable
 
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \

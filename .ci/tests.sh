@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs all tests of the workspace but those named, three programs at a time: .ci/tests.sh [EXCEPT]...
 # With ONLY, a pattern, the programs whose "folder program name" matches it; with FILTERS, of these
-# the tests whose names have one of these words.
+# the tests whose names have one of these words. With --build it builds them and ends; with BUILT=1 it
+# runs what that has built, and waits for no other Cargo.
 #
 # Cargo runs test programs one after another, and many of ours wait for servers most of the time.
 # Prints a line for each with its seconds, the longest first; all that a failing one printed.
@@ -12,14 +13,19 @@ cargo=${CARGO:-cargo}
 unset CARGO
 target=${CARGO_TARGET_DIR:-$PWD/target}
 work=$target/tests${ONLY:+-only}
+built=$target/tests.built
+if [ "${BUILT:-}" != 1 ]; then
+  mkdir -p "$target"
+  # shellcheck disable=SC2086 # a list of words
+  $cargo test --workspace --locked ${POINTS:-} --no-run --message-format=json-render-diagnostics \
+    >"$built"
+fi
+[ "${1:-}" != --build ] || exit 0
 rm -rf "$work"
 mkdir -p "$work"
 
-# shellcheck disable=SC2086 # a list of words
-$cargo test --workspace --locked ${POINTS:-} --no-run --message-format=json-render-diagnostics \
-  >"$work/built"
 # The folder of each program's package, the program, and its name as people say it.
-grep '"profile":{[^}]*"test":true' "$work/built" |
+grep '"profile":{[^}]*"test":true' "$built" |
   sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \3 \2/p' \
     | sort -u >"$work/programs"
 for except in "$@"; do
