@@ -35,6 +35,21 @@ impl Existing<'_> {
             {
                 return Err(self.conflict("--layout", &given, &layout));
             }
+            if let Some(preset) = size.preset {
+                let items = Some(size.items.unwrap_or(self.expected_items));
+                let params = size.builder(items)?.layout(layout).params()?;
+                if params.num_bytes() != num_bytes {
+                    let (given, has) = (preset.bits_per_item(), self.bits_per_item(num_bytes));
+                    return Err(Error::usage(
+                        format!(
+                            "--preset {given} is given, but {} was created with {has} bits for \
+                             each key",
+                            self.name
+                        ),
+                        "omit --preset to use it, or name another filter",
+                    ));
+                }
+            }
             // A filter is a whole number of cache lines.
             if let Some(given) = size.mem
                 && given / 64 != num_bytes / 64
@@ -54,6 +69,12 @@ impl Existing<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Rounded to hundredths.
+    fn bits_per_item(&self, num_bytes: u64) -> f64 {
+        let bits = num_bytes as f64 * 8.0 / self.expected_items as f64;
+        (bits * 100.0).round() / 100.0
     }
 
     fn check_one<T: Display + PartialEq>(

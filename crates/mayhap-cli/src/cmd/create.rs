@@ -24,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap create seen.mayhap -n 100M -p 0.1%
   mayhap create seen.mayhap --mem 1GiB -p 1e-4
+  mayhap create seen.mayhap -n 100M --preset 8            # 8 bits per key: 2.5 %
   mayhap create day.mayhap --layout window:24h -n 5M      # forgets older keys
   mayhap create last.mayhap --layout window:1M            # the last million keys
   mayhap create all.mayhap --layout scalable              # grows with its keys

@@ -216,7 +216,7 @@ impl Job<'_> {
         let mut size = self.args.size.clone();
         size.layout = size.layout.or_else(|| layout_of(self.header));
         let gives_rate = size.items.is_some() && size.mem.is_some();
-        if size.fpp.is_none() && !gives_rate {
+        if size.fpp.is_none() && size.preset.is_none() && !gives_rate {
             size.fpp = Some(self.header.fields().target_fpp);
         }
         if !size.is_fixed() && size.layout != Some(LayoutName::Fuse) {

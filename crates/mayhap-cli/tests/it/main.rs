@@ -35,6 +35,7 @@ mod paper_cuts;
 mod places;
 mod plan;
 mod plot;
+mod presets;
 mod remote;
 mod remote_faults;
 mod room;

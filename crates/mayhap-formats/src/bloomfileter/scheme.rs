@@ -30,6 +30,21 @@ impl BloomFileterRate {
         4 << self as u32
     }
 
+    /// The rate with as many keys as it is for: `(1 − 1/e)^k`, were the positions of different keys
+    /// independent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::BloomFileterRate;
+    ///
+    /// assert!((BloomFileterRate::Small.fpp() - 0.0255).abs() < 1e-4);
+    /// ```
+    pub fn fpp(self) -> f64 {
+        let fill = 1.0 - libm::exp(-1.0);
+        fill.powi(self.num_hashes().cast_signed())
+    }
+
     /// The preset with the fewest bits whose rate is at most `fpp` for as many keys as it is for;
     /// `None` if there is none.
     ///
@@ -45,8 +60,7 @@ impl BloomFileterRate {
     /// assert_eq!(BloomFileterRate::of_fpp(1e-7), None);
     /// ```
     pub fn of_fpp(fpp: f64) -> Option<Self> {
-        let fill = 1.0 - libm::exp(-1.0);
-        Self::ALL.into_iter().find(|rate| fill.powi(rate.num_hashes().cast_signed()) <= fpp)
+        Self::ALL.into_iter().find(|rate| rate.fpp() <= fpp)
     }
 
     /// The first k primes.

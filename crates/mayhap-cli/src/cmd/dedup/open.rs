@@ -110,6 +110,7 @@ fn in_memory(
             "give -n or --mem for another layout",
         ));
     }
+    size.refuse_preset("growing")?;
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
     growing(fpp, args.digest.function()?, size.max_bytes())
 }
@@ -137,7 +138,10 @@ fn new_state(
     let name = path.display();
     let mut options = args.lines.key_options();
     let create = match Create::of(size, size.items)? {
-        None if size.layout.is_none() && !size.is_fixed() => Some(Create::Scalable(FIRST_ITEMS)),
+        None if size.layout.is_none() && !size.is_fixed() => {
+            size.refuse_preset("growing")?;
+            Some(Create::Scalable(FIRST_ITEMS))
+        }
         create => create,
     };
     if create.is_none() && !size.is_fixed() {

@@ -49,6 +49,7 @@ pub fn build(
 ///
 /// [`Error::Usage`].
 pub fn check(size: &SizeArgs) -> Result<(), Error> {
+    size.refuse_preset("fuse")?;
     if size.is_fixed() {
         return Err(Error::usage(
             "a fuse filter is sized by its keys, but -n or --mem is given",

@@ -32,7 +32,10 @@ impl Create {
             LayoutName::Blocked | LayoutName::Standard => return Ok(None),
             // Without a size it is refused with the plain ones.
             LayoutName::Counting if items.is_none() && size.mem.is_none() => return Ok(None),
-            LayoutName::Counting => return Ok(Some(Self::Counting(items))),
+            LayoutName::Counting => {
+                size.refuse_preset(name.name())?;
+                return Ok(Some(Self::Counting(items)));
+            }
             LayoutName::Fuse => {
                 return Err(Error::usage(
                     "a fuse filter is immutable, so it cannot be created empty",
@@ -65,6 +68,7 @@ impl Create {
                 }
             },
         };
+        size.refuse_preset(name.name())?;
         if size.mem.is_some() {
             return Err(Error::usage(
                 format!("--mem does not size a {} filter", name.name()),

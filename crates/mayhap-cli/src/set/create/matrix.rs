@@ -125,6 +125,7 @@ fn empty(
     items: u64,
     files: &[PathBuf],
 ) -> Result<BloomMatrix, Error> {
+    size.refuse_preset("matrix")?;
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     let make = |function: DigestFunction| {
         let built = BloomMatrix::builder()

@@ -2,8 +2,9 @@
 
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, SystemArgs};
 use crate::error::Error;
+use mayhap::Preset;
 use mayhap_foreign::{ForeignFile, ForeignSet, Size};
-use mayhap_formats::{Format, NewFilter, RedissonFilter};
+use mayhap_formats::{BloomFileterRate, Format, NewFilter, RedissonFilter};
 use std::path::Path;
 
 /// A file of another system to be created, its arguments checked for what contradicts it.
@@ -58,6 +59,9 @@ impl<'a> NewSystemFile<'a> {
                 format!("omit --layout; or omit --format, for mayhap's own {layout} filter"),
             ));
         }
+        if self.format != Format::BloomFileter {
+            self.size.refuse_preset(format)?;
+        }
         if self.size.mem.is_some() {
             return Err(Error::usage(
                 format!("--mem does not size a {format} filter"),
@@ -94,7 +98,18 @@ impl<'a> NewSystemFile<'a> {
             seed: digest.seed,
             hash_seeds: self.system.hash_seeds.as_deref(),
             class_name: self.system.class.as_deref(),
-            ..NewFilter::new(items, self.size.fpp.unwrap_or(DEFAULT_FPP))
+            ..NewFilter::new(items, self.fpp())
+        }
+    }
+
+    /// The rate that is asked for, or that of the preset, which no other one of the class has.
+    fn fpp(&self) -> f64 {
+        match self.size.preset {
+            None => self.size.fpp.unwrap_or(DEFAULT_FPP),
+            Some(Preset::Bits4) => BloomFileterRate::VerySmall.fpp(),
+            Some(Preset::Bits8) => BloomFileterRate::Small.fpp(),
+            Some(Preset::Bits16) => BloomFileterRate::Middle.fpp(),
+            Some(Preset::Bits32) => BloomFileterRate::High.fpp(),
         }
     }
 

@@ -47,7 +47,7 @@ impl Wanted<'_> {
             None => {
                 let builder = self.size.builder(self.size.items)?.layout(Layout::Blocked);
                 match (self.size.items, self.size.mem) {
-                    (Some(items), None) => {
+                    (Some(items), None) if self.size.preset.is_none() => {
                         let fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
                         let usual = NativeOptions::for_items(items, fpp)?;
                         builder.num_hashes(usual.params.num_hashes())
@@ -76,6 +76,7 @@ impl Wanted<'_> {
         if scheme == Scheme::Native {
             return Ok(None);
         }
+        self.size.refuse_preset("server's")?;
         if self.size.mem.is_some() {
             return Err(Error::usage(
                 format!("--mem is given, but the server sizes {name} by its number of keys"),
