@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs all tests of the workspace but those named, three programs at a time: .ci/tests.sh [EXCEPT]...
 # With ONLY, a pattern, the programs whose "folder program name" matches it; with FILTERS, of these
-# the tests whose names have one of these words. With --build it builds them and ends; with BUILT=1 it
-# runs what that has built, and waits for no other Cargo.
+# the tests whose names have one of these words. With --build it builds them and ends; with BUILT=1
+# it runs what that has built, and waits for no other Cargo.
 #
 # Cargo runs test programs one after another, and many of ours wait for servers most of the time.
 # Prints a line for each with its seconds, the longest first; all that a failing one printed.
@@ -62,6 +62,7 @@ weigh() {
     if ($0 ~ /mayhap-cli .* it$/) w = 1
     else if ($0 ~ /mayhap-redis .* it$/) w = 2
     else if ($0 ~ /mayhap-redis .* mayhap_redis$/ || $0 ~ / serve$/) w = 3
+    else if ($0 ~ / mayhap_(server|store)$/) w = 3
     else if ($0 ~ / it$/ || $0 ~ / rates/) w = 4
     print w, $0 }' "$1" | sort -s -k1,1n | cut -d' ' -f2-
 }

@@ -332,8 +332,8 @@ fn report(
     once: &Once,
 ) -> String {
     let mut out = format!(
-        "# The server under load\n\nMade by `bench/server.sh`: {CLIENTS} connections of one thread on \
-         the CPU that the servers, of one thread each, leave, with requests that were written \
+        "# The server under load\n\nMade by `bench/server.sh`: {CLIENTS} connections of one \
+         thread on the CPU that the servers, of one thread each, leave, with requests that were written \
          beforehand, keys of 14 bytes out of a million, a filter \
          of a million keys at 1 %; medians of {} rounds with everybody taking turns; \
          ratios are medians of those within a round. CPU is the \

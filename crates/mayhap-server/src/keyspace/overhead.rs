@@ -5,8 +5,8 @@ use mayhap::{Charge, Error};
 
 /// Memory of a filter without its bits: it and what belongs to it, two maps, its part of the pages
 /// of the allocator. Measured: a million filters of 256 bytes made by `BF.ADD`, names of 8 bytes,
-/// take 1,724 bytes each, bits and names included (x86-64, mimalloc). The rest is for pages that the
-/// allocator has and does not use while filters come and go.
+/// take 1,724 bytes each, bits and names included (x86-64, mimalloc). The rest is for pages that
+/// the allocator has and does not use while filters come and go.
 const FILTER_BYTES: u64 = 2 << 10;
 /// A name is in memory once; while a checkpoint or a list of all filters is written, up to three
 /// more times.
