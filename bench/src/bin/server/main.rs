@@ -333,12 +333,11 @@ fn report(
 ) -> String {
     let mut out = format!(
         "# The server under load\n\nMade by `bench/server.sh`: {CLIENTS} connections of one \
-         thread on the CPU that the servers, of one thread each, leave, with requests that were written \
-         beforehand, keys of 14 bytes out of a million, a filter \
-         of a million keys at 1 %; medians of {} rounds with everybody taking turns; \
-         ratios are medians of those within a round. CPU is the \
-         server's own, for a command (a batch command has {ITEMS} items; of those of BF.MADD a \
-         fifth are new).\n\n{}- peer: {}\n\n",
+         thread on the CPU that the servers, of one thread each, leave, with requests that were \
+         written beforehand, keys of 14 bytes out of a million, a filter of a million keys at 1 %; \
+         medians of {} rounds with everybody taking turns; ratios are medians of those within a \
+         round. CPU is the server's own, for a command (a batch command has {ITEMS} items; of \
+         those of BF.MADD a fifth are new).\n\n{}- peer: {}\n\n",
         options.rounds,
         machine::list(facts),
         machine::output("redis-server", &["--version"]),
