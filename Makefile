@@ -135,7 +135,7 @@ instructions:
 # Shared filters as on machines without `cmpxchg16b`, every ARM among them.
 pairs:
 	RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/no-pairs.sh' $(CARGO) test -p mayhap --locked --lib --test it \
-		-- layout:: simd:: concurrent:: presets:: scalable
+		-- layout:: simd:: builder:: concurrent:: presets:: scalable
 
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \

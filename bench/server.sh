@@ -1,7 +1,7 @@
 #!/bin/sh
 # The server under load, beside Redis on the same machine in one run: bench/server.sh [options of
-# the program]; `--small` measures a million small filters alone. Needs redis-server and 10,100 open files; 3 minutes. Writes
-# bench/results/server.md, and server-small.md.
+# the program]; `--small` measures a million small filters alone. Needs redis-server and 10,100 open
+# files; 3 minutes. Writes bench/results/server.md, and server-small.md.
 set -eu
 cd "$(dirname "$0")/.."
 ulimit -n "$(ulimit -Hn)"

@@ -16,7 +16,7 @@ const NUMBERS: u64 = 1_000_000;
 /// What a server that works answers within.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How hard a server is asked.
+/// The load on a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) clients: usize,
@@ -35,6 +35,7 @@ pub(crate) fn run(server: &Process, load: Load, command: &[&str]) -> Result<f64,
     // ORDERING: Relaxed. The number is all that is handed over.
     let seed = LOADS.fetch_add(1, Ordering::Relaxed) << 40;
     let (requests, bytes) = requests(command, load.commands, seed);
+    let lines = |batch: &[u8]| (batch.len() / bytes) as u64 * load.lines;
     let mut batches = requests.chunks(bytes * load.pipeline as usize);
     let mut poll = Poll::new()?;
     let mut clients = Vec::new();
@@ -50,7 +51,7 @@ pub(crate) fn run(server: &Process, load: Load, command: &[&str]) -> Result<f64,
     let clock = Instant::now();
     let mut open = 0;
     for (client, batch) in clients.iter_mut().zip(&mut batches) {
-        client.send(batch, batch.len() as u64 / bytes as u64 * load.lines)?;
+        client.send(batch, lines(batch))?;
         open += 1;
     }
     while open > 0 {
@@ -67,9 +68,7 @@ pub(crate) fn run(server: &Process, load: Load, command: &[&str]) -> Result<f64,
                 continue;
             }
             match batches.next() {
-                Some(batch) => {
-                    client.send(batch, batch.len() as u64 / bytes as u64 * load.lines)?;
-                }
+                Some(batch) => client.send(batch, lines(batch))?,
                 None => open -= 1,
             }
         }

@@ -71,7 +71,7 @@ impl Existing<'_> {
         Ok(())
     }
 
-    /// Rounded to hundredths.
+    /// Bits for each key that the filter was created for, rounded to hundredths.
     fn bits_per_item(&self, num_bytes: u64) -> f64 {
         let bits = num_bytes as f64 * 8.0 / self.expected_items as f64;
         (bits * 100.0).round() / 100.0

@@ -30,8 +30,8 @@ impl BloomFileterRate {
         4 << self as u32
     }
 
-    /// The rate with as many keys as it is for: `(1 − 1/e)^k`, were the positions of different keys
-    /// independent.
+    /// The rate with as many keys as it is for: `(1 − 1/e)^k`, were the positions of different
+    /// keys independent.
     ///
     /// # Examples
     ///

@@ -63,7 +63,7 @@ impl SharedGuavaFilter {
     }
 
     /// `put`: whether this call changed a bit. Of several threads that insert a new key at once,
-    /// one or more are told so.
+    /// one or more get true.
     #[inline]
     pub fn insert(&self, key: &[u8]) -> bool {
         let mut changed = 0;

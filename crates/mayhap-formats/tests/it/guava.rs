@@ -427,7 +427,7 @@ fn many_threads_fill_a_shared_filter_as_one_fills_its_own() {
     }
     let shared = SharedGuavaFilter::from(alone.clone());
     assert_eq!(shared.count_ones(), alone.bits().count_ones());
-    let told: BTreeSet<i64> = std::thread::scope(|scope| {
+    let new: BTreeSet<i64> = std::thread::scope(|scope| {
         // Half of the keys of each are those of the next one, at the same time.
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -435,16 +435,16 @@ fn many_threads_fill_a_shared_filter_as_one_fills_its_own() {
                 scope.spawn(move || {
                     let keys = thread * KEYS / 2..thread * KEYS / 2 + KEYS;
                     let is_new = |key: &i64| shared.insert(&key.to_le_bytes());
-                    let told: Vec<i64> = keys.clone().filter(is_new).collect();
+                    let new: Vec<i64> = keys.clone().filter(is_new).collect();
                     assert!(keys.into_iter().all(|key| shared.contains(&key.to_le_bytes())));
-                    told
+                    new
                 })
             })
             .collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    // One thread or more hears of each key that it is new.
-    assert!(told.into_iter().eq(0..(THREADS + 1) * KEYS / 2));
+    // Of each key, one thread or more is answered that it is new.
+    assert!(new.into_iter().eq(0..(THREADS + 1) * KEYS / 2));
     for key in 0..(THREADS + 1) * KEYS / 2 {
         alone.insert_i64(key);
     }

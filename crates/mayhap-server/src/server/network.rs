@@ -15,15 +15,12 @@ pub(super) fn options(
     certificate: Option<&Arc<Certificate>>,
 ) -> Result<Options, StartError> {
     let time = |millis| if millis == 0 { FOR_EVER } else { Duration::from_millis(millis) };
+    // On one core it would take the time of the thread that it waits for.
+    let busy_poll_us = if num_cores() > 1 { config.busy_poll_us } else { 0 };
     Ok(Options {
         listen: listen(config, certificate)?,
         threads: config.loop_threads(),
-        // On one core it would take the time of the thread that it waits for.
-        busy_poll: Duration::from_micros(if num_cores() > 1 {
-            config.busy_poll_us.into()
-        } else {
-            0
-        }),
+        busy_poll: Duration::from_micros(busy_poll_us.into()),
         max_clients: config.max_clients as usize,
         max_buffer_bytes: usize::try_from(config.buffer_bytes()).unwrap_or(usize::MAX),
         limits: Limits {

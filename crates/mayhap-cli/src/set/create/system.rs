@@ -102,7 +102,7 @@ impl<'a> NewSystemFile<'a> {
         }
     }
 
-    /// The rate that is asked for, or that of the preset, which no other one of the class has.
+    /// The requested rate, or that of the preset, which no other one of the class has.
     fn fpp(&self) -> f64 {
         match self.size.preset {
             None => self.size.fpp.unwrap_or(DEFAULT_FPP),
