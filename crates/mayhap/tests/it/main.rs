@@ -25,6 +25,7 @@ mod scalable_growth;
 mod scalable_rates;
 mod union;
 mod window;
+mod window_absent;
 mod window_cost;
 mod window_rates;
 mod window_spans;

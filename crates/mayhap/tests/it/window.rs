@@ -38,7 +38,7 @@ pub(crate) fn of_old_time(span: u64, items: u64, target_fpp: f64) -> WindowBloom
 
 /// Of keys, of time, and of time as it was.
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+pub(crate) enum Kind {
     Items,
     Time,
     OldTime,
@@ -46,7 +46,7 @@ enum Kind {
 
 impl Kind {
     /// A span of `window` with `items` keys, or `window` keys.
-    fn make(self, window: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
+    pub(crate) fn make(self, window: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
         match self {
             Self::Items => of_items(window, target_fpp),
             Self::Time => of_time(window, items, target_fpp),
@@ -59,14 +59,14 @@ fn kinds() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Items), Just(Kind::Time), Just(Kind::OldTime)]
 }
 
-fn random(i: u64) -> Digest {
+pub(crate) fn random(i: u64) -> Digest {
     DigestFunction::xxh3(99).digest(&i)
 }
 
 type Make = fn(u64, u64, f64) -> WindowBloomFilter;
 
 /// Everything that can be seen of a window.
-fn seen(filter: &WindowBloomFilter, digests: &[Digest]) -> Vec<Option<Age>> {
+pub(crate) fn seen(filter: &WindowBloomFilter, digests: &[Digest]) -> Vec<Option<Age>> {
     digests.iter().map(|&digest| filter.age_of_digest_at(digest, filter.now())).collect()
 }
 

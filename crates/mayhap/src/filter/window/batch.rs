@@ -36,6 +36,22 @@ impl WindowBloomFilter {
         ));
     }
 
+    /// [`WindowBloomFilter::insert_absent_digest`] for many digests, in order, into a reused
+    /// bitmap: the cache lines of a group are fetched together.
+    pub fn insert_absent_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        let new = new.reset(digests.len());
+        with_form!(&mut self.form, window => Table::insert_batch(
+            window,
+            |window| &window.table,
+            digests,
+            |window, i, digest| {
+                let live = window.live_columns_at(window.now());
+                let absent = window.table.columns(digest, live) == 0;
+                new[i / 64] |= u64::from(absent && window.insert_digest(digest)) << (i % 64);
+            },
+        ));
+    }
+
     /// Queries many keys, as [`WindowBloomFilter::contains`] does for each, but with their cache
     /// lines fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {

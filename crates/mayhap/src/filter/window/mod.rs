@@ -65,10 +65,10 @@ use spans::SpanWindow;
 /// its age restarts, and counts, since it takes room. So a count window remembers the last w
 /// *distinct* keys if no key returns after more than a generation; if many do, it remembers fewer
 /// distinct keys, but still the keys of the last w insertions. Inserting only keys that are not
-/// contained, to save that room, would lose the false positives among them. (If more than n
-/// insertions arrive in the span of a time window, a key that returns within w/8 is not written
-/// again: the generation that has it is kept longer. So in a stream with many repeats each key
-/// counts at most 9 times per span.)
+/// contained ([`WindowBloomFilter::insert_absent`]) loses the false positives among them. (If more
+/// than n insertions arrive in the span of a time window, a key that returns within w/8 is not
+/// written again: the generation that has it is kept longer. So in a stream with many repeats each
+/// key counts at most 9 times per span.)
 ///
 /// The filter has no clock. In a time window the caller passes the time as a `u64` in any unit
 /// ([`WindowBloomFilter::insert_at`], [`WindowBloomFilter::contains_at`],
@@ -167,6 +167,40 @@ impl WindowBloomFilter {
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         with_form!(&mut self.form, window => window.insert_digest(digest))
+    }
+
+    /// Inserts a key unless it may be in the window already; `true` if it was inserted.
+    ///
+    /// A repeat does not make the key young again: it is forgotten when its first insertion is, and
+    /// is new once in each window however often it comes. A key that is taken for one that is there
+    /// is not inserted, and may be new as soon as the other one is forgotten.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let builder = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6);
+    /// let (mut quiet, mut seen) = (builder.clone().build()?, builder.build()?);
+    /// // The disk is full, and that comes every second for ten minutes.
+    /// let (mut mails, mut first) = (0, 0);
+    /// for second in 0..600 {
+    ///     quiet.advance(second);
+    ///     mails += u64::from(quiet.insert_absent("disk full"));
+    ///     first += u64::from(seen.insert_at("disk full", second));
+    /// }
+    /// assert_eq!((mails, first), (10, 1));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    #[inline]
+    pub fn insert_absent<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_absent_digest(self.digest_function.digest(key))
+    }
+
+    /// [`WindowBloomFilter::insert_absent`] for a key that is already a digest.
+    #[inline]
+    pub fn insert_absent_digest(&mut self, digest: Digest) -> bool {
+        !self.contains_digest(digest) && self.insert_digest(digest)
     }
 
     /// [`WindowBloomFilter::advance`] to `now`, then [`WindowBloomFilter::insert`].
