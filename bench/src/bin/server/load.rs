@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 /// Stands in a command for a number of 12 digits below [`NUMBERS`].
 const NUMBER: &str = "__number__";
 const NUMBERS: u64 = 1_000_000;
+/// Stands for a number of 7 digits, without zeros in front, which Redis takes for no number.
+pub(crate) const BIT: &str = "__bit__";
 /// What a server that works answers within.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -83,12 +85,10 @@ fn requests(command: &[&str], commands: u64, seed: u64) -> (Vec<u8>, usize) {
     for _ in 0..commands {
         out.extend(format!("*{}\r\n", command.len()).into_bytes());
         for word in command {
-            let word = if word.contains(NUMBER) {
-                number += 1;
-                word.replace(NUMBER, &format!("{:012}", mix(number) % NUMBERS))
-            } else {
-                (*word).to_owned()
-            };
+            number += 1;
+            let word = word
+                .replace(NUMBER, &format!("{:012}", mix(number) % NUMBERS))
+                .replace(BIT, &(1_000_000 + mix(number) % 9_000_000).to_string());
             out.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
         }
     }
