@@ -313,12 +313,17 @@ fn items(input: &[u8]) -> Vec<u8> {
 
 fn spec(a: u8, b: u8) -> Spec {
     let (capacity, error) = (u64::from(b) + 1, 0.01);
-    match a % 5 {
+    match a % 6 {
         0 => Spec::growing(capacity, error, 2),
         1 => Spec::fixed(capacity, error),
         2 => Spec { shape: Shape::Counting { capacity, error }, ..Spec::fixed(1, error) },
         3 => {
-            let shape = Shape::Window { items: capacity, time_ms: u64::from(a), error };
+            let (time_ms, refresh) = (u64::from(a), b % 2 == 0);
+            let shape = Shape::Window { items: capacity, time_ms, error, refresh };
+            Spec { shape, ..Spec::fixed(1, error) }
+        }
+        4 => {
+            let shape = Shape::Clearing { capacity, error, at: f64::from(b | 1) / 255.0 };
             Spec { shape, ..Spec::fixed(1, error) }
         }
         _ => Spec { shape: Shape::RedisBloom, ..Spec::fixed(1, error) },

@@ -34,6 +34,12 @@ impl Count {
         self.0.fetch_add(more, Ordering::Relaxed).wrapping_add(more)
     }
 
+    /// Makes it at least this number.
+    pub(crate) fn raise(&self, number: u64) {
+        // ORDERING: Relaxed, as said at the type.
+        self.0.fetch_max(number, Ordering::Relaxed);
+    }
+
     pub(crate) fn sub(&self, less: u64) {
         // ORDERING: Relaxed, as said at the type.
         self.0.fetch_sub(less, Ordering::Relaxed);
@@ -68,5 +74,8 @@ mod tests {
         assert_eq!((all.get(), limited.get(), granted.get()), (8000, 1500, 1500));
         all.sub(1);
         assert_eq!((all.replace(5), all.get()), (7999, 5));
+        all.raise(3);
+        all.raise(7);
+        assert_eq!(all.get(), 7);
     }
 }

@@ -25,6 +25,10 @@ pub(crate) struct Reservation {
     pub(crate) keyed: Option<bool>,
     pub(crate) counting: bool,
     pub(crate) window: Option<Window>,
+    /// Whether a repeat makes its key in the window young again.
+    pub(crate) refresh: bool,
+    /// The share of set bits at which it forgets all keys.
+    pub(crate) clear_at: Option<f64>,
     /// `None` where the server chooses.
     pub(crate) layout: Option<Layout>,
 }
@@ -47,8 +51,10 @@ pub(crate) enum Contradiction {
     FixedExpansion,
     /// It has a seed of its own, and the server's key.
     KeyedSeed,
-    /// More than one of counting, window and fixed.
+    /// More than one of counting, window, clearing and fixed.
     Kinds,
+    /// It is no window, and repeats are not to renew.
+    NoWindow,
     /// It grows, and has a layout.
     GrowingLayout,
     /// It cannot take as many keys as it has to grow to within the limits of memory.
@@ -85,6 +91,8 @@ impl Reservation {
             keyed: None,
             counting: false,
             window: None,
+            refresh: true,
+            clear_at: None,
             layout: None,
         }
     }
@@ -100,9 +108,12 @@ impl Reservation {
         if self.seed.is_some() && self.keyed == Some(true) {
             return Err(Contradiction::KeyedSeed);
         }
-        let shapes = [self.counting, self.window.is_some(), self.fixed];
+        let shapes = [self.counting, self.window.is_some(), self.clear_at.is_some(), self.fixed];
         if shapes.iter().filter(|&&is| is).count() > 1 {
             return Err(Contradiction::Kinds);
+        }
+        if !self.refresh && self.window.is_none() {
+            return Err(Contradiction::NoWindow);
         }
         self.fixed |= self.expansion.unwrap_or(config.default_expansion) == 0;
         if self.layout.is_some() && !self.fixed {
@@ -113,13 +124,16 @@ impl Reservation {
 
     /// What the keyspace is to create.
     pub(crate) fn spec(&self, config: &Config) -> Spec {
-        let &Self { capacity, error, layout, .. } = self;
-        let shape = match self.window {
-            Some(Window::Items(items)) => Shape::Window { items, time_ms: 0, error },
-            Some(Window::Millis(time_ms)) => Shape::Window { items: capacity, time_ms, error },
-            None if self.counting => Shape::Counting { capacity, error },
-            None if self.fixed => Shape::Fixed { capacity, error, layout },
-            None => {
+        let &Self { capacity, error, layout, refresh, .. } = self;
+        let shape = match (self.window, self.clear_at) {
+            (Some(Window::Items(items)), _) => Shape::Window { items, time_ms: 0, error, refresh },
+            (Some(Window::Millis(time_ms)), _) => {
+                Shape::Window { items: capacity, time_ms, error, refresh }
+            }
+            (None, Some(at)) => Shape::Clearing { capacity, error, at },
+            (None, None) if self.counting => Shape::Counting { capacity, error },
+            (None, None) if self.fixed => Shape::Fixed { capacity, error, layout },
+            (None, None) => {
                 let expansion = self.expansion.unwrap_or(config.default_expansion);
                 Shape::Growing { capacity, error, expansion }
             }

@@ -48,8 +48,10 @@ fn absurd_numbers_are_refused_before_memory_is_asked_for() {
                 Shape::Fixed { capacity, error, layout: Some(mayhap::Layout::Standard) },
                 Shape::Fixed { capacity, error, layout: Some(mayhap::Layout::Blocked) },
                 Shape::Counting { capacity, error },
-                Shape::Window { items: capacity, time_ms: 0, error },
-                Shape::Window { items: capacity, time_ms: u64::MAX, error },
+                Shape::Window { items: capacity, time_ms: 0, error, refresh: true },
+                Shape::Window { items: capacity, time_ms: u64::MAX, error, refresh: false },
+                Shape::Clearing { capacity, error, at: 0.5 },
+                Shape::Clearing { capacity, error, at: f64::NAN },
                 Shape::RedisBloom,
                 Shape::File,
             ] {

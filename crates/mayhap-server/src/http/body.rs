@@ -1,5 +1,6 @@
 //! What requests bring: JSON and files, within limits of size and time.
 
+use super::create::Create;
 use super::door::{Caller, Sending};
 use super::{Failure, State};
 use crate::Shared;
@@ -213,6 +214,26 @@ pub(super) struct Batch {
     items: Option<Vec<String>>,
     items_base64: Option<Vec<String>>,
     digests_base64: Option<String>,
+}
+
+/// [`Batch`], and what the filter is to be if there is none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Add {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+    digests_base64: Option<String>,
+    pub(super) create: Option<Create>,
+}
+
+impl Add {
+    /// # Errors
+    ///
+    /// Those of [`Batch::read`].
+    pub(super) fn read(self, state: &State) -> Result<Sent, Failure> {
+        let Self { items, items_base64, digests_base64, .. } = self;
+        Batch { items, items_base64, digests_base64 }.read(state)
+    }
 }
 
 /// What is added or looked up.

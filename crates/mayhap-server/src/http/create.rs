@@ -21,6 +21,7 @@ pub(super) struct Create {
     capacity: Option<Scalar>,
     target_fpp: Option<Scalar>,
     expansion: Option<Scalar>,
+    tightening: Option<Scalar>,
     fixed: Option<Scalar>,
     scale_to: Option<Scalar>,
     keyed: Option<Scalar>,
@@ -28,12 +29,15 @@ pub(super) struct Create {
     seed_base64: Option<Scalar>,
     counting: Option<Scalar>,
     window: Option<Scalar>,
+    refresh: Option<Scalar>,
+    clear_at: Option<Scalar>,
     layout: Option<Scalar>,
 }
 
 const FLAG: &str = "true or false";
 const COUNT: &str = "a whole number, at least 1";
 const RATE: &str = "a number above 0 and below 1";
+const SHARE: &str = "a share of bits above 0, at most 1";
 const WINDOW: &str = "a number of items or a time such as \"90s\", \"30min\", \"12h\", \"7d\"";
 
 impl Create {
@@ -41,10 +45,11 @@ impl Create {
     ///
     /// 400 with the name of an option that is not as it should be, or of those that contradict
     /// each other.
-    fn reservation(&self, config: &Config) -> Result<Reservation, Failure> {
+    pub(super) fn reservation(&self, config: &Config) -> Result<Reservation, Failure> {
         let default = Reservation::by_default(config);
         let items = |value: &Scalar| value.count().filter(|&items| items > 0);
         let rate = |value: &Scalar| value.real().filter(|&rate| rate > 0.0 && rate < 1.0);
+        let share = |value: &Scalar| value.real().filter(|&share| share > 0.0 && share <= 1.0);
         let by = |value: &Scalar| {
             let by = value.count().and_then(|by| u32::try_from(by).ok());
             by.filter(|&by| by <= MAX_EXPANSION)
@@ -53,6 +58,8 @@ impl Create {
             let name = value.text()?;
             LAYOUTS.into_iter().find(|(layout, _)| *layout == name).map(|(_, layout)| layout)
         };
+        // Checked and not used: layers share the rate in the server's own way.
+        read("tightening", self.tightening.as_ref(), RATE, rate)?;
         let expected = format!("a whole number from 0 to {MAX_EXPANSION}");
         let reservation = Reservation {
             capacity: read("capacity", self.capacity.as_ref(), COUNT, items)?
@@ -67,6 +74,8 @@ impl Create {
             counting: read("counting", self.counting.as_ref(), FLAG, Scalar::flag)?
                 .unwrap_or_default(),
             window: read("window", self.window.as_ref(), WINDOW, window)?,
+            refresh: read("refresh", self.refresh.as_ref(), FLAG, Scalar::flag)?.unwrap_or(true),
+            clear_at: read("clear_at", self.clear_at.as_ref(), SHARE, share)?,
             layout: read("layout", self.layout.as_ref(), "auto, blocked or standard", layout)?
                 .flatten(),
         };
@@ -127,7 +136,8 @@ impl std::convert::From<Contradiction> for Failure {
                 "expansion is for filters that grow; omit it, or fixed"
             }
             Contradiction::KeyedSeed => "seed is for unkeyed filters; omit it, or keyed",
-            Contradiction::Kinds => "use one of counting, window and fixed",
+            Contradiction::Kinds => "use one of counting, window, clear_at and fixed",
+            Contradiction::NoWindow => "refresh is for windows; omit it, or add window",
             Contradiction::GrowingLayout => "layout is for fixed filters; omit it, or add fixed",
             Contradiction::ScaleTo => {
                 let problem = "a filter with scale_to items would exceed the limits of memory";

@@ -135,6 +135,8 @@ pub(super) struct Described {
     expected_fpp: f64,
     read_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    clears: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fill_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_fpp: Option<f64>,
@@ -149,7 +151,7 @@ pub(super) struct Described {
 pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
     let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
-    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;
+    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, clears, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -165,6 +167,7 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
         target_fpp,
         expected_fpp,
         read_only,
+        clears,
         fill_ratio: None,
         estimated_fpp: None,
         fill_alarm: None,

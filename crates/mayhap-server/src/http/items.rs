@@ -1,30 +1,38 @@
 //! What is done with the items of a filter: add, check, remove, and how old they are.
 
-use super::body::{Batch, Items, Json, Sent};
+use super::body::{Add, Batch, Items, Json, Sent};
 use super::filters::{Answer, blocking, json, need_on};
 use super::name::Name;
 use super::{Failure, State};
+use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::Shape;
+use crate::keyspace::{CreateError, Entry, Shape};
 use crate::metrics::Counter;
+use crate::reservation::Reservation;
 use axum::extract::{Extension, State as From};
 use axum::http::StatusCode;
 use mayhap::Age;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// `POST /v1/filters/{name}/add`
 pub(super) async fn add(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json { value: batch, charge }: Json<Batch>,
+    Json { value: add, charge }: Json<Add>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
-    let sent = batch.read(&state)?;
+    let config = state.shared.config();
+    let wanted = add.create.as_ref().map(|create| create.reservation(&config)).transpose()?;
+    let sent = add.read(&state)?;
     blocking(move || {
         let _charge = charge;
         state.check_writable()?;
-        let entry = state.filter(&name)?;
+        let entry = match wanted {
+            Some(wanted) => find_or_create(&state, &name, &wanted)?,
+            None => state.filter(&name)?,
+        };
         let mut turn = state.turn();
         if let Sent::Digests(digests) = &sent {
             entry.check_new_digests(rights.admin)?;
@@ -47,6 +55,25 @@ pub(super) async fn add(
         Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
     })
     .await
+}
+
+/// The filter of this name or, if there is none, a new one; another request may make it at the same
+/// time.
+fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Arc<Entry>, Failure> {
+    let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
+    if let Some(entry) = keyspace.get(name, unix_ms()) {
+        return Ok(entry);
+    }
+    let spec = wanted.spec(&state.shared.config());
+    wanted.check_scale(keyspace, &spec)?;
+    match keyspace.create(name, spec, unix_ms(), log) {
+        Ok(entry) => {
+            state.settle()?;
+            Ok(entry)
+        }
+        Err(CreateError::Exists) => state.filter(name),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// `POST /v1/filters/{name}/check`

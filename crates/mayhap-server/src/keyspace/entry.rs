@@ -9,7 +9,7 @@ use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, Charge, Digest, DigestFunction, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -158,6 +158,11 @@ impl Entry {
                 answers.set(i);
             }
         }
+    }
+
+    /// Its sets, if it has many.
+    pub(super) fn matrix(&self) -> Option<&BloomMatrix> {
+        self.filter.matrix()
     }
 
     /// [`Entry::contains_many`] for digests.
@@ -315,6 +320,11 @@ impl Entry {
             contents.limit_items(self.tally.before(segment));
             contents
         }))
+    }
+
+    /// How often it cleared itself since this was asked last.
+    pub(super) fn new_clears(&self) -> u64 {
+        self.filter.new_clears()
     }
 
     /// Sizes its next layer, if it grows and will need one soon.

@@ -37,6 +37,8 @@ pub enum SpecError {
     Fpp(f64),
     /// An `EXPANSION` outside of 1 to [`MAX_EXPANSION`](super::MAX_EXPANSION).
     Expansion(u32),
+    /// A share of set bits that is none, `CLEARAT`.
+    ClearAt(f64),
     /// A layout that a fixed filter cannot have.
     Layout,
 }

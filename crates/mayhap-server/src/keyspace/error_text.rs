@@ -49,6 +49,9 @@ impl Display for SpecError {
             Self::Expansion(by) => {
                 write!(f, "expansion is {by}, must be from 1 to {}", super::MAX_EXPANSION)
             }
+            Self::ClearAt(share) => {
+                write!(f, "a filter cannot be cleared at {share} of its bits, but above 0, up to 1")
+            }
             Self::Layout => f.write_str("layout must be standard or blocked"),
         }
     }

@@ -8,13 +8,13 @@
 //! file that is still as it was (it was renamed or removed, or is in memory) goes on being served.
 
 use super::entry::home;
-use super::kind::{Filter, Foreign, Growing, Mapped, check_header};
+use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, check_header};
 use super::lock::locked;
 use super::spec::hash_of;
 use super::watched::{Failed, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec};
-use mayhap::ScalableBloomFilter;
 use mayhap::native::{Header, Kind};
+use mayhap::{BloomMatrix, ScalableBloomFilter};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use std::sync::atomic::Ordering;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
-    /// mapped, a growing one or a filter of another system from memory. Nothing can be inserted,
+    /// mapped, a growing one, a matrix or a filter of another system from memory. Nothing can be
+    /// inserted,
     /// and the log knows nothing of it. A filter of another system is queried for the bytes that
     /// it hashes.
     ///
@@ -112,6 +113,13 @@ impl Keyspace {
                 let home = home(&self.options, &self.growth);
                 Ok((Box::new(Growing::new(loaded.filter, None, home, charge)), stamp))
             }
+            Kind::Matrix => {
+                let charge = self.options.charge(header.body_bytes(), &self.budget);
+                let charge = charge.map_err(BadFilter::Native)?;
+                let matrix = load_as::<BloomMatrix>(path, key)?.filter;
+                self.files.most_sets.raise(matrix.num_sets() as u64);
+                Ok((Box::new(Matrix { matrix, charge }), stamp))
+            }
             other => Err(FileProblem::Kind(other)),
         }
     }
@@ -136,6 +144,11 @@ impl Keyspace {
             }
         }
         last.map_or(Ok(None), Err)
+    }
+
+    /// The most sets of a matrix that was served.
+    pub fn most_sets(&self) -> u64 {
+        self.files.most_sets.get()
     }
 
     /// Filters that do not answer, since their files were changed and no whole ones stand there.

@@ -22,8 +22,10 @@ pub struct Info {
     pub target_fpp: f64,
     /// The rate now, as predicted from the number of distinct keys.
     pub expected_fpp: f64,
+    /// How often it cleared itself since the server began; `None` for kinds that do not.
+    pub clears: Option<u64>,
     /// `scalable`, `blocked` or `standard` (one that does not grow, by its layout), `counting`,
-    /// `window`, `redisbloom`, `mapped`, or the name of a format.
+    /// `window`, `clearing`, `redisbloom`, `mapped`, `matrix`, or the name of a format.
     pub kind: &'static str,
     /// Whether a secret key is needed to create its digests.
     pub keyed: bool,
@@ -39,8 +41,8 @@ pub struct Measured {
     /// The rate now. Far above [`Info::expected_fpp`], the keys were chosen to fill the filter.
     pub estimated_fpp: f64,
     /// Whether more bits are set than its keys explain, by more than five standard deviations: the
-    /// keys were chosen. Scalable and plain filters only; what others forget, take back or hash in
-    /// their own way is not explained by a number of keys.
+    /// keys were chosen. Scalable, plain and clearing filters only; what others forget, take back
+    /// or hash in their own way is not explained by a number of keys.
     pub fill_alarm: Option<bool>,
 }
 
@@ -76,6 +78,7 @@ impl Info {
             expansion: None,
             target_fpp: 0.0,
             expected_fpp: 0.0,
+            clears: None,
             kind,
             keyed: false,
             read_only: false,

@@ -222,7 +222,7 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, LoadError> {
         let charge = self.options.charge(loading.needed(), &self.budget).map_err(create_error)?;
-        let (contents, spec) = loading.decode(&self.options).map_err(LoadError::Bad)?;
+        let (contents, spec) = loading.decode(None, &self.options).map_err(LoadError::Bad)?;
         // Without the padding of the file.
         charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
         let filter = self.filter(contents, &spec, charge);

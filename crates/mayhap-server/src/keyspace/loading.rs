@@ -4,7 +4,7 @@
 //! them is allocated before it is there.
 
 use super::kind::{Contents, check_header, decode, redisbloom};
-use super::{BadFilter, Options, Spec};
+use super::{BadFilter, Options, Shape, Spec};
 use mayhap::native::{HEADER_BYTES, Header, MAGIC};
 
 /// A dump that is coming in.
@@ -82,10 +82,15 @@ impl Loading {
         Ok(())
     }
 
-    /// The filter, every byte of it checked as far as its format allows.
-    pub(super) fn decode(&self, options: &Options) -> Result<(Box<dyn Contents>, Spec), BadFilter> {
+    /// The filter, every byte of it checked as far as its format allows; of this shape, where its
+    /// bytes do not say.
+    pub(super) fn decode(
+        &self,
+        shape: Option<Shape>,
+        options: &Options,
+    ) -> Result<(Box<dyn Contents>, Spec), BadFilter> {
         if !self.redisbloom {
-            return decode(&self.bytes, options);
+            return decode(&self.bytes, shape, options);
         }
         let (header, bits) = self.bytes.split_at(self.header_bytes);
         let filter = redisbloom::from_dump(header, bits, options)?;

@@ -44,6 +44,8 @@ pub struct Keyspace {
     pub(super) expiring: Arc<Count>,
     /// Filters that were removed because their time was over.
     pub(super) expired: Count,
+    /// How often filters cleared themselves.
+    pub(super) clears: Count,
     pub(super) files: Files,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
@@ -67,6 +69,7 @@ impl Keyspace {
             growth: Arc::default(),
             expiring: Arc::default(),
             expired: Count::default(),
+            clears: Count::default(),
             files: Files::default(),
             loading: Mutex::default(),
         }
@@ -104,6 +107,11 @@ impl Keyspace {
     /// How many were removed because their time was over.
     pub fn expired(&self) -> u64 {
         self.expired.get()
+    }
+
+    /// How often filters cleared themselves, as far as [`Keyspace::sweep`] noticed it.
+    pub fn clears(&self) -> u64 {
+        self.clears.get()
     }
 
     /// Whether there is none.

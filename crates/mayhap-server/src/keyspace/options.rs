@@ -67,6 +67,7 @@ impl Options {
         let (Shape::Growing { capacity, error: fpp, .. }
         | Shape::Fixed { capacity, error: fpp, .. }
         | Shape::Counting { capacity, error: fpp }
+        | Shape::Clearing { capacity, error: fpp, .. }
         | Shape::Window { items: capacity, error: fpp, .. }) = spec.shape
         else {
             return error;

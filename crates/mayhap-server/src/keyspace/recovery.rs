@@ -117,8 +117,12 @@ fn empty(
 }
 
 /// The filter of a dump that is whole.
-fn decode(loading: &Loading, options: &Options) -> Result<Box<dyn Contents>, RecoveryError> {
-    Ok(loading.decode(&options.unlimited())?.0)
+fn decode(
+    loading: &Loading,
+    spec: &Spec,
+    options: &Options,
+) -> Result<Box<dyn Contents>, RecoveryError> {
+    Ok(loading.decode(Some(spec.shape), &options.unlimited())?.0)
 }
 
 fn begin(bytes: &[u8], options: &Options) -> Result<Loading, RecoveryError> {
@@ -161,7 +165,7 @@ impl Replay for Recovery {
             Some(contents) if !contents.is_whole() => {
                 return Err(RecoveryError::NotWhole.into());
             }
-            Some(contents) => State::Ready(decode(&contents, &self.options)?, 0),
+            Some(contents) => State::Ready(decode(&contents, &spec, &self.options)?, 0),
             None => State::New,
         };
         let name: Arc<[u8]> = name.into();
@@ -217,6 +221,7 @@ impl Replay for Recovery {
             }
             return Ok(());
         };
+        let spec = coming.spec;
         let state = coming.state();
         match (&mut *state, part) {
             // An image has it already.
@@ -230,7 +235,7 @@ impl Replay for Recovery {
         if let State::Loading(loading) = &*state
             && loading.is_whole()
         {
-            *state = State::Ready(decode(loading, &unlimited)?, 0);
+            *state = State::Ready(decode(loading, &spec, &unlimited)?, 0);
         }
         Ok(())
     }

@@ -3,12 +3,14 @@
 //! ```text
 //! offset  bytes  what
 //! 0       1      version: 1
-//! 1       1      shape: 1 growing, 2 fixed, 3 counting, 4 window, 5 RedisBloom, 6 file
+//! 1       1      shape: 1 growing, 2 fixed, 3 counting, 4 window, 5 RedisBloom, 6 file, 7 window
+//!                without refresh, 8 clearing
 //! 2       1      hash: 0 keyed, 1 plain
 //! 3       8      the plain hash's seed, 0 where keyed
 //! 11      8      error, IEEE 754
 //! 19      8      capacity; a window of time: keys that are expected in it
-//! 27      8      growing: expansion; fixed: layout id or 0; window of time: its milliseconds or 0
+//! 27      8      growing: expansion; fixed: layout id or 0; window of time: its milliseconds or 0;
+//!                clearing: share of set bits, IEEE 754
 //! ```
 //!
 //! All numbers are little-endian. A number that a shape has no use for is 0.
@@ -80,6 +82,17 @@ pub enum Shape {
         time_ms: u64,
         /// The promised rate.
         error: f64,
+        /// A repeat makes its key young again.
+        refresh: bool,
+    },
+    /// Forgets all keys whenever so many of its bits are set.
+    Clearing {
+        /// Keys that it was sized for.
+        capacity: u64,
+        /// The promised rate of so many keys.
+        error: f64,
+        /// The share of set bits, above 0 and at most 1.
+        at: f64,
     },
     /// A filter of `RedisBloom`, with its scheme.
     RedisBloom,
@@ -115,7 +128,10 @@ impl Spec {
                 (2, error, capacity, layout.map_or(0, |layout| layout.id().into()))
             }
             Shape::Counting { capacity, error } => (3, error, capacity, 0),
-            Shape::Window { items, time_ms, error } => (4, error, items, time_ms),
+            Shape::Window { items, time_ms, error, refresh } => {
+                (if refresh { 4 } else { 7 }, error, items, time_ms)
+            }
+            Shape::Clearing { capacity, error, at } => (8, error, capacity, at.to_bits()),
             Shape::RedisBloom => (5, 0.0, 0, 0),
             Shape::File => (6, 0.0, 0, 0),
         };
@@ -152,9 +168,10 @@ impl Spec {
                 Shape::Fixed { capacity, error, layout }
             }
             3 => Shape::Counting { capacity, error },
-            4 => Shape::Window { items: capacity, time_ms: last, error },
+            4 | 7 => Shape::Window { items: capacity, time_ms: last, error, refresh: shape == 4 },
             5 => Shape::RedisBloom,
             6 => Shape::File,
+            8 => Shape::Clearing { capacity, error, at: f64::from_bits(last) },
             _ => return None,
         };
         let hash = match hash {
@@ -188,6 +205,13 @@ impl Spec {
                 (capacity, error)
             }
             Shape::Counting { capacity, error } | Shape::Window { items: capacity, error, .. } => {
+                (capacity, error)
+            }
+            Shape::Clearing { capacity, error, at } => {
+                // As below. What is next to 0 is 0 on some processors.
+                if !(f64::MIN_POSITIVE..=1.0).contains(&at) {
+                    return Err(SpecError::ClearAt(at));
+                }
                 (capacity, error)
             }
             Shape::RedisBloom | Shape::File => return Ok(()),

@@ -3,7 +3,7 @@
 use super::growth::Growing;
 use super::lock::{locked, read};
 use super::names::Named;
-use super::{Entry, Keyspace};
+use super::{Entry, Keyspace, Shape};
 use crate::durable::{Log, Refused};
 use crate::periodic::Periodic;
 use std::io;
@@ -27,7 +27,8 @@ pub struct Upkeep {
 
 impl Keyspace {
     /// Starts all threads that look after the keyspace: one that allocates layers before they are
-    /// needed, one that notices changed files, one that sweeps what has expired.
+    /// needed, one that notices changed files, one that sweeps what has expired and says what was
+    /// cleared.
     ///
     /// # Errors
     ///
@@ -63,9 +64,9 @@ impl Keyspace {
         read(&self.by_id).get(&id).map(|named| named.entry.clone())
     }
 
-    /// Removes filters whose time is over and dumps that nobody went on with, and sizes the next
-    /// layer of filters that are about to grow, of up to `count` filters from `cursor` on; returns
-    /// where to go on, 0 at the end.
+    /// Removes filters whose time is over and dumps that nobody went on with, sizes the next layer
+    /// of filters that are about to grow, and says which ones cleared themselves, of up to `count`
+    /// filters from `cursor` on; returns where to go on, 0 at the end.
     ///
     /// # Errors
     ///
@@ -80,8 +81,13 @@ impl Keyspace {
         let (part, next) = self.part(cursor, count);
         let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
         self.forget_idle_dumps(&entries, now);
-        for entry in &entries {
+        for Named { name, entry } in &part {
             entry.prepare_growth();
+            let clears = entry.new_clears();
+            if clears > 0 {
+                self.clears.add(clears);
+                say_cleared(name, entry, clears);
+            }
         }
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);
@@ -94,4 +100,12 @@ impl Keyspace {
         }
         Ok(next)
     }
+}
+
+/// Says that a filter forgot its keys.
+fn say_cleared(name: &[u8], entry: &Entry, clears: u64) {
+    let Shape::Clearing { at, .. } = entry.spec.shape else { return };
+    let (name, percent) = (name.escape_ascii(), at * 100.0);
+    let times = if clears == 1 { String::new() } else { format!(" {clears} times") };
+    log::info!("the filter {name} was cleared{times}: {percent} % of its bits were set");
 }

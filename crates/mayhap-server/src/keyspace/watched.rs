@@ -1,5 +1,6 @@
 //! The files that are looked after.
 
+use crate::count::Count;
 use mayhap_store::FileStamp;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -16,6 +17,8 @@ pub(super) struct Files {
     pub(super) watched: Mutex<Vec<Watched>>,
     /// Those whose filters do not answer now.
     pub(super) unreadable: AtomicU64,
+    /// The most sets of a matrix among them.
+    pub(super) most_sets: Count,
 }
 
 /// A file that is served, or would be if it were whole.

@@ -3,16 +3,23 @@
 use super::{Keyspace, Unreadable};
 use crate::Turn;
 use crate::resp::Words;
-use mayhap::Bitmap;
+use mayhap::{Bitmap, BloomMatrix, Digest};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// Filters times keys of one request, so that one request does not hold up all others.
+/// Filters times keys of one request, so that one request does not hold up all others. 64 sets of a
+/// matrix, or fewer, count as one more.
 pub const MAX_PROBES: usize = 1 << 20;
+
+/// A filter, or a set of a matrix, by its name, and which keys it may have.
+type Found<'a> = (Cow<'a, [u8]>, Bitmap);
 
 /// Which of several filters may have each of several keys.
 #[derive(Debug)]
 pub struct Which<'a> {
-    /// Those that there are, as often as they were named, and a bit for each key.
-    filters: Vec<(&'a [u8], Bitmap)>,
+    /// Those that there are, as often as they were named, and a bit for each key. Of a matrix, the
+    /// sets that may have any.
+    filters: Vec<Found<'a>>,
     /// How many of them may have each key.
     counts: Vec<usize>,
 }
@@ -33,7 +40,8 @@ pub enum WhichError {
 }
 
 impl Keyspace {
-    /// Looks keys up in the filters of these names; a name without a filter has nothing.
+    /// Looks keys up in the filters of these names; a name without a filter has nothing. The sets
+    /// of a matrix have its name, a slash and their own name or number.
     ///
     /// # Errors
     ///
@@ -44,28 +52,72 @@ impl Keyspace {
         keys: Words<'_>,
         turn: &mut Turn,
     ) -> Result<Which<'a>, WhichError> {
-        if names.len().saturating_mul(keys.len()) > MAX_PROBES {
-            return Err(WhichError::TooMany);
-        }
+        let mut probes = names.len().saturating_mul(keys.len());
         let (mut filters, mut counts) = (Vec::new(), vec![0; keys.len()]);
         for name in names {
+            if probes > MAX_PROBES {
+                return Err(WhichError::TooMany);
+            }
             let Some(entry) = self.get(name, turn.now) else { continue };
+            if let (Some(matrix), Some(function)) = (entry.matrix(), entry.digest_function()) {
+                let more = matrix.num_sets().div_ceil(64).saturating_mul(keys.len());
+                probes = probes.saturating_add(more);
+                if probes > MAX_PROBES {
+                    return Err(WhichError::TooMany);
+                }
+                turn.digests.clear();
+                turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+                let (sets, found) = sets_of(name, matrix, &turn.digests, &mut counts);
+                turn.counts.checked(keys.len(), found);
+                filters.extend(sets);
+                continue;
+            }
             entry.contains_many(keys, turn);
             let unreadable = |why| WhichError::Unreadable { name: name.into(), why };
             entry.check_file().map_err(unreadable)?;
             let found = std::mem::take(&mut turn.answers);
             turn.counts.checked(keys.len(), found.count_ones());
             found.iter_ones().for_each(|key| counts[key] += 1);
-            filters.push((name, found));
+            filters.push((name.into(), found));
         }
         Ok(Which { filters, counts })
     }
 }
 
-impl<'a> Which<'a> {
+/// The sets of a matrix that may have one of these keys, and which, counted for each key; and how
+/// many keys any of them may have.
+fn sets_of<'a>(
+    name: &[u8],
+    matrix: &BloomMatrix,
+    digests: &[Digest],
+    counts: &mut [usize],
+) -> (Vec<Found<'a>>, usize) {
+    let mut any = 0;
+    let mut found: BTreeMap<usize, Bitmap> = BTreeMap::new();
+    matrix.which_digests(digests, |key, sets| {
+        any += usize::from(!sets.is_empty());
+        for set in sets.iter() {
+            let keys = found.entry(set).or_insert_with(|| {
+                let mut keys = Bitmap::new();
+                keys.clear_to(digests.len());
+                keys
+            });
+            keys.set(key);
+            counts[key] += 1;
+        }
+    });
+    let named = |(set, keys): (usize, Bitmap)| {
+        let own = matrix.name(set).map_or_else(|| set.to_string(), str::to_owned);
+        let name = [name, b"/", own.as_bytes()].concat();
+        (name.into(), keys)
+    };
+    (found.into_iter().map(named).collect(), any)
+}
+
+impl Which<'_> {
     /// The filters that there are, by name.
-    pub fn names(&self) -> impl Iterator<Item = &'a [u8]> {
-        self.filters.iter().map(|(name, _)| *name)
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.filters.iter().map(|(name, _)| &**name)
     }
 
     /// For each key how many filters may have it.

@@ -91,6 +91,7 @@ fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
 fn state(shared: &Shared, out: &mut String) {
     let keyspace = &shared.keyspace;
     one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
+    one(out, "mayhap_clears_total", "counter", "Filters cleared at CLEARAT", keyspace.clears());
     let unreadable = keyspace.unreadable_files();
     one(out, "mayhap_unreadable_files", "gauge", "Filters whose files were changed", unreadable);
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());

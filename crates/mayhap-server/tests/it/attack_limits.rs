@@ -46,7 +46,7 @@ const ERRORS: [&str; 19] = [
     "0x1p-3",
     "",
 ];
-const OPTIONS: [&[&str]; 10] = [
+const OPTIONS: [&[&str]; 13] = [
     &[],
     &["EXPANSION", "0"],
     &["EXPANSION", "1"],
@@ -57,6 +57,9 @@ const OPTIONS: [&[&str]; 10] = [
     &["NONSCALING"],
     &["COUNTING"],
     &["WINDOW", "18446744073709551615d"],
+    &["CLEARAT", "5e-324"],
+    &["CLEARAT", "nan"],
+    &["CLEARAT", "1"],
 ];
 
 fn server() -> Server {
@@ -132,6 +135,10 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
             "ERR could not create filter: error rate is 1e-300, below the lowest",
         ),
         (
+            "BF.RESERVE f 1e-300 100 CLEARAT 0.5",
+            "ERR could not create filter: error rate is 1e-300, below the lowest",
+        ),
+        (
             "BF.RESERVE f 1e-300 100 WINDOW 100",
             "ERR could not create filter: error rate is 1e-300, below the lowest",
         ),
@@ -148,7 +155,7 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     println!("{answer}");
     let asked: u64 = answer.split(' ').find_map(|word| word.parse().ok()).unwrap();
     // The rate that is told is the lowest one: above it only the size is in the way.
-    for kind in ["", " NONSCALING", " COUNTING", " WINDOW 2048"] {
+    for kind in ["", " NONSCALING", " COUNTING", " CLEARAT 0.5", " WINDOW 2048"] {
         let answer = server.line(&format!("BF.RESERVE f 1e-300 2048{kind}"));
         let words = answer.split([' ', ',', ';']);
         let lowest = words.filter_map(|word| word.parse::<f64>().ok()).nth(1).unwrap();

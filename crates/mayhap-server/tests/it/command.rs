@@ -200,7 +200,7 @@ fn no_words_are_answered_too() {
 }
 
 fn any_word() -> impl Strategy<Value = Vec<u8>> {
-    const WORDS: [&str; 44] = [
+    const WORDS: [&str; 47] = [
         "f",
         "g",
         "h",
@@ -227,6 +227,9 @@ fn any_word() -> impl Strategy<Value = Vec<u8>> {
         "COUNTING",
         "WINDOW",
         "7d",
+        "NOREFRESH",
+        "CLEARAT",
+        "0.5",
         "LAYOUT",
         "blocked",
         "MATCH",
@@ -360,6 +363,7 @@ fn a_kind_has_the_name_that_the_command_gives_it() {
         ("NONSCALING LAYOUT standard", "standard"),
         ("COUNTING", "counting"),
         ("WINDOW 100", "window"),
+        ("CLEARAT 0.5", "clearing"),
     ] {
         assert_eq!(server.line(&format!("BF.RESERVE {kind} 0.01 100 {options}")), "+OK\r\n");
         let answer = format!("*1\r\n${}\r\n{kind}\r\n", kind.len());

@@ -3,6 +3,8 @@
 use crate::command::Server as Commands;
 use crate::http::{Server, kept};
 use crate::http_guard::basic;
+use crate::http_pairs::Same::{Answer, Done, Error, Made, Refusal};
+use crate::http_pairs::{NEW, PAIRS};
 use mayhap_server::Config;
 use mayhap_server::config::{Rights, Users};
 use mayhap_server::durable::Policy;
@@ -11,212 +13,8 @@ use mayhap_server::metrics::Counter;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What is the same of a request in both forms.
-#[derive(Debug, Clone, Copy)]
-enum Same {
-    /// The answer, which over HTTP is this member of the JSON.
-    Answer(&'static str),
-    /// A new filter: `OK`, and its description.
-    Made,
-    /// Done by both: 1 or `OK`, and this status.
-    Done(u16),
-    /// The error; over HTTP it has this status.
-    Error(u16),
-    /// Only that there is an error: the words are those of `RedisBloom`.
-    Refusal(u16),
-}
-use Same::{Answer, Done, Error, Made, Refusal};
-
-type Pair = (Same, &'static str, &'static str, &'static str);
-
-/// Requests in order, each as a command and over HTTP, to servers with the filters of [`fill`].
-const PAIRS: &[Pair] = &[
-    (Answer("new"), "BF.MADD counts a b b", "POST counts/add", r#"{"items":["a","b","b"]}"#),
-    (Answer("present"), "BF.MEXISTS counts a c", "POST counts/check", r#"{"items":["a","c"]}"#),
-    (Refusal(404), "BF.INFO none", "GET none", ""),
-    // Removals: each once, and from counting filters alone.
-    (
-        Answer("present"),
-        "BF.REM counts b c a b",
-        "POST counts/remove",
-        r#"{"items":["b","c","a","b"]}"#,
-    ),
-    (Answer("present"), "BF.MEXISTS counts a b", "POST counts/check", r#"{"items":["a","b"]}"#),
-    (Error(409), "BF.REM plain a", "POST plain/remove", r#"{"items":["a"]}"#),
-    (Error(409), "BF.REM fixed a", "POST fixed/remove", r#"{"items":["a"]}"#),
-    (Error(409), "BF.REM recent a", "POST recent/remove", r#"{"items":["a"]}"#),
-    (Refusal(404), "BF.REM none a", "POST none/remove", r#"{"items":["a"]}"#),
-    // Ages, of windows alone.
-    (Answer("new"), "BF.MADD recent a b c", "POST recent/add", r#"{"items":["a","b","c"]}"#),
-    (Answer("ages"), "BF.AGE recent a c x", "POST recent/age", r#"{"items":["a","c","x"]}"#),
-    (Error(409), "BF.AGE plain a", "POST plain/age", r#"{"items":["a"]}"#),
-    (Error(409), "BF.AGE counts a", "POST counts/age", r#"{"items":["a"]}"#),
-    (Refusal(404), "BF.AGE none a", "POST none/age", r#"{"items":["a"]}"#),
-    // Several filters; one that is not there has nothing, one that is named twice has it twice.
-    (Answer("new"), "BF.MADD plain a x", "POST plain/add", r#"{"items":["a","x"]}"#),
-    (
-        Answer("which"),
-        "BF.WHICH 5 recent none plain counts plain a x z",
-        "POST /v1/which",
-        r#"{"names":["recent","none","plain","counts","plain"],"items":["a","x","z"]}"#,
-    ),
-    (
-        Answer("which"),
-        "BF.WHICH 3 fixed plain recent a b",
-        "POST /v1/which",
-        r#"{"match":"[fpr]*","items":["a","b"]}"#,
-    ),
-    // Ends.
-    (
-        Done(200),
-        "PEXPIREAT plain 4000000000000",
-        "PUT plain/expiry",
-        r#"{"expires_at":4000000000000}"#,
-    ),
-    (Answer("expires_at"), "PEXPIRETIME plain", "GET plain", ""),
-    (Done(200), "EXPIRE counts 100", "PUT counts/expiry", r#"{"expires_in":"100s"}"#),
-    (Done(200), "PERSIST counts", "DELETE counts/expiry", ""),
-    (Done(204), "PEXPIREAT fixed 1", "PUT fixed/expiry", r#"{"expires_at":1}"#),
-    (Refusal(404), "BF.INFO fixed", "GET fixed", ""),
-    // Names.
-    (Done(200), "RENAMENX counts other", "POST counts/rename", r#"{"to":"other"}"#),
-    (Refusal(404), "RENAME counts other", "POST counts/rename", r#"{"to":"other"}"#),
-    (Done(200), "RENAME recent other", "POST recent/rename", r#"{"to":"other","replace":true}"#),
-    (Refusal(404), "BF.INFO recent", "GET recent", ""),
-    (Answer("items"), "BF.CARD other", "GET other", ""),
-];
-
 /// The most bytes of a filter.
 const LIMIT: u64 = 64 << 20;
-
-/// Every option of a new filter, and all that contradict each other.
-const NEW: &[Pair] = &[
-    (Made, "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
-    (Error(409), "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
-    (
-        Made,
-        "BF.RESERVE grow 0.001 5000 EXPANSION 4",
-        "PUT grow",
-        r#"{"target_fpp":0.001,"capacity":5000,"expansion":4}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE scale 0.01 100 VALIDATESCALETO 1000000",
-        "PUT scale",
-        r#"{"target_fpp":0.01,"capacity":100,"scale_to":1000000}"#,
-    ),
-    (
-        Refusal(507),
-        "BF.RESERVE no 0.01 100 VALIDATESCALETO 1000000000",
-        "PUT no",
-        r#"{"target_fpp":0.01,"capacity":100,"scale_to":1000000000}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE fix 0.01 100 NONSCALING",
-        "PUT fix",
-        r#"{"target_fpp":0.01,"capacity":100,"fixed":true}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE zero 0.01 100 EXPANSION 0",
-        "PUT zero",
-        r#"{"target_fpp":0.01,"capacity":100,"expansion":0}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE auto 0.01 100 NONSCALING LAYOUT auto",
-        "PUT auto",
-        r#"{"target_fpp":0.01,"capacity":100,"fixed":true,"layout":"auto"}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE blocked 0.01 100 NONSCALING LAYOUT blocked",
-        "PUT blocked",
-        r#"{"target_fpp":0.01,"capacity":100,"fixed":true,"layout":"blocked"}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE standard 0.01 100 EXPANSION 0 LAYOUT standard",
-        "PUT standard",
-        r#"{"target_fpp":0.01,"capacity":100,"expansion":0,"layout":"standard"}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE count 0.01 100 COUNTING",
-        "PUT count",
-        r#"{"target_fpp":0.01,"capacity":100,"counting":true}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE last 0.01 100 WINDOW 1400",
-        "PUT last",
-        r#"{"target_fpp":0.01,"capacity":100,"window":1400}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE week 0.01 100 WINDOW 7d",
-        "PUT week",
-        r#"{"target_fpp":0.01,"capacity":100,"window":"7d"}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE open 0.01 100 KEYED no",
-        "PUT open",
-        r#"{"target_fpp":0.01,"capacity":100,"keyed":false}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE seed 0.01 100 SEED 0123456789abcdef0123456789abcdef",
-        "PUT seed",
-        r#"{"target_fpp":0.01,"capacity":100,"seed":"0123456789abcdef0123456789abcdef"}"#,
-    ),
-    (
-        Made,
-        "BF.RESERVE seed64 0.01 100 SEED 0123456789abcdef0123456789abcdef KEYED no",
-        "PUT seed64",
-        r#"{"target_fpp":0.01,"capacity":100,"keyed":false,
-            "seed_base64":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}"#,
-    ),
-    // What contradicts itself.
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 NONSCALING VALIDATESCALETO 10",
-        "PUT no",
-        r#"{"fixed":true,"scale_to":10}"#,
-    ),
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 NONSCALING EXPANSION 2",
-        "PUT no",
-        r#"{"fixed":true,"expansion":2}"#,
-    ),
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 KEYED yes SEED 0123456789abcdef0123456789abcdef",
-        "PUT no",
-        r#"{"keyed":true,"seed":"0123456789abcdef0123456789abcdef"}"#,
-    ),
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 COUNTING WINDOW 5",
-        "PUT no",
-        r#"{"counting":true,"window":5}"#,
-    ),
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 COUNTING NONSCALING",
-        "PUT no",
-        r#"{"counting":true,"fixed":true}"#,
-    ),
-    (
-        Refusal(400),
-        "BF.RESERVE no 0.1 9 WINDOW 5 NONSCALING",
-        "PUT no",
-        r#"{"window":5,"fixed":true}"#,
-    ),
-    (Refusal(400), "BF.RESERVE no 0.1 9 LAYOUT blocked", "PUT no", r#"{"layout":"blocked"}"#),
-];
 
 /// A filter of each kind.
 fn fill(keyspace: &Keyspace) {
@@ -225,7 +23,8 @@ fn fill(keyspace: &Keyspace) {
         ("plain", Shape::Growing { capacity, error, expansion: 2 }),
         ("fixed", Shape::Fixed { capacity, error, layout: None }),
         ("counts", Shape::Counting { capacity, error }),
-        ("recent", Shape::Window { items: capacity, time_ms: 0, error }),
+        ("recent", Shape::Window { items: capacity, time_ms: 0, error, refresh: true }),
+        ("half", Shape::Clearing { capacity, error, at: 0.5 }),
     ] {
         let spec = Spec { shape, hash: Hash::Keyed };
         keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
@@ -409,7 +208,7 @@ fn what_was_removed_is_not_there_after_a_restart() {
 fn ages_have_their_unit_and_are_counted_as_queries() {
     let server = Server::plain();
     for (name, time_ms, unit) in [("items", 0, "items"), ("time", 60_000, "ms")] {
-        let shape = Shape::Window { items: 1_000, time_ms, error: 1e-6 };
+        let shape = Shape::Window { items: 1_000, time_ms, error: 1e-6, refresh: true };
         let spec = Spec { shape, hash: Hash::Keyed };
         server.shared.keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
         let line = |verb| format!("POST /v1/filters/{name}/{verb}");
@@ -432,6 +231,7 @@ fn an_option_that_is_not_as_it_should_be_is_named() {
         ("capacity", vec![json!(0), json!(-1), json!(1.5), json!("1"), json!(true), json!([1])]),
         ("target_fpp", vec![json!(0), json!(1), json!(-0.1), json!("1%"), json!({})]),
         ("expansion", vec![json!(-1), json!(32_769), json!(1u64 << 40), json!("2")]),
+        ("tightening", vec![json!(0), json!(1), json!("0.5")]),
         ("fixed", vec![json!(1), json!("true")]),
         ("scale_to", vec![json!(0), json!(-1), json!("9")]),
         ("keyed", vec![json!(0), json!("yes")]),
@@ -442,6 +242,8 @@ fn an_option_that_is_not_as_it_should_be_is_named() {
             "window",
             vec![json!(0), json!("0s"), json!("30m"), json!("soon"), json!(1.5), json!("5")],
         ),
+        ("refresh", vec![json!(0), json!("no")]),
+        ("clear_at", vec![json!(0), json!(1.01), json!(-0.5), json!("50%")]),
         ("layout", vec![json!("Blocked"), json!("narrow"), json!(1)]),
     ] {
         for value in values {

@@ -53,7 +53,7 @@ fn specs() -> Vec<Spec> {
         Spec::fixed(60_000, 1e-4),
         plain(Shape::Growing { capacity: 70_000, error: 1e-6, expansion: 2 }),
         plain(Shape::Counting { capacity: 60_000, error: 1e-4 }),
-        plain(Shape::Window { items: 60_000, time_ms: 0, error: 1e-4 }),
+        plain(Shape::Window { items: 60_000, time_ms: 0, error: 1e-4, refresh: true }),
     ]
 }
 

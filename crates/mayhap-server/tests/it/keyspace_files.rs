@@ -1,9 +1,9 @@
 //! Files that are served by name, while others cut, overwrite and replace them.
 
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
-use mayhap::{AnyFilter, DigestFunction, ScalableBloomFilter};
+use mayhap::{AnyFilter, BloomMatrix, DigestFunction, ScalableBloomFilter};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
-use mayhap_server::keyspace::{Keyspace, Unreadable};
+use mayhap_server::keyspace::{Keyspace, MAX_PROBES, Unreadable, WhichError};
 use mayhap_store::FileStamp;
 use std::fs::{self, File};
 use std::path::Path;
@@ -24,6 +24,17 @@ fn growing(from: u64) -> Vec<u8> {
         assert!(filter.insert(&key[..]).unwrap());
     }
     file_of(|path| mayhap_store::save(path, &filter, "").unwrap())
+}
+
+/// A matrix of 3 sets that have them by turns.
+fn matrix(from: u64) -> Vec<u8> {
+    let builder = BloomMatrix::builder().num_sets(3).expected_items(1_000).target_fpp(1e-6);
+    let mut matrix = builder.digest_function(DigestFunction::sip13(KEY)).build().unwrap();
+    matrix.set_names(&["east", "north", "west"]).unwrap();
+    for (i, key) in numbered(from..from + 1_000).iter().enumerate() {
+        assert!(matrix.insert(i % 3, &key[..]));
+    }
+    file_of(|path| mayhap_store::save(path, &matrix, "").unwrap())
 }
 
 fn foreign(from: u64) -> Vec<u8> {
@@ -128,9 +139,12 @@ fn a_file_that_is_overwritten_in_place_is_served_again_once_it_is_whole() {
 #[test]
 fn a_file_that_is_replaced_is_served_anew_without_an_error_in_between() {
     type Make = fn(u64) -> Vec<u8>;
-    for (name, make) in
-        [("f.mayhap", plain as Make), ("f.mayhap", growing as Make), ("f.rb", foreign as Make)]
-    {
+    for (name, make) in [
+        ("f.mayhap", plain as Make),
+        ("f.mayhap", growing as Make),
+        ("f.mayhap", matrix as Make),
+        ("f.rb", foreign as Make),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, make(0)).unwrap();
@@ -191,4 +205,41 @@ fn a_file_that_was_no_filter_at_the_start_is_served_once_it_is() {
         keyspace.refresh_files();
     }
     assert_eq!(keyspace.get(b"g", 1).unwrap().id, made.id);
+}
+
+#[test]
+fn the_sets_of_a_matrix_are_named_and_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    fs::write(&path, matrix(0)).unwrap();
+    let keyspace = keyspace();
+    let entry = keyspace.serve_file(&path).unwrap();
+    let info = entry.info();
+    assert_eq!((info.kind, info.items, info.capacity), ("matrix", 1_000, 3_000));
+    assert!(info.read_only && info.num_bytes >= 64 << 10);
+    let fill = entry.measure().fill_ratio;
+    assert!((0.1..0.4).contains(&fill), "a third of the keys that a set is for: {fill}");
+    let spec = mayhap_server::keyspace::Spec::growing(100, 0.01, 2);
+    let plain = keyspace.create(b"plain", spec, 1, None).unwrap();
+    let mut turn = turn();
+    let keys = numbered(0..5);
+    plain.insert(&keys[1], &mut turn).unwrap();
+    let names: [&[u8]; 3] = [b"f", b"plain", b"none"];
+    let keys = [&keys[..], &[b"nowhere".to_vec()]].concat();
+    let sets: Vec<Vec<String>> = with_words(&keys, |words| {
+        let found = keyspace.which(names.into_iter(), words, &mut turn).unwrap();
+        let names: Vec<_> = found.names().map(|name| name.escape_ascii().to_string()).collect();
+        let of = |key| found.filters_of(key).map(|at| names[at].clone()).collect();
+        assert_eq!(found.counts(), [1, 2, 1, 1, 1, 0]);
+        (0..keys.len()).map(of).collect()
+    });
+    let expected: [&[&str]; 6] =
+        [&["f/east"], &["f/north", "plain"], &["f/west"], &["f/east"], &["f/north"], &[]];
+    assert_eq!(sets, expected);
+    // Names times keys are allowed, and not so many sets times keys.
+    let keys = numbered(0..(MAX_PROBES / 2) as u64 + 1);
+    let mut which = |name: &[u8]| {
+        with_words(&keys, |words| keyspace.which([name].into_iter(), words, &mut turn).map(drop))
+    };
+    assert_eq!((which(b"plain"), which(b"f")), (Ok(()), Err(WhichError::TooMany)));
 }

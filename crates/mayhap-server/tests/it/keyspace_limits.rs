@@ -94,12 +94,13 @@ fn specs() -> impl Strategy<Value = Spec> {
         Just(Some(mayhap::Layout::Standard)),
         Just(Some(mayhap::Layout::Blocked)),
     ];
-    let shape = (capacity, error, 1u32..=32_768, any::<u64>(), layout, 0..6).prop_map(
+    let shape = (capacity, error, 1u32..=32_768, any::<u64>(), layout, 0..8).prop_map(
         |(capacity, error, expansion, time_ms, layout, kind)| match kind {
             0 => Shape::Growing { capacity, error, expansion },
             1 => Shape::Fixed { capacity, error, layout },
             2 => Shape::Counting { capacity, error },
-            3 => Shape::Window { items: capacity, time_ms, error },
+            3 | 6 => Shape::Window { items: capacity, time_ms, error, refresh: kind == 3 },
+            7 => Shape::Clearing { capacity, error, at: 1.0 / f64::from(expansion) },
             4 => Shape::RedisBloom,
             _ => Shape::File,
         },
@@ -146,7 +147,7 @@ fn a_counting_filter_forgets_what_is_removed_and_a_window_what_is_old() {
     assert_eq!(turn.answers.iter().collect::<Vec<_>>(), [true, false]);
     assert!(!counting.contains(b"a", 1) && counting.contains(b"b", 1));
     assert_eq!(counting.info().items, 1);
-    let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6 };
+    let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6, refresh: true };
     let window = keyspace.create(b"window", spec(shape), 1, None).unwrap();
     turn.now = 1_000_000;
     assert!(window.insert(b"a", &mut turn).unwrap());

@@ -42,8 +42,10 @@ fn specs() -> Vec<Spec> {
         Spec::fixed(30_000, 1e-6),
         plain(Shape::Growing { capacity: 5_000, error: 1e-4, expansion: 2 }),
         plain(Shape::Counting { capacity: 30_000, error: 1e-6 }),
-        plain(Shape::Window { items: 30_000, time_ms: 0, error: 1e-6 }),
-        plain(Shape::Window { items: 30_000, time_ms: 60_000, error: 1e-6 }),
+        plain(Shape::Window { items: 30_000, time_ms: 0, error: 1e-6, refresh: true }),
+        plain(Shape::Window { items: 30_000, time_ms: 60_000, error: 1e-6, refresh: true }),
+        plain(Shape::Window { items: 30_000, time_ms: 60_000, error: 1e-6, refresh: false }),
+        plain(Shape::Clearing { capacity: 30_000, error: 1e-6, at: 0.5 }),
     ]
 }
 

@@ -116,7 +116,7 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
 #[test]
 fn a_copy_has_all_items_and_the_end_of_its_source_and_replaces_nothing() {
     let mut server = Server::new();
-    for reserve in ["", " COUNTING", " WINDOW 1000", " NONSCALING"] {
+    for reserve in ["", " COUNTING", " WINDOW 1000", " CLEARAT 0.5", " NONSCALING"] {
         server.line("FLUSHALL");
         server.line(&format!("BF.RESERVE f 0.0001 1000{reserve}"));
         server.line("BF.MADD f a b c");

@@ -117,9 +117,19 @@ pub(super) const RESERVE: &[Case] = &[
     both("BF.RESERVE g 0.01 100 WINDOW 9223372036854775807d", "-ERR WINDOW must be ..."),
     both(
         "BF.RESERVE g 0.01 100 COUNTING WINDOW 5",
-        "-ERR use one of COUNTING, WINDOW and NONSCALING",
+        "-ERR use one of COUNTING, WINDOW, CLEARAT and NONSCALING",
     ),
     both("BF.RESERVE g 0.01 100 COUNTING NONSCALING", "-ERR use one of ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT 0.5 WINDOW 5", "-ERR use one of ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT", "-ERR CLEARAT must be ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT 0", "-ERR CLEARAT must be ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT 1.01", "-ERR CLEARAT must be ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT nan", "-ERR CLEARAT must be ..."),
+    both("BF.RESERVE g 0.01 100 CLEARAT 50%", "-ERR CLEARAT must be ..."),
+    both("BF.RESERVE g 0.01 100 NOREFRESH", "-ERR NOREFRESH is for WINDOW filters"),
+    both("BF.RESERVE g 0.01 100 COUNTING NOREFRESH", "-ERR NOREFRESH is for WINDOW filters"),
+    both("BF.RESERVE w1 0.01 100 NOREFRESH WINDOW 7d", "+OK"),
+    both("BF.RESERVE c1 0.01 100 CLEARAT 1", "+OK"),
     both("EXISTS g", ":0"),
 ];
 

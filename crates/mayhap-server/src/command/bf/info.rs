@@ -35,10 +35,11 @@ enum Field {
     Digest,
     Reserved,
     Distinct,
+    Clears,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 15] = [
+const FIELDS: [(&str, (Field, &str)); 16] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -54,6 +55,7 @@ const FIELDS: [(&str, (Field, &str)); 15] = [
     ("digest", (Field::Digest, "Digest")),
     ("requested", (Field::Reserved, "Requested capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
+    ("clears", (Field::Clears, "Number of clears")),
 ];
 
 /// A pass over all bits, for how full the filter is, and for every field of a file of another
@@ -124,6 +126,10 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             reply.integer(signed(room));
         }
         Field::Fpp => reply.double(info.expected_fpp),
+        Field::Clears => match info.clears {
+            Some(clears) => reply.integer(signed(clears)),
+            None => reply.null(),
+        },
         Field::Fill => reply.double(entry.measure().fill_ratio),
         Field::FillAlarm => match entry.measure().fill_alarm {
             Some(alarm) => reply.boolean(alarm),
@@ -138,6 +144,7 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             Shape::Growing { capacity, .. }
             | Shape::Fixed { capacity, .. }
             | Shape::Counting { capacity, .. }
+            | Shape::Clearing { capacity, .. }
             | Shape::Window { items: capacity, .. } => reply.integer(signed(capacity)),
             Shape::RedisBloom | Shape::File => reply.null(),
         },

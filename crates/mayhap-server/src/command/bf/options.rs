@@ -39,10 +39,12 @@ pub(super) enum Name {
     Keyed,
     Counting,
     Window,
+    NoRefresh,
+    ClearAt,
     Layout,
 }
 
-const OPTIONS: [(&str, Name); 9] = [
+const OPTIONS: [(&str, Name); 11] = [
     ("expansion", Name::Expansion),
     ("nonscaling", Name::NonScaling),
     ("tightening", Name::Tightening),
@@ -51,6 +53,8 @@ const OPTIONS: [(&str, Name); 9] = [
     ("keyed", Name::Keyed),
     ("counting", Name::Counting),
     ("window", Name::Window),
+    ("norefresh", Name::NoRefresh),
+    ("clearat", Name::ClearAt),
     ("layout", Name::Layout),
 ];
 
@@ -69,6 +73,8 @@ pub(super) fn take<'a>(
     match option {
         Name::NonScaling => reservation.fixed = true,
         Name::Counting => reservation.counting = true,
+        Name::NoRefresh => reservation.refresh = false,
+        Name::ClearAt => reservation.clear_at = Some(share(rest.next())?),
         Name::Expansion => reservation.expansion = Some(expansion(rest.next(), of)?),
         Name::Tightening => tightening(rest.next())?,
         Name::Seed => {
@@ -107,7 +113,8 @@ impl From<Contradiction> for Fault {
             }
             Contradiction::FixedExpansion => "Nonscaling filters cannot expand",
             Contradiction::KeyedSeed => "ERR SEED is for unkeyed filters; omit it, or add KEYED no",
-            Contradiction::Kinds => "ERR use one of COUNTING, WINDOW and NONSCALING",
+            Contradiction::Kinds => "ERR use one of COUNTING, WINDOW, CLEARAT and NONSCALING",
+            Contradiction::NoWindow => "ERR NOREFRESH is for WINDOW filters",
             Contradiction::GrowingLayout => "ERR LAYOUT is for NONSCALING filters",
             Contradiction::ScaleTo => {
                 "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
@@ -173,6 +180,13 @@ fn window(word: Option<&[u8]>) -> Result<Window, Fault> {
         None => std::str::from_utf8(word).ok().and_then(Window::of_time),
     };
     window.ok_or_else(|| BAD.into())
+}
+
+/// A share of set bits.
+fn share(word: Option<&[u8]>) -> Result<f64, Fault> {
+    let share = word.and_then(number::real).filter(|&share| share > 0.0 && share <= 1.0);
+    share
+        .ok_or_else(|| "ERR CLEARAT must be a share of bits above 0, at most 1, such as 0.5".into())
 }
 
 /// What a filter that does not grow is made of; the server chooses where it may.

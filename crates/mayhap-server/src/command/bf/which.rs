@@ -9,7 +9,7 @@ use crate::keyspace::MAX_PROBES;
 const PROBE_NS: u64 = 100;
 
 /// `BF.WHICH numkeys key [key …] item [item …]`: for each item the names of the filters that may
-/// have it. A name without a filter has nothing.
+/// have it. A name without a filter has nothing, and that of a matrix has its sets.
 pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
     let num_keys = number::count(call.word(1)).ok_or(NO_INTEGER)?;
     let num_keys = usize::try_from(num_keys).unwrap_or(usize::MAX);
@@ -37,9 +37,10 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// A look for each pair.
+/// A look for each pair; where a matrix is served, any of the names may be its.
 pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
     let names = number::count(call.word(1)).unwrap_or(0);
     let items = (call.words.len() as u64).saturating_sub(names.saturating_add(2));
-    names.saturating_mul(items).min(MAX_PROBES as u64) * PROBE_NS
+    let each = 1 + call.shared.keyspace.most_sets() / 64;
+    names.saturating_mul(items).saturating_mul(each).min(MAX_PROBES as u64) * PROBE_NS
 }

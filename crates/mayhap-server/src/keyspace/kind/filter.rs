@@ -5,7 +5,7 @@ use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, WrongKind};
-use mayhap::{Age, Bitmap, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, Digest, DigestFunction, Error};
 use mayhap_store::Changed;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -44,6 +44,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     fn contains_key(&self, key: &[u8]) -> bool {
         let _ = key;
         false
+    }
+
+    /// Its sets, if it has many.
+    fn matrix(&self) -> Option<&BloomMatrix> {
+        None
     }
 
     /// Inserts a digest and records it in the log as far as a crash must not take it; `true` if it
@@ -124,6 +129,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     /// Checks every byte of the file below it.
     fn verify(&self) -> Result<(), mayhap_store::Error> {
         Ok(())
+    }
+
+    /// How often it was cleared since this was asked last, if it clears itself.
+    fn new_clears(&self) -> u64 {
+        0
     }
 
     /// Sizes its next layer, if it grows and will need one soon.

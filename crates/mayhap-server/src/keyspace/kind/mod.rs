@@ -2,10 +2,12 @@
 //!
 //! `filter.rs` is what the keyspace needs of a filter that is in use, `contents.rs` of one that is
 //! copied, written, read or united, `plan.rs` of one that is sized and not created. The kinds are
-//! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs` and `redisbloom.rs`, and those of files:
-//! `mapped.rs` and `foreign.rs`. `unordered.rs` and `ordered.rs` are the two ways of an insertion
-//! into the log. `table.rs` alone lists the kinds: a new one is a file and its rows there.
+//! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs`, `clearing.rs` and `redisbloom.rs`, and
+//! those of files: `mapped.rs`, `matrix.rs` and `foreign.rs`. `unordered.rs` and `ordered.rs` are
+//! the two ways of an insertion into the log. `table.rs` alone lists the kinds: a new one is a file
+//! and its rows there.
 
+mod clearing;
 mod contents;
 mod counting;
 mod filter;
@@ -13,6 +15,7 @@ mod fixed;
 mod foreign;
 mod growing;
 mod mapped;
+mod matrix;
 mod ordered;
 mod plan;
 pub(super) mod redisbloom;
@@ -25,6 +28,7 @@ pub(super) use filter::{Filter, Home, Target};
 pub(super) use foreign::Foreign;
 pub(super) use growing::Growing;
 pub(super) use mapped::Mapped;
+pub(super) use matrix::Matrix;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;
 pub(super) use table::{check_header, decode, plan, read_image};

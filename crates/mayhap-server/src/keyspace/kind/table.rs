@@ -1,7 +1,7 @@
 //! Which kind is which: by the shape of a creation, by the header of a file.
 
 use super::ordered::Ordered;
-use super::{Contents, Plan, counting, fixed, growing, redisbloom, window};
+use super::{Contents, Plan, clearing, counting, fixed, growing, redisbloom, window};
 use crate::durable::{Image, read_native};
 use crate::keyspace::{BadFilter, Options, RecoveryError, Shape, Spec};
 use mayhap::native::{self, Header, Kind, MAGIC};
@@ -14,19 +14,23 @@ pub(in crate::keyspace) fn plan(spec: &Spec) -> Result<Plan, Error> {
         Shape::Growing { capacity, error, .. } => growing::plan(capacity, error),
         Shape::Fixed { capacity, error, layout } => fixed::plan(capacity, error, layout),
         Shape::Counting { capacity, error } => counting::plan(capacity, error),
-        Shape::Window { items, time_ms, error } => window::plan(items, time_ms, error),
+        Shape::Window { items, time_ms, error, refresh } => {
+            window::plan(items, time_ms, error, refresh)
+        }
+        Shape::Clearing { capacity, error, at } => clearing::plan(capacity, error, at),
         Shape::RedisBloom | Shape::File => Err(Error::Missing { parameter: "a dump or a file" }),
     }
 }
 
 /// What [`Snapshot::write`](crate::durable::Snapshot::write) wrote, all of it checked, and the spec
-/// that it is of.
+/// that it is of. `shape` is what its bytes do not say, where that is known.
 pub(in crate::keyspace) fn decode(
     bytes: &[u8],
+    shape: Option<Shape>,
     options: &Options,
 ) -> Result<(Box<dyn Contents>, Spec), BadFilter> {
     let contents: Box<dyn Contents> = if bytes.starts_with(&MAGIC) {
-        decode_native(bytes, options)?
+        decode_native(bytes, shape, options)?
     } else {
         Box::new(redisbloom::decode(bytes, options).map_err(BadFilter::Foreign)?)
     };
@@ -35,21 +39,29 @@ pub(in crate::keyspace) fn decode(
     Ok((contents, spec))
 }
 
-fn decode_native(bytes: &[u8], options: &Options) -> Result<Box<dyn Contents>, BadFilter> {
+fn decode_native(
+    bytes: &[u8],
+    shape: Option<Shape>,
+    options: &Options,
+) -> Result<Box<dyn Contents>, BadFilter> {
     let header = Header::decode(bytes)?;
     check_header(&header, options)?;
     let key = Some(options.secret_key);
-    Ok(match header.kind() {
-        Kind::Bloom => Box::new(native::decode_as::<AnyFilter>(bytes, key)?.0),
-        Kind::Scalable => Box::new(native::decode_as::<ScalableBloomFilter>(bytes, key)?.0),
-        Kind::Counting => Box::new(Ordered::<mayhap::CountingBloomFilter>::new(
+    Ok(match (header.kind(), shape) {
+        (Kind::Bloom, Some(Shape::Clearing { at, .. })) => {
+            Box::new(clearing::Round::new(native::decode_as(bytes, key)?.0, at, 0)?)
+        }
+        (Kind::Bloom, _) => Box::new(native::decode_as::<AnyFilter>(bytes, key)?.0),
+        (Kind::Scalable, _) => Box::new(native::decode_as::<ScalableBloomFilter>(bytes, key)?.0),
+        (Kind::Counting, _) => Box::new(Ordered::<mayhap::CountingBloomFilter>::new(
             native::decode_as(bytes, key)?.0,
             0,
         )),
-        Kind::Window => {
-            Box::new(Ordered::<mayhap::WindowBloomFilter>::new(native::decode_as(bytes, key)?.0, 0))
+        (Kind::Window, shape) => {
+            let refresh = !matches!(shape, Some(Shape::Window { refresh: false, .. }));
+            Box::new(window::Owned::new(native::decode_as(bytes, key)?.0, refresh, 0))
         }
-        kind => return Err(BadFilter::Kind(kind)),
+        (kind, _) => return Err(BadFilter::Kind(kind)),
     })
 }
 
@@ -67,8 +79,12 @@ pub(in crate::keyspace) fn read_image(
         Shape::Counting { .. } => {
             Box::new(Ordered::<mayhap::CountingBloomFilter>::new(read_native(image, key)?, mark))
         }
-        Shape::Window { .. } => {
-            Box::new(Ordered::<mayhap::WindowBloomFilter>::new(read_native(image, key)?, mark))
+        Shape::Window { refresh, .. } => {
+            Box::new(window::Owned::new(read_native(image, key)?, refresh, mark))
+        }
+        Shape::Clearing { at, .. } => {
+            let filter = read_native::<mayhap::BlockedBloomFilter>(image, key)?;
+            Box::new(clearing::Round::new(filter, at, mark).map_err(RecoveryError::Filter)?)
         }
         Shape::RedisBloom => {
             let mut bytes = Vec::new();

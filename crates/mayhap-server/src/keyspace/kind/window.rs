@@ -3,11 +3,13 @@
 use super::ordered::Ordered;
 use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
+use crate::durable::Snapshot;
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
 use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
+use std::io::{self, Write};
 use std::slice::from_ref;
 use std::sync::Mutex;
 
@@ -15,19 +17,33 @@ use std::sync::Mutex;
 #[derive(Debug)]
 struct Window {
     ordered: Mutex<Ordered<WindowBloomFilter>>,
+    /// A repeat makes its key young again.
+    refresh: bool,
     digest_function: DigestFunction,
     charge: Charge,
 }
 
+/// One for one owner.
+#[derive(Debug)]
+pub(super) struct Owned {
+    ordered: Ordered<WindowBloomFilter>,
+    refresh: bool,
+}
+
 /// Sizes an empty one: for so many keys, or for those that are expected in so many milliseconds.
-pub(super) fn plan(items: u64, time_ms: u64, target_fpp: f64) -> Result<Plan, Error> {
+pub(super) fn plan(
+    items: u64,
+    time_ms: u64,
+    target_fpp: f64,
+    refresh: bool,
+) -> Result<Plan, Error> {
     let builder = match time_ms {
         0 => WindowBloomFilter::builder().window_items(items),
         span => WindowBloomFilter::builder().window_time(span, items),
     };
     let builder = builder.target_fpp(target_fpp);
     Ok(Plan::new(builder.num_bytes()?, move |function| {
-        Ok(Ordered::new(builder.clone().digest_function(function).build()?, 0))
+        Ok(Owned::new(builder.clone().digest_function(function).build()?, refresh, 0))
     }))
 }
 
@@ -36,8 +52,18 @@ impl Window {
         let Turn { recorder, answers, now, .. } = turn;
         let mut ordered = locked(&self.ordered);
         ordered.filter.advance(*now);
-        ordered.filter.insert_digests_into(digests, answers);
+        put(&mut ordered.filter, self.refresh, digests, answers);
+        // Repeats too: who hears that a key is there has to find it after a crash.
         ordered.record(recorder, target, *now, digests);
+    }
+}
+
+/// Inserts digests, all or those that are absent.
+fn put(filter: &mut WindowBloomFilter, refresh: bool, digests: &[Digest], new: &mut Bitmap) {
+    if refresh {
+        filter.insert_digests_into(digests, new);
+    } else {
+        filter.insert_absent_digests_into(digests, new);
     }
 }
 
@@ -109,23 +135,41 @@ impl Filter for Window {
 
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
         let Ordered { filter, order } = &*locked(&self.ordered);
-        Ok(Some(Box::new(Ordered::new(filter.try_clone()?, *order))))
+        Ok(Some(Box::new(Owned::new(filter.try_clone()?, self.refresh, *order))))
     }
 }
 
-impl Contents for Ordered<WindowBloomFilter> {
+impl Owned {
+    /// `order` is how many digests were put in.
+    pub(super) const fn new(filter: WindowBloomFilter, refresh: bool, order: u64) -> Self {
+        Self { ordered: Ordered::new(filter, order), refresh }
+    }
+}
+
+impl Snapshot for Owned {
+    fn mark(&self) -> u64 {
+        self.ordered.mark()
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.ordered.write(out)
+    }
+}
+
+impl Contents for Owned {
     fn num_bytes(&self) -> u64 {
-        self.filter.num_bytes()
+        self.ordered.filter.num_bytes()
     }
 
     fn spec(&self) -> Spec {
-        let (items, error) = (self.filter.expected_items(), self.filter.target_fpp());
-        let time_ms = match self.filter.window() {
+        let filter = &self.ordered.filter;
+        let (items, error) = (filter.expected_items(), filter.target_fpp());
+        let time_ms = match filter.window() {
             mayhap::Window::Time { span, .. } => span,
             _ => 0,
         };
-        let shape = Shape::Window { items, time_ms, error };
-        Spec { shape, hash: hash_of(self.filter.digest_function()) }
+        let shape = Shape::Window { items, time_ms, error, refresh: self.refresh };
+        Spec { shape, hash: hash_of(filter.digest_function()) }
     }
 
     fn kind_id(&self) -> u64 {
@@ -138,8 +182,9 @@ impl Contents for Ordered<WindowBloomFilter> {
         _home: Home<'_>,
         charge: Charge,
     ) -> Box<dyn Filter> {
-        let digest_function = *self.filter.digest_function();
-        Box::new(Window { ordered: self.shared(), digest_function, charge })
+        let digest_function = *self.ordered.filter.digest_function();
+        let Self { ordered, refresh } = *self;
+        Box::new(Window { ordered: ordered.shared(), refresh, digest_function, charge })
     }
 
     fn replay_ordered(
@@ -149,9 +194,9 @@ impl Contents for Ordered<WindowBloomFilter> {
         digests: &[Digest],
         scratch: &mut Bitmap,
     ) -> Result<(), RecoveryError> {
-        self.replayed(order, digests);
-        self.filter.advance(what);
-        self.filter.insert_digests_into(digests, scratch);
+        self.ordered.replayed(order, digests);
+        self.ordered.filter.advance(what);
+        put(&mut self.ordered.filter, self.refresh, digests, scratch);
         Ok(())
     }
 }

@@ -1,0 +1,131 @@
+//! Filters that forget by themselves, after a crash too: those that clear themselves, and windows
+//! in which repeats renew nothing.
+
+use super::keyspace::{KEY, numbered, turn, with_words};
+use super::keyspace_recovery::{commit, open, recording};
+use mayhap_server::keyspace::{Hash, Keyspace, Options, Shape, Spec};
+
+const NAMES: [&[u8]; 2] = [b"a", b"copy"];
+
+fn clearing() -> Spec {
+    let shape = Shape::Clearing { capacity: 3_000, error: 0.01, at: 0.5 };
+    Spec { shape, hash: Hash::Plain { seed: 5 } }
+}
+
+/// Of each filter that is there, which of these keys it has and how many it counts.
+fn state(keyspace: &Keyspace, keys: &[Vec<u8>]) -> Vec<(Vec<bool>, u64)> {
+    let entries = NAMES.iter().filter_map(|name| keyspace.get(name, 1));
+    let state = entries.map(|entry| {
+        assert_eq!(entry.spec, clearing());
+        (keys.iter().map(|key| entry.contains(key, 1)).collect(), entry.items())
+    });
+    state.collect()
+}
+
+/// The log has what was inserted and not when it was cleared: that follows from it. With images in
+/// between, and of a copy, whose contents are in the log.
+#[test]
+fn a_filter_that_clears_itself_comes_back_in_the_same_round() {
+    const ROUND: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let all = numbered(0..4 * ROUND as u64);
+    let mut before = Vec::new();
+    for (round, keys) in all.chunks(ROUND).enumerate() {
+        let (keyspace, log) = open(folder.path());
+        assert_eq!(state(&keyspace, &all), before, "round {round}");
+        keyspace.get_or_create(b"a", clearing(), 1, Some(&log)).unwrap();
+        let (many, single) = keys.split_at(6_789);
+        let mut turn = recording(&log);
+        for entry in NAMES.iter().filter_map(|name| keyspace.get(name, 1)) {
+            with_words(many, |words| entry.insert_many(words, &mut turn)).unwrap();
+            if round % 2 == 1 {
+                log.checkpoint(&keyspace).unwrap();
+            }
+            for key in single {
+                entry.insert(key, &mut turn).unwrap();
+            }
+            commit(&mut turn);
+            let clears = entry.info().clears.unwrap();
+            assert!((2..6).contains(&clears), "{clears} in round {round}");
+            assert!(entry.contains(&keys[ROUND - 1], 1));
+        }
+        if round == 1 {
+            let from = [keyspace.get(b"a", 1).unwrap()];
+            keyspace.merge(b"copy", &from, 1, Some(&log)).unwrap();
+        }
+        before = state(&keyspace, &all);
+        assert_eq!(before.len(), if round == 0 { 1 } else { 2 });
+        for (held, _) in &before {
+            let held = held.iter().filter(|&&held| held).count();
+            assert!((1..4_500).contains(&held), "{held} in round {round}");
+        }
+    }
+}
+
+/// Without refresh a repeat is recorded too: who hears that a key is there finds it after a crash,
+/// as old as its first insertion.
+#[test]
+fn a_repeat_in_a_window_without_refresh_is_safe_and_renews_nothing() {
+    for refresh in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (keyspace, log) = open(folder.path());
+        let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6, refresh };
+        let spec = Spec { shape, hash: Hash::Keyed };
+        let entry = keyspace.create(b"a", spec, 1, Some(&log)).unwrap();
+        let (mut first, mut second) = (recording(&log), recording(&log));
+        first.now = 1_000_000;
+        assert_eq!(entry.insert(b"key", &mut first), Ok(true));
+        second.now = 1_040_000;
+        assert_eq!(entry.insert(b"key", &mut second), Ok(false));
+        // The first turn dies with the process.
+        commit(&mut second);
+        drop((first, second, entry, keyspace, log));
+        let (keyspace, log) = open(folder.path());
+        let entry = keyspace.get(b"a", 1).unwrap();
+        assert!(entry.contains(b"key", 1_060_000), "an acknowledged repeat is lost");
+        // As old as the second turn says: the record of the first one went with its process.
+        let mut turn = recording(&log);
+        turn.now = 1_060_000;
+        assert_eq!(entry.insert(b"key", &mut turn), Ok(false));
+        commit(&mut turn);
+        drop((turn, entry, keyspace, log));
+        for is_image in [false, true] {
+            let (keyspace, log) = open(folder.path());
+            let entry = keyspace.get(b"a", 1).unwrap();
+            assert_eq!(entry.spec, spec);
+            assert!(entry.contains(b"key", 1_100_000));
+            assert_eq!(entry.contains(b"key", 1_108_000), refresh, "{is_image}");
+            log.checkpoint(&keyspace).unwrap();
+        }
+    }
+    let keyspace = Keyspace::new(Options::new(KEY));
+    for refresh in [true, false] {
+        let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6, refresh };
+        let spec = Spec { shape, hash: Hash::Keyed };
+        let name = if refresh { &b"renewed"[..] } else { b"first" };
+        let entry = keyspace.create(name, spec, 1, None).unwrap();
+        let mut turn = turn();
+        let new: Vec<u64> = (0..300)
+            .filter(|second| {
+                turn.now = 1_000_000 + second * 1_000;
+                entry.insert(b"key", &mut turn).unwrap()
+            })
+            .collect();
+        // Each 60 to 67.5 s.
+        assert_eq!(new.len(), if refresh { 1 } else { 5 }, "{new:?}");
+    }
+}
+
+#[test]
+fn what_the_sweep_notices_of_clears_is_counted_once() {
+    let keyspace = Keyspace::new(Options::new(KEY));
+    let entry = keyspace.create(b"a", clearing(), 1, None).unwrap();
+    let mut turn = turn();
+    for part in 0..10 {
+        let keys = numbered(part * 2_000..(part + 1) * 2_000);
+        with_words(&keys, |words| entry.insert_many(words, &mut turn)).unwrap();
+        assert_eq!(keyspace.sweep(0, 10, 1, None), Ok(0));
+        assert_eq!(Some(keyspace.clears()), entry.info().clears);
+    }
+    assert!((5..12).contains(&keyspace.clears()), "{}", keyspace.clears());
+}
