@@ -125,6 +125,12 @@ pub trait KeySet: fmt::Debug {
         false
     }
 
+    /// From now on, a repeat does not make its key young again; `false`, and nothing done, for
+    /// kinds that do not forget old keys.
+    fn stop_refresh(&mut self) -> bool {
+        false
+    }
+
     /// Removes many digests and reports which were there; `false`, and nothing done, for kinds that
     /// cannot.
     fn remove_digests_into(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> bool {

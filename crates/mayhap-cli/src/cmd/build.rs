@@ -112,11 +112,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.size.layout == Some(LayoutName::Matrix) {
         let (files, options, stop) = (&*args.files, &options, &stop);
         let lists = Lists { files, options, reading, stop, talk };
-        kept(args, false)?;
+        keep_digests(args, false)?;
         return build_matrix(args, &lists, &waiting);
     }
     let reader_stop = Some(Arc::clone(&stop));
-    let kept = kept(args, system.is_some())?;
+    let kept = keep_digests(args, system.is_some())?;
     let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
@@ -222,25 +222,8 @@ fn build_matrix(args: &Args, lists: &Lists<'_>, waiting: &Waiting) -> Result<Out
     Ok(Outcome::Done)
 }
 
-/// Where digests are kept, if they are to be: only of kinds that have all their keys for good.
-fn kept(args: &Args, is_foreign: bool) -> Result<Option<Kept>, Error> {
-    if !args.keep_digests {
-        return Ok(None);
-    }
-    let name = match args.size.layout {
-        _ if is_foreign => "the filter of another system",
-        None | Some(LayoutName::Blocked | LayoutName::Standard | LayoutName::Scalable) => {
-            return Ok(Some(Kept::new(args.size.max_bytes())));
-        }
-        Some(layout) => layout.name(),
-    };
-    Err(Error::usage(
-        format!(
-            "--keep-digests is given, but not for --layout blocked, standard or scalable: \
-                 {name} does not keep them"
-        ),
-        "omit --keep-digests, or choose one of these layouts",
-    ))
+fn keep_digests(args: &Args, is_foreign: bool) -> Result<Option<Kept>, Error> {
+    args.keep_digests.then(|| Kept::for_new(&args.size, is_foreign)).transpose()
 }
 
 /// Says how many digests were kept, and where.
@@ -272,12 +255,10 @@ fn finish(
     let seconds = progress.elapsed();
     progress.clear();
     let options = filter.key_options(args.lines.key_options()).to_header();
-    match digests {
-        Some(digests) => {
-            waiting.save_with_digests(&args.output, (filter, &options), digests, args.force)?;
-            say_kept(args, talk)?;
-        }
-        None => waiting.save_set(&args.output, (filter, &options), args.force)?,
+    let keeps = digests.is_some();
+    waiting.save_set(&args.output, (filter, &options), digests, args.force)?;
+    if keeps {
+        say_kept(args, talk)?;
     }
     if let Some(not_keys) = filter.all_not_keys() {
         talk.warn(&not_keys.text);

@@ -10,6 +10,7 @@ use crate::outcome::Outcome;
 use crate::set::create::{Create, NewSystemFile};
 use crate::set::fill::Counts;
 use crate::set::foreign::say_options;
+use crate::set::kept::Kept;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
@@ -55,6 +56,10 @@ pub struct Args {
     /// Replace it if it exists
     #[arg(long)]
     force: bool,
+    /// Keep the digests of all keys that are added, in a file beside the filter, for mayhap grow: 5
+    /// to 6 bytes per key
+    #[arg(long)]
+    keep_digests: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -88,6 +93,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if crate::args::url::is_url(&args.file) {
         let place = remote::Place::of(&args.file)?;
         args.system.check_server()?;
+        if args.keep_digests {
+            return Err(Error::usage(
+                "--keep-digests is for files",
+                "omit it; a filter on a server can grow by itself: --layout scalable",
+            ));
+        }
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
         let wanted = remote::create::Wanted {
@@ -111,11 +122,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
     let system = NewSystemFile::of(&args.file, &args.system, (&args.size, &args.digest))?;
+    let keep = || Kept::for_new(&args.size, system.is_some());
+    let kept = args.keep_digests.then(keep).transpose()?;
     if let Some(new) = system {
         refuse_existing(&args.file, args.force)?;
         let (mut set, notes) = new.build(args.size.items, &args.digest, false)?;
         say_options(&name, new.format(), &options, talk);
-        save(args, &mut set, "", &waiting, talk)?;
+        waiting.save_set(&args.file, (&mut set, ""), None, args.force)?;
+        report(args, &set, talk)?;
         talk.say_all(&notes);
         return Ok(Outcome::Done);
     }
@@ -129,19 +143,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_existing(&args.file, args.force)?;
     let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
     let options = set.key_options(options).to_header();
-    save(args, &mut *set, &options, &waiting, talk)?;
+    let digests = kept.map(Kept::into_digests);
+    waiting.save_set(&args.file, (&mut *set, &options), digests, args.force)?;
+    report(args, &*set, talk)?;
     Ok(Outcome::Done)
 }
 
-/// Saves the filter and reports what it is.
-fn save(
-    args: &Args,
-    set: &mut dyn KeySet,
-    options: &str,
-    waiting: &Waiting,
-    talk: Talk,
-) -> Result<(), Error> {
-    waiting.save_set(&args.file, (set, options), args.force)?;
+/// Reports what the new filter is.
+fn report(args: &Args, set: &dyn KeySet, talk: Talk) -> Result<(), Error> {
     let name = args.file.display().to_string();
     Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers())
         .print(talk, args.json)

@@ -8,6 +8,7 @@ use crate::io::progress::Progress;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::create::{Create, fuse};
+use crate::set::kept::Kept;
 use crate::set::session::{Rebuilt, Waiting};
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, DigestFunction, Layout};
@@ -29,7 +30,7 @@ The filter is rebuilt from the digests of its keys, which mayhap build --keep-di
 the file FILTER.digests and add and dedup keep in step. Rate and layout stay as they are unless \
 -p or --layout is given; the digest function, its seed or key and the key options always do. \
 Without -o the filter is replaced, whole or not at all, and commands that are adding to it \
-continue with the new one. A filter written with -o has no digests beside it.
+continue with the new one. A filter written with -o has digests beside it with --keep-digests.
 
 The new filter answers for every key that was ever added, also for those that the old one took \
 for repeats. If the digests are not those of all keys, because a program that does not keep them \
@@ -56,6 +57,9 @@ pub struct Args {
     /// Replace the file of -o if it exists
     #[arg(long)]
     force: bool,
+    /// With -o: keep the digests beside the new filter too
+    #[arg(long, requires = "output")]
+    keep_digests: bool,
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -97,6 +101,7 @@ struct Numbers {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     check_layout(args)?;
+    let mut kept = args.keep_digests.then(|| Kept::for_new(&args.size, false)).transpose()?;
     if let Some(output) = &args.output {
         refuse_existing(output, args.force)?;
     }
@@ -122,9 +127,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (before, after) = (Numbers::of_header(&header), Numbers::of_set(&*set));
     let output = args.output.as_ref().unwrap_or(&args.file);
     if args.output.is_some() {
+        if let Some(kept) = &mut kept {
+            rebuilt.for_each_digest(|digests| kept.extend(digests))?;
+        }
         // The old filter stays as it is, and others may change it.
         drop(rebuilt);
-        waiting.save_set(output, (&mut *set, header.key_options()), args.force)?;
+        let digests = kept.map(Kept::into_digests);
+        waiting.save_set(output, (&mut *set, header.key_options()), digests, args.force)?;
     } else {
         rebuilt.replace(&mut *set)?;
     }

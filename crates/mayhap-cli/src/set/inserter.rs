@@ -146,6 +146,22 @@ impl Inserter {
         Ok(self)
     }
 
+    /// Repeats do not make their keys in a window young again, if `keeps_ages`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for sets that are no windows in memory or in files.
+    pub fn without_refresh(mut self, keeps_ages: bool) -> Result<Self, Error> {
+        if keeps_ages && !self.set.stop_refresh() {
+            let kind = self.set.name();
+            return Err(Error::usage(
+                format!("--no-refresh is for windows in memory and in files, not for {kind}"),
+                "omit it; a window on mayhap serve is created without: BF.RESERVE ... NOREFRESH",
+            ));
+        }
+        Ok(self)
+    }
+
     /// Keeps the file of the filter in step with it, in turns with others.
     #[must_use]
     pub fn with_writer(mut self, writer: Writer) -> Self {
@@ -278,8 +294,8 @@ impl Inserter {
         let mut count = if by_key { texts.len() } else { digests.len() };
         let items = self.set.items();
         // On a server it changes with each look at the bits.
-        let full_at =
-            if self.set.is_shared() { self.set.full_at(self.absent_only) } else { self.full_at };
+        let shared = self.set.is_shared().then(|| self.set.full_at(self.absent_only));
+        let full_at = shared.unwrap_or(self.full_at);
         if let (Some(full_at), false) = (full_at, self.overfill) {
             match Room::left(self.set.held(), full_at) {
                 Room::Keys(keys) => {
@@ -312,12 +328,8 @@ impl Inserter {
                 count = self.new.iter_ones().last().map_or(0, |last| last + 1);
             }
             match error {
-                mayhap_sets::Error::Filter(mayhap::Error::TooLarge {
-                    limit,
-                    found: needed,
-                    ..
-                }) => {
-                    self.no_memory = Some(Limit::Bytes { needed, limit });
+                mayhap_sets::Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
+                    self.no_memory = Some(Limit::Bytes { needed: found, limit });
                 }
                 error if count == 0 => return Err(error.into()),
                 _ => {}

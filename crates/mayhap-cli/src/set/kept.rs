@@ -1,8 +1,10 @@
 //! The digests of all keys that a filter is built from, to be kept beside it.
 
+use crate::args::SizeArgs;
 use crate::error::Error;
 use crate::memory;
 use mayhap::Digest;
+use mayhap_sets::LayoutName;
 use std::path::PathBuf;
 
 /// Room for so many digests at first.
@@ -21,6 +23,28 @@ impl Kept {
     /// None so far; at most so many bytes of them.
     pub fn new(max_bytes: u64) -> Self {
         Self { digests: Vec::new(), full_at: FIRST_DIGESTS, max_bytes }
+    }
+
+    /// For a new filter, of ours or of another system.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for kinds that do not have all their keys for good.
+    pub fn for_new(size: &SizeArgs, is_foreign: bool) -> Result<Self, Error> {
+        let name = match size.layout {
+            _ if is_foreign => "the filter of another system",
+            None | Some(LayoutName::Blocked | LayoutName::Standard | LayoutName::Scalable) => {
+                return Ok(Self::new(size.max_bytes()));
+            }
+            Some(layout) => layout.name(),
+        };
+        Err(Error::usage(
+            format!(
+                "--keep-digests is given, but not for --layout blocked, standard or scalable: \
+                 {name} does not keep them"
+            ),
+            "omit --keep-digests, or choose one of these layouts",
+        ))
     }
 
     /// Adds digests, which may be there already.

@@ -51,6 +51,37 @@ fn keys_that_were_taken_for_repeats_are_in_the_filter_that_has_grown() {
     }
 }
 
+/// From nothing on, and into another file with digests of its own.
+#[test]
+fn digests_are_kept_from_the_first_key_and_beside_another_filter() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["create", "-q", "--keep-digests", "-n", "1k", "-p", "30%", "f"], b"");
+    assert_eq!(names(folder), ["f", "f.digests"]);
+    let keys = lines("key", 0..5000);
+    succeed(folder, &["add", "-q", "--overfill", "f"], &keys);
+    let other = ["grow", "-q", "--keep-digests", "-p", "1e-9", "-o", "g", "f"];
+    succeed(folder, &other, b"");
+    assert_eq!(names(folder), ["f", "f.digests", "g", "g.digests"]);
+    let more = lines("more", 0..1000);
+    succeed(folder, &["add", "-q", "g"], &more);
+    succeed(folder, &["grow", "-q", "-p", "1e-6", "g"], b"");
+    holds_all(folder, "g", &[&keys[..], &more].concat());
+    let talk = fail(folder, &other, b"");
+    assert!(talk.contains("exists"), "{talk}");
+    for refused in [
+        &["create", "--keep-digests", "-n", "9", "--layout", "counting", "c"][..],
+        &["create", "--keep-digests", "--layout", "window:10", "c"],
+        &["create", "--keep-digests", "-n", "9", "--format", "guava", "c"],
+        &["grow", "--keep-digests", "-o", "h", "--layout", "fuse", "f"],
+        &["grow", "--keep-digests", "f"],
+    ] {
+        let talk = fail(folder, refused, b"");
+        assert!(talk.contains("--keep-digests") || talk.contains("--output"), "{talk}");
+    }
+    assert_eq!(names(folder), ["f", "f.digests", "g", "g.digests"]);
+}
+
 #[test]
 fn a_filter_of_another_kind_has_the_same_keys_and_cuts_them_alike() {
     let folder = folder();

@@ -158,13 +158,14 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
 fn make_filter(folder: &Path, name: &str, command: &str) {
     let words: Vec<&str> = command.split(' ').collect();
     let asks_one = command.contains("mayhap which") && !words.contains(&"-f");
-    if asks_one {
+    if asks_one || command.contains("--replace-sets") {
         let mut matrix = BloomMatrix::builder()
             .num_sets(3)
             .expected_items(1000)
             .target_fpp(0.01)
             .build()
             .unwrap();
+        matrix.set_names(&["east.txt", "north.txt", "west.txt"]).unwrap();
         for i in 0..50 {
             matrix.insert(i % 3, format!("key-{i}").as_bytes());
         }

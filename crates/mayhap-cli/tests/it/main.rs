@@ -30,6 +30,7 @@ mod matrix;
 mod merge;
 mod mission;
 mod more_keys;
+mod no_refresh;
 mod pages;
 mod paper_cuts;
 mod places;

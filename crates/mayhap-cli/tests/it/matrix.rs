@@ -91,6 +91,68 @@ fn a_matrix_cuts_keys_as_it_was_built_and_refuses_lists_that_are_too_long() {
 }
 
 #[test]
+fn lists_are_added_to_their_sets_and_sets_are_replaced() {
+    let folder = folder();
+    let folder = folder.path();
+    write_lists(folder);
+    succeed(folder, &[&BUILD[..], &["-q"]].concat(), b"");
+    let sets = || {
+        let matrix = load(&folder.join("shards.mayhap"));
+        let set = |set| (matrix.name(set).unwrap().to_owned(), matrix.inserted_items(set));
+        (0..matrix.num_sets()).map(set).collect::<Vec<_>>()
+    };
+    let named = |sets: &[(&str, u64)]| -> Vec<(String, u64)> {
+        sets.iter().map(|&(name, items)| (name.to_owned(), items)).collect()
+    };
+    assert_eq!(sets(), named(&[("a.txt", 400), ("b.txt", 300)]));
+    // A new set, more keys for one that is there, and keys without a file.
+    file(folder, "b.txt", &lines("key", 500..605));
+    let added = run(folder, &["add", "--json", "shards.mayhap", "b.txt", "c.txt"], b"");
+    let summary = json(&added.stdout);
+    assert_eq!((&summary["lines_read"], &summary["new"]), (&305.into(), &205.into()));
+    succeed(folder, &["add", "-q", "--set", "d", "shards.mayhap"], &lines("key", 7..10));
+    let now = [("a.txt", 400), ("b.txt", 305), ("c.txt", 200), ("d", 3)];
+    assert_eq!(sets(), named(&now));
+    assert!(which(folder, &["shards.mayhap"], b"key-8\n").starts_with("a.txt,d\tkey-8"));
+    // Rebuilt: the keys of before are gone, all others are as they were.
+    succeed(folder, &["add", "-q", "--replace-sets", "shards.mayhap", "b.txt"], b"");
+    assert_eq!(sets(), named(&[("a.txt", 400), ("b.txt", 105), ("c.txt", 200), ("d", 3)]));
+    let found = which(folder, &["-a", "shards.mayhap"], b"key-450\nkey-604\nkey-350\n");
+    assert_eq!(found, "\tkey-450\nb.txt,c.txt\tkey-604\na.txt\tkey-350\n");
+    // What does not fit, or has no name, changes nothing.
+    let before = std::fs::read(folder.join("shards.mayhap")).unwrap();
+    for (arguments, input, says) in [
+        (&["add", "shards.mayhap"][..], &b"x\n"[..], "--set NAME"),
+        (&["add", "shards.mayhap", "--set", "d"], &lines("more", 0..2_000), "nothing was written"),
+        (&["add", "shards.mayhap", "--clear-at", "1/2", "b.txt"], b"", "not for a matrix"),
+        (&["add", "shards.mayhap", "absent"], b"", "absent"),
+    ] {
+        let talk = fail(folder, arguments, input);
+        assert!(talk.contains(says), "{arguments:?}: {talk}");
+        assert_eq!(std::fs::read(folder.join("shards.mayhap")).unwrap(), before);
+    }
+    succeed(folder, &["create", "-q", "plain", "-n", "10"], b"");
+    for option in [&["--set", "a"][..], &["--replace-sets"]] {
+        let talk = fail(folder, &[&["add", "plain"], option].concat(), b"");
+        assert!(talk.contains("for matrix files"), "{talk}");
+    }
+}
+
+#[test]
+fn sets_without_names_are_numbers() {
+    let folder = folder();
+    let folder = folder.path();
+    let builder = BloomMatrix::builder().num_sets(2).expected_items(100).target_fpp(1e-6);
+    mayhap_store::save(&folder.join("m"), &builder.build().unwrap(), "").unwrap();
+    succeed(folder, &["add", "-q", "m", "--set", "1"], &lines("key", 0..9));
+    assert_eq!(load(&folder.join("m")).inserted_items(1), 9);
+    for name in ["2", "east", "-1"] {
+        let talk = fail(folder, &["add", "m", &format!("--set={name}")], b"x\n");
+        assert!(talk.contains("--set 0 to --set 1"), "{talk}");
+    }
+}
+
+#[test]
 fn the_name_of_a_set_cannot_begin_a_line() {
     let folder = folder();
     let folder = folder.path();
@@ -180,5 +242,5 @@ fn every_command_of_the_page_prints_what_stands_there() {
     let judged = recipes.iter().map(|recipe| judge(recipe, &recipe.expected, &output(recipe)));
     let wrong: Vec<String> = judged.filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(recipes.len(), 2);
+    assert_eq!(recipes.len(), 3);
 }

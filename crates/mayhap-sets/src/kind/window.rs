@@ -18,6 +18,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct WindowFile {
     filter: WindowBloomFilter,
     unix_ms: bool,
+    /// Whether a repeat makes its key young again.
+    refresh: bool,
 }
 
 /// The time. A clock before 1970 stands still.
@@ -30,7 +32,7 @@ impl WindowFile {
     /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
     /// nothing is known otherwise.
     pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
-        Self { filter, unix_ms }
+        Self { filter, unix_ms, refresh: true }
     }
 
     /// The time in the filter's unit: of a unit that is not known, the latest one that was given.
@@ -99,12 +101,21 @@ impl KeySet for WindowFile {
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         self.filter.advance(self.time());
-        self.filter.insert_digests_into(digests, new);
+        if self.refresh {
+            self.filter.insert_digests_into(digests, new);
+        } else {
+            self.filter.insert_absent_digests_into(digests, new);
+        }
         Ok(())
     }
 
     /// It makes them young again.
     fn repeats_change_it(&self, _absent_only: bool) -> bool {
+        self.refresh
+    }
+
+    fn stop_refresh(&mut self) -> bool {
+        self.refresh = false;
         true
     }
 

@@ -28,7 +28,8 @@ Examples:
   crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   # continues where it ended
   crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
   mayhap dedup -d mail.txt                                 # the repeats instead
-  tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
+  tail -f log | mayhap dedup --window 1h -n 1M             # until it was quiet for an hour
+  tail -f log | mayhap dedup --window 1h --no-refresh -n 1M   # once an hour
   tail -f log | mayhap dedup --clear-at 50% -n 1M          # forgets all at half of the bits
   mayhap dedup --csv --field 2,5 orders.csv                # the first of each pair of fields
   mayhap dedup --exact list.txt                            # loses none, takes more memory";
@@ -61,7 +62,8 @@ others show in the rate and the fill after each 1 % of its keys added from here 
 
 --window forgets old lines: a line is dropped if it occurred among that many last lines, or \
 within that time, and is new again at the latest when it is older than 15/14 of that many lines \
-(counting those that were not in the current 14th yet), or 9/8 of that time; a repeat renews it. \
+(counting those that were not in the current 14th yet), or 9/8 of that time; a repeat renews it, \
+unless --no-refresh is given: then a line that comes all the time passes once in each window. \
 The rate rises while the window fills and stays at -p or below from then on; the loss printed is \
 the sum of that rate over the new lines. A time window needs -n, the largest number of keys that \
 arrive in it, in any bursts: if more arrive, it forgets the oldest early, and reports how many. \
@@ -122,6 +124,9 @@ pub struct Args {
         conflicts_with_all = ["exact", "window", "overfill"]
     )]
     clear_at: Option<f64>,
+    /// A repeat does not renew its key in a window: it is new once in each
+    #[arg(long, conflicts_with_all = ["exact", "clear_at"])]
+    no_refresh: bool,
     /// Print the summary as JSON, on stderr
     #[arg(long)]
     json: bool,
@@ -165,7 +170,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         (Set::Exact(set), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
-        let inserter = inserter.clearing_at(args.clear_at)?;
+        let inserter = inserter.clearing_at(args.clear_at)?.without_refresh(args.no_refresh)?;
         (Set::Filter(Box::new(inserter)), options)
     };
     // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.

@@ -29,6 +29,7 @@ pub(super) fn open(
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
     check_clearing(args, &size)?;
+    check_refresh(args, &size)?;
     #[cfg(feature = "redis")]
     if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
         let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
@@ -113,6 +114,16 @@ fn in_memory(
     size.refuse_preset("growing")?;
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
     growing(fpp, args.digest.function()?, size.max_bytes())
+}
+
+/// Refuses repeats that do not renew in what is no window, before a file of it is made.
+fn check_refresh(args: &Args, size: &SizeArgs) -> Result<(), Error> {
+    let is_there = args.state.as_ref().is_some_and(|path| path.exists());
+    let is_window = |layout: LayoutName| layout.name() == "window";
+    if !args.no_refresh || is_there || size.layout.is_some_and(is_window) {
+        return Ok(());
+    }
+    Err(Error::usage("--no-refresh is for windows", "omit it, or give --window"))
 }
 
 /// Refuses to clear what is no plain filter, before a file of it is made.

@@ -59,23 +59,38 @@ pub fn build(
             counted(sets as u64, "set"),
         ));
     }
+    let sets: Vec<usize> = (0..lists.files.len()).collect();
+    let counts = fill(&mut matrix, &sets, size.items.filter(|_| !overfills), lists)?;
+    Ok((matrix, counts))
+}
+
+/// Inserts each list into its set, which may get no more keys than `limit`.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for a set with more keys; those of [`mayhap_lists::LineReader`].
+pub fn fill(
+    matrix: &mut BloomMatrix,
+    sets: &[usize],
+    limit: Option<u64>,
+    lists: &Lists<'_>,
+) -> Result<Counts, Error> {
     let sources: Vec<Source> = Source::from_paths(lists.files);
     let mut progress = Progress::new(lists.talk, Source::total_size(&sources)?);
     let mut counts = Counts::default();
     let mut bytes_before = 0;
-    for (set, path) in lists.files.iter().enumerate() {
+    for (&set, path) in sets.iter().zip(lists.files) {
         let mut ticker = |read: Counts, raw_bytes: u64| {
             progress.tick(counts.lines + read.lines, bytes_before + raw_bytes, String::new);
         };
-        let limit = size.items.filter(|_| !overfills);
-        let (read, raw_bytes) = fill_set(&mut matrix, set, path, limit, lists, &mut ticker)?;
+        let (read, raw_bytes) = fill_set(matrix, set, path, limit, lists, &mut ticker)?;
         counts.lines += read.lines;
         counts.new += read.new;
         counts.without_key += read.without_key;
         bytes_before += raw_bytes;
     }
     progress.clear();
-    Ok((matrix, counts))
+    Ok(counts)
 }
 
 /// Refuses what a matrix has no use for.
@@ -181,11 +196,12 @@ fn fill_set(
         {
             return Err(Error::usage(
                 format!(
-                    "{} has more than {} distinct keys, the -n of each set; nothing was written",
+                    "the set of {} has more than {} distinct keys, the -n of each set; nothing was \
+                     written",
                     path.display(),
                     grouped(limit)
                 ),
-                "start again with a larger -n, or continue with --overfill",
+                "build a matrix with a larger -n, or continue with --overfill",
             ));
         }
         tick(counts, raw_bytes);

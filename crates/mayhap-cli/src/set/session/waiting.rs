@@ -80,41 +80,30 @@ impl Waiting {
     }
 
     /// [`Waiting::save`] of a set, with these key options, which files of other systems cannot
-    /// record.
+    /// record, and with the digests of all its keys beside the file if there are any.
     ///
     /// # Errors
     ///
-    /// As [`Waiting::save`]; [`Error::Usage`] for sets that cannot be the contents of a file.
+    /// As [`Waiting::save`]; [`Error::Usage`] for sets that cannot be the contents of a file;
+    /// [`Error::Store`] if another file has the name of the digests.
     pub fn save_set(
         &self,
         path: &Path,
         (set, key_options): (&mut dyn KeySet, &str),
+        digests: Option<Vec<Digest>>,
         force: bool,
     ) -> Result<(), Error> {
+        if let Some(digests) = digests {
+            let contents = set.contents().ok_or_else(not_of_a_file)?;
+            let (header, lock) = (contents.header(key_options), self.lock(path)?);
+            return Ok(lock.save_with_digests(&header, &contents.segments(), digests, force)?);
+        }
         if let Some(contents) = set.contents() {
             let header = contents.header(key_options);
             return self.save(path, &header, &contents.segments(), force);
         }
         let file = set.whole_file().ok_or_else(not_of_a_file)?;
         Ok(file.save_new(&self.lock(path)?, force)?)
-    }
-
-    /// [`Waiting::save_set`] with the digests of all its keys beside the file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Waiting::save_set`]; [`Error::Store`] if another file has the name of the digests.
-    pub fn save_with_digests(
-        &self,
-        path: &Path,
-        (set, key_options): (&mut dyn KeySet, &str),
-        digests: Vec<Digest>,
-        force: bool,
-    ) -> Result<(), Error> {
-        let contents = set.contents().ok_or_else(not_of_a_file)?;
-        let header = contents.header(key_options);
-        let lock = self.lock(path)?;
-        Ok(lock.save_with_digests(&header, &contents.segments(), digests, force)?)
     }
 
     /// An error of the store; a signal that ended a wait is one.

@@ -1,5 +1,7 @@
 //! `mayhap add`: more keys into a filter file.
 
+mod matrix;
+
 use crate::args::{LineArgs, LockArgs, OpenArgs, ReplicaArgs};
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
@@ -28,6 +30,7 @@ Examples:
   mayhap add seen.mayhap urls.txt more.txt.zst
   crawl | mayhap add seen.mayhap
   mayhap add redis://127.0.0.1:6379/0/seen urls.txt    # a filter on a server
+  mayhap add --replace-sets shards.mayhap east.txt     # a set of a matrix, rebuilt
   mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
@@ -43,10 +46,16 @@ with too few fields, are skipped and counted.
 
 Keys added to the state of a dedup are recorded as they come, and survive kill -9.
 
-Other kinds work the same way: a window forgets its oldest keys instead of filling up, and a time \
+Other kinds work the same way: a window forgets its oldest keys instead of filling up (a repeat \
+renews its key, unless --no-refresh is given), and a time \
 window uses this machine's clock and reports how many keys it forgot early because more arrived \
 than its capacity; a scalable filter grows, up to --max-memory; a counting filter counts every \
 line, so a line added twice must be removed twice.
+
+In a matrix each list is added to the set of its name, a new one if there is none, or all keys to \
+that of --set. With --replace-sets the sets have the keys of these lists alone. The others are as \
+before, and the file is replaced at the end; mayhap serve, if it serves the file, opens the new \
+one.
 
 Many programs may add to a filter on a server at once (see mayhap push --help). A key counts once \
 the server has it, also after Ctrl-C; whether it survives a crash of the server depends on the \
@@ -66,6 +75,7 @@ const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this mac
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
@@ -79,6 +89,15 @@ pub struct Args {
     /// Forget all keys whenever this share of the filter's bits is set: 50%
     #[arg(long, value_name = "SHARE", value_parser = parse_fpp, conflicts_with = "overfill")]
     clear_at: Option<f64>,
+    /// A repeat does not renew its key in a window: it is new once in each
+    #[arg(long)]
+    no_refresh: bool,
+    /// Of a matrix: the set that all keys go to [default: the one named as their list]
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
+    /// Of a matrix: forget the keys of these sets first
+    #[arg(long)]
+    replace_sets: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -98,6 +117,11 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let is_url = crate::args::url::is_url(&args.file);
+    if !is_url && matrix::is_matrix(&args.file) {
+        return matrix::add(args, talk);
+    }
+    matrix::refuse_sets(args)?;
     let (sources, total_bytes) = super::sources::input::<Args>("add", &args.files)?;
     let access = Access { replicas: args.replicas, ..Access::of(&args.open)? };
     let (target, stop) = match remote::open(&args.file, access, talk)? {
@@ -105,7 +129,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         None => in_file(args, access.key, total_bytes.is_none(), talk)?,
     };
     let Target { name, inserter, options, advice } = target;
-    let inserter = inserter.clearing_at(args.clear_at)?;
+    let inserter = inserter.clearing_at(args.clear_at)?.without_refresh(args.no_refresh)?;
     let reading = Reading { gathers: inserter.set().is_shared(), ..args.lines.reading() };
     let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
