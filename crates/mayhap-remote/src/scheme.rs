@@ -100,6 +100,8 @@ impl Scheme for RemoteBf {
     fn details(&self) -> Vec<Detail> {
         let growth = match self.kind() {
             Some("window") => "forgets its oldest keys",
+            Some("clearing") => "forgets all keys",
+            Some("counting") => "accepts more keys, at a rising rate",
             _ if self.grows() => "grows",
             _ => "accepts no more new keys",
         };

@@ -27,7 +27,8 @@ impl Clearing {
         if set.as_plain().is_none() {
             return Err(Error::usage(
                 format!("--clear-at is for plain filters in memory and in files, not for {kind}"),
-                "omit it; or give -n or --mem, which make a plain filter",
+                "omit it; or give -n or --mem, which make a plain filter; one on mayhap serve is \
+                 created to clear itself: BF.RESERVE ... CLEARAT 0.5",
             ));
         }
         Ok(Self { share, step, left: 0, times: 0 })

@@ -1,7 +1,9 @@
 //! `--clear-at`: a plain filter that forgets everything whenever so many bits are set.
 
+use crate::places::Serve;
 use crate::support::{fail, folder, json, json_and_talk, lines, run, start, stderr, succeed};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout};
 
@@ -157,4 +159,27 @@ fn what_cannot_be_cleared_is_refused_and_no_file_is_made() {
     succeed(folder, &["build", "-q", "--keep-digests", "-n", "100", "-o", "k"], b"one\n");
     let talk = fail(folder, &["add", "--clear-at", "50%", "k"], b"two\n");
     assert!(talk.contains("digests of all keys are kept"), "{talk}");
+}
+
+/// A filter of `mayhap serve` that clears itself is never full to those who fill it.
+#[test]
+fn a_filter_on_a_server_clears_itself() {
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    let mut stream = TcpStream::connect(("127.0.0.1", serve.port())).unwrap();
+    stream.write_all(b"BF.RESERVE s 0.01 2000 CLEARAT 0.5\r\n").unwrap();
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"+OK\r\n");
+    let url = serve.url("s");
+    let summary = json(&succeed(folder, &["add", "--json", &url], &lines("key", 0..10_000)));
+    assert!(summary["new"].as_u64() > Some(9_900), "{summary}");
+    let talk = String::from_utf8(succeed(folder, &["info", &url], b"")).unwrap();
+    assert!(talk.contains("forgets all keys") && talk.contains("clearing"), "{talk}");
+    let found = run(folder, &["check", &url], &lines("key", 0..10_000)).stdout;
+    let found = found.split(|&byte| byte == b'\n').count();
+    assert!((1..4_000).contains(&found), "{found} of 10,000 are left");
+    let talk = fail(folder, &["add", "--clear-at", "50%", &url], b"one\n");
+    assert!(talk.contains("CLEARAT"), "{talk}");
 }

@@ -288,7 +288,7 @@ impl RemoteFilter for RemoteBf {
         let info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
         // The prediction of a server that has one knows its layers.
         let predicted = info::one(fpp.value.ok().as_ref()).as_ref().and_then(info::number);
-        // An empty window has -0.
+        // An empty window of version 0.1 has -0.
         let predicted = predicted.map(f64::abs);
         let by_count = self.target_fpp.map(|p| info.estimated_fpp(p));
         Ok(FilterInfo {
@@ -297,7 +297,7 @@ impl RemoteFilter for RemoteBf {
             num_hashes: 0,
             expected_items: Some(info.capacity),
             // A window forgets instead of being full.
-            grows: info.expansion.is_some() || self.kind() == Some("window"),
+            grows: info.expansion.is_some() || matches!(self.kind(), Some("window" | "clearing")),
             target_fpp: self.target_fpp,
             count_ones: 0,
             estimated_items: Some(info.items as f64),

@@ -460,6 +460,10 @@ fn too_many_keys_in_an_old_time_window_show() {
 /// Keys that return in every generation set the same bits in all of them.
 #[test]
 fn the_rate_now_is_of_these_bits() {
+    for kind in [Kind::Items, Kind::Time, Kind::OldTime] {
+        let empty = kind.make(100, 100, 0.01).expected_fpp_now();
+        assert!(empty == 0.0 && empty.is_sign_positive(), "{kind:?}: {empty}");
+    }
     let mut filter = of_old_time(1400, 14_000, 0.05);
     for tick in 0..1400u64 {
         for i in 0..10 {

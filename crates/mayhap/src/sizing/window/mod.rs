@@ -82,7 +82,8 @@ pub fn expected_fpp(
         }
         log_absent += last.1;
     }
-    -libm::expm1(log_absent)
+    // A difference, so that of nothing it is not -0.
+    0.0 - libm::expm1(log_absent)
 }
 
 /// The fewest rows, and their k, that keep `target_fpp` with `live_generations` columns with this
