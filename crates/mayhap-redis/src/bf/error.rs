@@ -21,8 +21,17 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
     let name = name.to_owned();
     if words.starts_with("unknown command") {
         let what = command.into();
-        let reason = "this server has no BF.* commands; load RedisBloom or valkey-bloom into it, \
-                      or keep the filter in a layout that needs neither";
+        let reason = match command {
+            // valkey-bloom has all the others.
+            "BF.SCANDUMP" | "BF.LOADCHUNK" => {
+                "it has no such command: RedisBloom and mayhap serve copy whole filters, \
+                 valkey-bloom does not; fill another filter with the same keys"
+            }
+            _ => {
+                "this server has no BF.* commands; load RedisBloom or valkey-bloom into it, or \
+                 keep the filter in a layout that needs neither"
+            }
+        };
         return Error::Refused { what, reason: reason.into() };
     }
     if words == "not found" {

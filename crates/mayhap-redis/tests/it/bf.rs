@@ -199,6 +199,36 @@ async fn a_dump_has_the_bytes_of_redisbloom_and_takes_its_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_these_servers_cannot_do_is_refused_and_changes_nothing() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let (filter, _) = RemoteBf::reserve(&server, "x", fixed(100)).await.unwrap();
+        filter.insert(b"a").await.unwrap();
+        let cleared = filter.clear().await;
+        assert!(matches!(cleared, Err(Error::Unsupported { .. })), "{cleared:?}");
+        let removed = filter.remove_batch(&[b"a"]).await;
+        assert!(matches!(removed, Err(Error::Unsupported { .. })), "{removed:?}");
+        if dialect == Dialect::Valkey {
+            let chunks = [(1, vec![0; 73])];
+            for error in [
+                filter.dump(1 << 20).await.unwrap_err(),
+                RemoteBf::replace(&server, "y", &chunks, None).await.unwrap_err(),
+            ] {
+                let words = error.to_string();
+                assert!(words.contains("it has no such command"), "{words}");
+                assert!(words.contains("valkey-bloom does not"), "{words}");
+            }
+        }
+        assert_eq!(at.names(), ["x"]);
+        assert!(filter.contains(b"a").await.unwrap());
+        filter.expire(Some(Duration::from_secs(3600))).await.unwrap();
+        assert!(filter.info().await.unwrap().ttl_ms.is_some_and(|left| left <= 3_600_000));
+        filter.expire(None).await.unwrap();
+        assert_eq!(filter.info().await.unwrap().ttl_ms, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_without_these_commands_is_distinguished_from_one_that_refuses() {
     if !ready(&["redis-server"]) {
         return;
