@@ -49,3 +49,18 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
     }
     Error::Refused { what: command.into(), reason }
 }
+
+/// The error for a filter that only `mayhap serve` can have.
+pub(super) fn only_serve() -> Error {
+    Error::Refused {
+        what: "a filter that counts, forgets or takes digests".into(),
+        reason: "RedisBloom and valkey-bloom have plain filters only; create it on mayhap serve"
+            .into(),
+    }
+}
+
+/// Whether valkey-bloom rejects a reservation for a word that it does not know, or for the number
+/// of words.
+pub(super) fn is_word_unknown(reason: &str) -> bool {
+    reason == "ERROR" || reason.starts_with("ERR wrong number of arguments")
+}

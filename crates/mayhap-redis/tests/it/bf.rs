@@ -2,7 +2,7 @@
 
 use crate::common::{Single, connect, keys, slices};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
-use mayhap_redis::{BfGrowth, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
+use mayhap_redis::{BfGrowth, BfKind, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
 use redis::cmd;
 use std::time::Duration;
 use test_servers::{BfServer, Dialect, ready};
@@ -225,6 +225,36 @@ async fn what_these_servers_cannot_do_is_refused_and_changes_nothing() {
         assert!(filter.info().await.unwrap().ttl_ms.is_some_and(|left| left <= 3_600_000));
         filter.expire(None).await.unwrap();
         assert_eq!(filter.info().await.unwrap().ttl_ms, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_filter_is_never_taken_for_another_kind() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let plain = BfOptions::new(100, 0.01);
+        for options in [
+            BfOptions { kind: BfKind::Counting, ..plain },
+            BfOptions { kind: BfKind::WindowItems(100), ..plain },
+            BfOptions { kind: BfKind::WindowMillis(100), public: true, ..plain },
+            BfOptions { public: true, ..plain },
+        ] {
+            let refused = RemoteBf::reserve(&server, "x", options).await.unwrap_err();
+            assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
+            assert!(refused.to_string().contains("have plain filters only"), "{refused}");
+            assert!(at.names().is_empty(), "nothing of it is there: {options:?}");
+        }
+        let (filter, _) = RemoteBf::reserve(&server, "x", plain).await.unwrap();
+        filter.insert(b"a").await.unwrap();
+        let counting = BfOptions { kind: BfKind::Counting, growth: BfGrowth::By(2), ..plain };
+        let other = RemoteBf::reserve(&server, "x", counting).await;
+        let is_of_kind = |error: &Error| match (dialect, error) {
+            // It refuses the word before it looks at the name.
+            (Dialect::Valkey, error) => matches!(error, Error::Refused { .. }),
+            (_, error) => matches!(error, Error::Exists { parameter: "kind", .. }),
+        };
+        assert!(other.as_ref().is_err_and(is_of_kind), "{other:?}");
+        assert!(filter.contains(b"a").await.unwrap());
     }
 }
 
