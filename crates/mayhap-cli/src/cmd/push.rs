@@ -179,11 +179,12 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
 
 /// The chunks of a file that is a dump of `RedisBloom`.
 fn dump_of(args: &Args) -> Result<Option<Vec<BfChunk>>, Error> {
+    use mayhap_store::Error::{Foreign, Format};
     match mayhap_store::read_header(&args.file) {
-        Err(mayhap_store::Error::Foreign { .. }) => {}
-        _ => return Ok(None),
+        // A dump looks like nothing known: numbers follow its first line.
+        Err(Foreign { .. } | Format { source: mayhap::Error::NotAFilter, .. }) => chunks(args),
+        _ => Ok(None),
     }
-    chunks(args)
 }
 
 /// The chunks of a file of mayhap, where the server has filters only.
