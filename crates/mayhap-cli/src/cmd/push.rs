@@ -227,13 +227,7 @@ fn push_chunks(
     known: &Known,
 ) -> Result<Pushed, Error> {
     if args.merge {
-        return Err(Error::usage(
-            format!(
-                "{} is managed by its server, which merges into new filters only",
-                connection.place.name
-            ),
-            "push it under another name and merge the two there: BF.MERGE NEW ONE OTHER",
-        ));
+        return Err(refuse_merge(connection, known)?);
     }
     let started = Instant::now();
     let set = send(&connection.origin(), chunks, (args.ttl, args.force), known)?;
@@ -246,6 +240,22 @@ fn push_chunks(
         seconds: started.elapsed().as_secs_f64(),
         state: set.state(),
     })
+}
+
+/// Why a filter that the server holds behind `BF.*` commands is not merged into.
+fn refuse_merge(connection: &Connection, known: &Known) -> Result<Error, Error> {
+    let found = find_other(&connection.origin(), known)?;
+    let (why, hint) = match found {
+        Some(Found::Bf(filter)) if filter.kind().is_none() => (
+            "a filter of RedisBloom or valkey-bloom, which cannot merge filters",
+            "push it under another name and query both: mayhap check -f ONE -f OTHER",
+        ),
+        _ => (
+            "managed by its server, which merges into new filters only",
+            "push it under another name and merge the two there: BF.MERGE NEW ONE OTHER",
+        ),
+    };
+    Ok(Error::usage(format!("{} is {why}", connection.place.name), hint))
 }
 
 /// A name that holds a filter of another system.
