@@ -202,6 +202,9 @@ fn check(folder: &Path, place: &Place) {
                 assert!(!said.contains("unknown command"), "{verb} on {at}: {said}");
             }
         }
+        // What a server does not report is not known.
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(!printed.contains("NaN") && !said.contains("NaN"), "{verb} on {at}: {printed}");
         // What works has the keys, and nothing is new the second time.
         match verb {
             "check" | "filter" => assert_eq!(output.stdout, lines("key", 0..500), "{verb} {at}"),
