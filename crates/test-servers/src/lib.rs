@@ -1,5 +1,6 @@
 //! Real servers on loopback, for tests, examples and benchmarks: Redis (or Valkey), a Redis
-//! Cluster, `PostgreSQL`; and a long line to one ([`Line`]).
+//! Cluster, `PostgreSQL`; a long line to one ([`Line`]); and a stand-in for the servers that cannot
+//! be installed ([`BfServer`]).
 //!
 //! Each server has a temporary folder and a port of its own, so that tests run side by side. It is
 //! killed, by pid, when its value is dropped; on Linux also when this process ends in any other
@@ -23,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bf;
 mod cluster;
 mod error;
 mod line;
@@ -34,6 +36,7 @@ mod redis;
 mod resp;
 mod view;
 
+pub use bf::{BfServer, Dialect};
 pub use cluster::{ClusterOptions, RedisCluster};
 pub use error::Error;
 pub use line::{Line, Trips};

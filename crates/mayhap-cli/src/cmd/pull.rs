@@ -33,7 +33,8 @@ file appears whole or not at all.
 A filter of mayhap serve is written as a file of mayhap, of its kind, which mayhap push sends to \
 another server or, if it is a plain one (made with --layout blocked or standard), to any Redis. A \
 filter of RedisBloom is written as the replies to BF.SCANDUMP (redisbloom), one of Redisson or of \
-Java-BloomFilter as its bitmap, which does not record m and k: they are printed.
+Java-BloomFilter as its bitmap, which does not record m and k: they are printed. One of \
+valkey-bloom cannot be copied: its server has no command for that.
 
 A URL is redis://host:port/database/name; see mayhap push --help.";
 

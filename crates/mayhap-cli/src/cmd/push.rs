@@ -179,11 +179,12 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
 
 /// The chunks of a file that is a dump of `RedisBloom`.
 fn dump_of(args: &Args) -> Result<Option<Vec<BfChunk>>, Error> {
+    use mayhap_store::Error::{Foreign, Format};
     match mayhap_store::read_header(&args.file) {
-        Err(mayhap_store::Error::Foreign { .. }) => {}
-        _ => return Ok(None),
+        // A dump looks like nothing known: numbers follow its first line.
+        Err(Foreign { .. } | Format { source: mayhap::Error::NotAFilter, .. }) => chunks(args),
+        _ => Ok(None),
     }
-    chunks(args)
 }
 
 /// The chunks of a file of mayhap, where the server has filters only.
@@ -226,13 +227,7 @@ fn push_chunks(
     known: &Known,
 ) -> Result<Pushed, Error> {
     if args.merge {
-        return Err(Error::usage(
-            format!(
-                "{} is managed by its server, which merges into new filters only",
-                connection.place.name
-            ),
-            "push it under another name and merge the two there: BF.MERGE NEW ONE OTHER",
-        ));
+        return Err(refuse_merge(connection, known)?);
     }
     let started = Instant::now();
     let set = send(&connection.origin(), chunks, (args.ttl, args.force), known)?;
@@ -245,6 +240,22 @@ fn push_chunks(
         seconds: started.elapsed().as_secs_f64(),
         state: set.state(),
     })
+}
+
+/// Why a filter that the server holds behind `BF.*` commands is not merged into.
+fn refuse_merge(connection: &Connection, known: &Known) -> Result<Error, Error> {
+    let found = find_other(&connection.origin(), known)?;
+    let (why, hint) = match found {
+        Some(Found::Bf(filter)) if filter.kind().is_none() => (
+            "a filter of RedisBloom or valkey-bloom, which cannot merge filters",
+            "push it under another name and query both: mayhap check -f ONE -f OTHER",
+        ),
+        _ => (
+            "managed by its server, which merges into new filters only",
+            "push it under another name and merge the two there: BF.MERGE NEW ONE OTHER",
+        ),
+    };
+    Ok(Error::usage(format!("{} is {why}", connection.place.name), hint))
 }
 
 /// A name that holds a filter of another system.

@@ -5,7 +5,7 @@ use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succe
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use test_servers::{ClusterOptions, RedisCluster, ready};
+use test_servers::{BfServer, ClusterOptions, Dialect, RedisCluster, ready};
 
 /// `mayhap serve`, ended when this is dropped.
 pub(crate) struct Serve {
@@ -59,84 +59,115 @@ struct Place {
     flags: &'static [&'static str],
 }
 
-/// What a verb does: nothing here if it works, else part of the words in which it refuses.
+/// What a verb does in each of [`PLACES`]: nothing here if it works, else part of the words in
+/// which it refuses.
 struct Row {
     verb: &'static str,
     arguments: &'static [&'static str],
-    file: &'static str,
-    native: &'static str,
-    serve: &'static str,
-    counting: &'static str,
-    redisson: &'static str,
-    magnuss: &'static str,
+    expected: [&'static str; PLACES.len()],
 }
+
+/// The columns; a cluster has the filters of `native`.
+const PLACES: [&str; 8] =
+    ["file", "native", "serve", "counting", "redisbloom", "valkey", "redisson", "magnuss"];
 
 const WORKS: &str = "";
 const BY_SERVER: &str = "is managed by its server through BF commands";
 const NO_REMOVAL: &str = "only a counting filter of mayhap serve can";
 const OTHER_THERE: &str = "holds a filter of another system";
 const STRING: &str = "this is a string, maybe a bare bitmap";
+const LOST_UNKNOWN: &str = "lost lines is unknown";
+const NO_MERGE: &str = "a filter of RedisBloom or valkey-bloom, which cannot merge filters";
+const NO_COPY: &str = "RedisBloom and mayhap serve copy whole filters, valkey-bloom does not";
+const NOT_EMPTIED: &str = "cannot be emptied: delete it and create it again";
+const KEYS_LOST: &str = "could not be recovered";
+const NO_FILTER: &str = "no filter";
 /// `P` is the place, `FLAGS` its flags; `keys`, `one` and `plain` are files.
 const ROWS: &[Row] = &[
-    row("create", &["create", "P", "-n", "1000", "-p", "1%", "CREATE"], [WORKS; 6]),
-    row("add", &["add", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("check", &["check", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("filter", &["filter", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("which", &["which", "-f", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("info", &["info", "P", "FLAGS"], [WORKS; 6]),
-    row("verify", &["verify", "P", "FLAGS", "--samples", "100k", "keys"], [WORKS; 6]),
+    row("create", &["create", "P", "-n", "1000", "-p", "1%", "CREATE"], [WORKS; 8]),
+    row("add", &["add", "P", "FLAGS", "keys"], [WORKS; 8]),
+    row("check", &["check", "P", "FLAGS", "keys"], [WORKS; 8]),
+    row("filter", &["filter", "P", "FLAGS", "keys"], [WORKS; 8]),
+    row("which", &["which", "-f", "P", "FLAGS", "keys"], [WORKS; 8]),
+    row("info", &["info", "P", "FLAGS"], [WORKS; 8]),
+    row("verify", &["verify", "P", "FLAGS", "--samples", "100k", "keys"], [WORKS; 8]),
     row(
         "dedup",
         &["dedup", "--state", "P", "one"],
-        [WORKS, WORKS, WORKS, WORKS, "lost lines is unknown", STRING],
+        [WORKS, WORKS, WORKS, WORKS, LOST_UNKNOWN, WORKS, LOST_UNKNOWN, STRING],
     ),
-    row("pull", &["pull", "P", "FLAGS", "pulled-PLACE"], ["is not the URL", "", "", "", "", ""]),
+    row(
+        "pull",
+        &["pull", "P", "FLAGS", "pulled-PLACE"],
+        ["is not the URL", WORKS, WORKS, WORKS, WORKS, NO_COPY, WORKS, WORKS],
+    ),
     row(
         "push",
         &["push", "--force", "plain", "P"],
-        ["is not the URL", WORKS, WORKS, WORKS, OTHER_THERE, OTHER_THERE],
+        ["is not the URL", WORKS, WORKS, WORKS, OTHER_THERE, OTHER_THERE, OTHER_THERE, OTHER_THERE],
     ),
     row(
         "merge",
         &["merge", "FORCE", "-o", "P", "plain"],
-        [WORKS, WORKS, BY_SERVER, BY_SERVER, "one of Redisson", "a string, not a filter"],
+        [
+            WORKS,
+            WORKS,
+            BY_SERVER,
+            BY_SERVER,
+            NO_MERGE,
+            NO_MERGE,
+            "one of Redisson",
+            "a string, not a filter",
+        ],
     ),
     row(
         "ttl",
         &["ttl", "P", "FLAGS", "1h"],
-        ["files do not expire", WORKS, WORKS, WORKS, WORKS, WORKS],
+        ["files do not expire", WORKS, WORKS, WORKS, WORKS, WORKS, WORKS, WORKS],
     ),
-    row("clear", &["clear", "--force", "P", "FLAGS"], [WORKS; 6]),
-    row("clear with no keys", &["clear", "P", "FLAGS"], [WORKS; 6]),
-    row("add again", &["add", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("clear unforced", &["clear", "P", "FLAGS"], ["could not be recovered"; 6]),
-    row("delete unforced", &["delete", "P", "FLAGS"], ["would be deleted"; 6]),
-    row("delete", &["delete", "--force", "P", "FLAGS"], [WORKS; 6]),
+    row(
+        "clear",
+        &["clear", "--force", "P", "FLAGS"],
+        [WORKS, WORKS, WORKS, WORKS, NOT_EMPTIED, NOT_EMPTIED, WORKS, WORKS],
+    ),
+    // What was not emptied has its keys.
+    row(
+        "clear with no keys",
+        &["clear", "P", "FLAGS"],
+        [WORKS, WORKS, WORKS, WORKS, KEYS_LOST, KEYS_LOST, WORKS, WORKS],
+    ),
+    row("add again", &["add", "P", "FLAGS", "keys"], [WORKS; 8]),
+    row("clear unforced", &["clear", "P", "FLAGS"], [KEYS_LOST; 8]),
+    row("delete unforced", &["delete", "P", "FLAGS"], ["would be deleted"; 8]),
+    row("delete", &["delete", "--force", "P", "FLAGS"], [WORKS; 8]),
     row(
         "info of none",
         &["info", "P", "FLAGS"],
-        ["o such file", "no filter", "no filter", "no filter", "no filter", "no filter"],
+        [
+            "o such file",
+            NO_FILTER,
+            NO_FILTER,
+            NO_FILTER,
+            NO_FILTER,
+            NO_FILTER,
+            NO_FILTER,
+            NO_FILTER,
+        ],
     ),
 ];
 
 const fn row(
     verb: &'static str,
     arguments: &'static [&'static str],
-    [file, native, serve, counting, redisson, magnuss]: [&'static str; 6],
+    expected: [&'static str; PLACES.len()],
 ) -> Row {
-    Row { verb, arguments, file, native, serve, counting, redisson, magnuss }
+    Row { verb, arguments, expected }
 }
 
 /// What a verb is expected to do in a place.
 fn expected(row: &Row, place: &str) -> &'static str {
-    match place {
-        "file" => row.file,
-        "native" | "cluster" => row.native,
-        "serve" => row.serve,
-        "counting" => row.counting,
-        "redisson" => row.redisson,
-        _ => row.magnuss,
-    }
+    let column = if place == "cluster" { "native" } else { place };
+    row.expected[PLACES.iter().position(|name| *name == column).unwrap()]
 }
 
 fn arguments(row: &Row, place: &Place) -> Vec<String> {
@@ -171,10 +202,17 @@ fn check(folder: &Path, place: &Place) {
                 assert!(!said.contains("unknown command"), "{verb} on {at}: {said}");
             }
         }
+        // What a server does not report is not known.
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(!printed.contains("NaN") && !said.contains("NaN"), "{verb} on {at}: {printed}");
         // What works has the keys, and nothing is new the second time.
         match verb {
             "check" | "filter" => assert_eq!(output.stdout, lines("key", 0..500), "{verb} {at}"),
             "which" => assert_eq!(output.stdout.split(|&b| b == b'\n').count(), 501, "{at}"),
+            "pull" if output.status.success() => {
+                let file = std::fs::read(folder.join(format!("pulled-{at}"))).unwrap();
+                assert!(file.iter().any(|&byte| byte != 0), "{at}: an empty file");
+            }
             _ => {}
         }
     }
@@ -212,6 +250,61 @@ fn every_verb_works_or_refuses_in_every_place() {
     }
     assert_eq!(redis.cli(&["KEYS", "*native*"]).unwrap(), "", "all keys of it are deleted");
     assert_eq!(redis.cli(&["KEYS", "*redisson*"]).unwrap(), "");
+}
+
+#[test]
+fn every_verb_works_or_refuses_on_redisbloom_and_valkey_bloom() {
+    for (name, dialect) in [("redisbloom", Dialect::RedisBloom), ("valkey", Dialect::Valkey)] {
+        let server = BfServer::start(dialect).unwrap();
+        let folder = folder();
+        let folder = folder.path();
+        files(folder);
+        succeed(folder, &["create", "-q", "plain", "-n", "1000", "-p", "1%"], b"");
+        let (path, create) = (format!("{}/0/{name}", server.url()), &["--format", "redisbloom"]);
+        for kind in ["counting", "window:1000"] {
+            let create = ["create", &path, "-n", "1000", "--format", "redisbloom"];
+            let said = fail(folder, &[&create[..], &["--layout", kind]].concat(), b"");
+            assert!(said.contains("have plain filters only"), "{kind}: {said}");
+        }
+        check(folder, &Place { name, path, create, flags: &[] });
+        assert!(server.names().is_empty(), "all keys of it are deleted");
+    }
+}
+
+#[test]
+fn a_filter_of_redisbloom_moves_as_its_dump() {
+    let folder = folder();
+    let folder = folder.path();
+    let (server, serve) = (BfServer::start(Dialect::RedisBloom).unwrap(), Serve::start(folder));
+    let at = |name: &str| format!("{}/0/{name}", server.url());
+    let (keys, others) = (lines("key", 0..1000), lines("other", 0..20_000));
+    let made = ["-n", "300", "-p", "1%", "--format", "redisbloom"];
+    succeed(folder, &[&["create", "-q", &at("a")][..], &made].concat(), b"");
+    succeed(folder, &["add", "-q", &at("a")], &keys);
+    succeed(folder, &["pull", "-q", &at("a"), "f"], b"");
+    succeed(folder, &["push", "-q", "--ttl", "1h", "f", &at("b")], b"");
+    succeed(folder, &["push", "-q", "f", &serve.url("c")], b"");
+    succeed(folder, &["pull", "-q", &serve.url("c"), "g"], b"");
+    assert_eq!(std::fs::read(folder.join("f")).unwrap(), std::fs::read(folder.join("g")).unwrap());
+    let queries = [keys.clone(), others].concat();
+    let answers = succeed(folder, &["check", "f"], &queries);
+    assert!(answers.starts_with(&keys) && answers.len() < keys.len() + 20_000, "of 1 %");
+    for place in [at("a"), at("b"), serve.url("c")] {
+        assert!(succeed(folder, &["check", &place], &queries) == answers, "{place}");
+    }
+    let left = json(&succeed(folder, &["ttl", "--json", &at("b")], b""));
+    assert!((3_000_000..=3_600_000).contains(&left["ttl_ms"].as_u64().unwrap()), "{left}");
+    let taken = fail(folder, &["push", "f", &at("b")], b"");
+    assert!(taken.contains("exists already"), "{taken}");
+    succeed(folder, &["push", "-q", "--force", "f", &at("b")], b"");
+    let merged = fail(folder, &["push", "--merge", "f", &at("b")], b"");
+    assert!(merged.contains(NO_MERGE) && !merged.contains("BF.MERGE"), "{merged}");
+    assert_eq!(server.names(), ["a", "b"]);
+    // Its words for a server that takes no dumps.
+    let valkey = BfServer::start(Dialect::Valkey).unwrap();
+    let refused = fail(folder, &["push", "f", &format!("{}/0/a", valkey.url())], b"");
+    assert!(refused.contains(NO_COPY) && !refused.contains("unknown command"), "{refused}");
+    assert!(valkey.names().is_empty());
 }
 
 #[test]

@@ -21,8 +21,17 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
     let name = name.to_owned();
     if words.starts_with("unknown command") {
         let what = command.into();
-        let reason = "this server has no BF.* commands; load RedisBloom or valkey-bloom into it, \
-                      or keep the filter in a layout that needs neither";
+        let reason = match command {
+            // valkey-bloom has all the others.
+            "BF.SCANDUMP" | "BF.LOADCHUNK" => {
+                "it has no such command: RedisBloom and mayhap serve copy whole filters, \
+                 valkey-bloom does not; fill another filter with the same keys"
+            }
+            _ => {
+                "this server has no BF.* commands; load RedisBloom or valkey-bloom into it, or \
+                 keep the filter in a layout that needs neither"
+            }
+        };
         return Error::Refused { what, reason: reason.into() };
     }
     if words == "not found" {
@@ -39,4 +48,19 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
         return Error::Full { name, reason };
     }
     Error::Refused { what: command.into(), reason }
+}
+
+/// The error for a filter that only `mayhap serve` can have.
+pub(super) fn only_serve() -> Error {
+    Error::Refused {
+        what: "a filter that counts, forgets or takes digests".into(),
+        reason: "RedisBloom and valkey-bloom have plain filters only; create it on mayhap serve"
+            .into(),
+    }
+}
+
+/// Whether valkey-bloom rejects a reservation for a word that it does not know, or for the number
+/// of words.
+pub(super) fn is_word_unknown(reason: &str) -> bool {
+    reason == "ERROR" || reason.starts_with("ERR wrong number of arguments")
 }

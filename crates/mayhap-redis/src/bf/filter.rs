@@ -1,6 +1,6 @@
 //! The filter.
 
-use super::error::refused;
+use super::error::{is_word_unknown, only_serve, refused};
 use super::info::{self, BfInfo};
 use super::options::BfOptions;
 use crate::replies::millis;
@@ -57,8 +57,8 @@ impl RemoteBf {
     /// # Errors
     ///
     /// [`Error::Exists`] for a different filter; [`Error::Refused`] with the server's message for
-    /// parameters that it rejects, or if it has no `BF.*` commands; [`Error::WrongType`]; those of
-    /// a call.
+    /// parameters that it rejects, if it has no `BF.*` commands, or for what only `mayhap serve`
+    /// has: another kind, or digests; [`Error::WrongType`]; those of a call.
     pub async fn reserve(
         server: &Server,
         name: &str,
@@ -74,10 +74,20 @@ impl RemoteBf {
         match filter.value(reply, "BF.RESERVE") {
             Ok(_) => {
                 let info = filter.described().await?;
+                if info.kind.is_none() && options.is_of_serve() {
+                    // RedisBloom takes no notice of words that it does not know.
+                    filter.delete().await?;
+                    return Err(only_serve());
+                }
                 filter.take_over(info);
                 return Ok((filter, true));
             }
             Err(Error::Refused { reason, .. }) if reason == "ERR item exists" => {}
+            Err(Error::Refused { reason, .. })
+                if options.is_of_serve() && is_word_unknown(&reason) =>
+            {
+                return Err(only_serve());
+            }
             Err(error) => return Err(error),
         }
         let info = filter.described().await?;

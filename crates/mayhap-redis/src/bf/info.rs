@@ -127,7 +127,10 @@ impl BfInfo {
     pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
         let shown = |times: Option<u64>| times.map_or("none".to_owned(), |times| times.to_string());
         let names = wanted.kind.names();
-        if let Some(kind) = self.kind.as_deref().filter(|kind| !names.contains(kind)) {
+        // A server that reports no kind has plain filters.
+        let plain = if wanted.kind == BfKind::Bloom { names[0] } else { "plain" };
+        let kind = self.kind.as_deref().unwrap_or(plain);
+        if !names.contains(&kind) {
             return Some(("kind", kind.to_owned(), names[0].to_owned()));
         }
         let growth = match wanted.growth {

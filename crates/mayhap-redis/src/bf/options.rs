@@ -60,6 +60,11 @@ impl BfOptions {
         Self { expected_items, target_fpp, growth, kind, public: false }
     }
 
+    /// Whether only `mayhap serve` has filters like this one.
+    pub(super) fn is_of_serve(&self) -> bool {
+        self.kind != BfKind::Bloom || self.public
+    }
+
     pub(super) fn push(&self, cmd: &mut Cmd) {
         cmd.arg(self.target_fpp.to_string()).arg(self.expected_items);
         match self.growth {

@@ -1,10 +1,11 @@
-//! `BF.*`, against a stand-in, and against a server that has none of it.
+//! `BF.*`, against the stand-in of `test-servers`, and against a server that has none of it.
 
-use crate::bf_server::{BfServer, Dialect};
 use crate::common::{Single, connect, keys, slices};
-use mayhap_redis::{BfGrowth, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
+use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+use mayhap_redis::{BfGrowth, BfKind, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
 use redis::cmd;
-use test_servers::ready;
+use std::time::Duration;
+use test_servers::{BfServer, Dialect, ready};
 
 const BOTH: [Dialect; 2] = [Dialect::RedisBloom, Dialect::Valkey];
 
@@ -13,7 +14,7 @@ fn fixed(expected_items: u64) -> BfOptions {
 }
 
 async fn start(dialect: Dialect) -> (BfServer, Server) {
-    let at = BfServer::start(dialect);
+    let at = BfServer::start(dialect).unwrap();
     let server = connect(&at.url()).await;
     (at, server)
 }
@@ -163,6 +164,98 @@ async fn after_a_lost_reply_an_old_key_is_unsure_and_a_reservation_is_ours() {
     at.drop_next_reply();
     assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Unsure);
     assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Present);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dump_has_the_bytes_of_redisbloom_and_takes_its_place() {
+    let (at, server) = start(Dialect::RedisBloom).await;
+    let (filter, _) = RemoteBf::reserve(&server, "x", BfOptions::new(100, 0.01)).await.unwrap();
+    let batch = keys("key ", 500);
+    filter.insert_batch(&slices(&batch)).await.unwrap();
+    let options = RedisBloomOptions::new(0.01, 100);
+    let mut own = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    for key in &batch {
+        own.insert(key).unwrap();
+    }
+    let chunks = filter.dump(1 << 20).await.unwrap();
+    assert_eq!((own.num_layers(), &chunks), (3, &own.to_chunks()));
+    assert!(matches!(filter.dump(100).await, Err(Error::Layout { .. })));
+
+    filter.insert_batch(&slices(&keys("late ", 100))).await.unwrap();
+    assert_ne!(filter.dump(1 << 20).await.unwrap(), chunks);
+    let hour = Duration::from_secs(3600);
+    let back = RemoteBf::replace(&server, "x", &chunks, Some(hour)).await.unwrap();
+    assert_eq!(back.dump(1 << 20).await.unwrap(), chunks);
+    assert!(back.info().await.unwrap().ttl_ms.is_some_and(|left| left <= 3_600_000));
+    let taken = RemoteBf::load(&server, "x", &chunks).await;
+    assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
+    // What cannot be loaded leaves nothing behind, and what was there as it was.
+    for broken in [&[(1, vec![0; 30])][..], &[chunks[0].clone(), (1 << 40, vec![0; 8])]] {
+        let refused = RemoteBf::replace(&server, "x", broken, None).await;
+        assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    }
+    assert_eq!(at.names(), ["x"]);
+    assert_eq!(back.dump(1 << 20).await.unwrap(), chunks);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_these_servers_cannot_do_is_refused_and_changes_nothing() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let (filter, _) = RemoteBf::reserve(&server, "x", fixed(100)).await.unwrap();
+        filter.insert(b"a").await.unwrap();
+        let cleared = filter.clear().await;
+        assert!(matches!(cleared, Err(Error::Unsupported { .. })), "{cleared:?}");
+        let removed = filter.remove_batch(&[b"a"]).await;
+        assert!(matches!(removed, Err(Error::Unsupported { .. })), "{removed:?}");
+        if dialect == Dialect::Valkey {
+            let chunks = [(1, vec![0; 73])];
+            for error in [
+                filter.dump(1 << 20).await.unwrap_err(),
+                RemoteBf::replace(&server, "y", &chunks, None).await.unwrap_err(),
+            ] {
+                let words = error.to_string();
+                assert!(words.contains("it has no such command"), "{words}");
+                assert!(words.contains("valkey-bloom does not"), "{words}");
+            }
+        }
+        assert_eq!(at.names(), ["x"]);
+        assert!(filter.contains(b"a").await.unwrap());
+        filter.expire(Some(Duration::from_secs(3600))).await.unwrap();
+        assert!(filter.info().await.unwrap().ttl_ms.is_some_and(|left| left <= 3_600_000));
+        filter.expire(None).await.unwrap();
+        assert_eq!(filter.info().await.unwrap().ttl_ms, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_filter_is_never_taken_for_another_kind() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let plain = BfOptions::new(100, 0.01);
+        for options in [
+            BfOptions { kind: BfKind::Counting, ..plain },
+            BfOptions { kind: BfKind::WindowItems(100), ..plain },
+            BfOptions { kind: BfKind::WindowMillis(100), public: true, ..plain },
+            BfOptions { public: true, ..plain },
+        ] {
+            let refused = RemoteBf::reserve(&server, "x", options).await.unwrap_err();
+            assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
+            assert!(refused.to_string().contains("have plain filters only"), "{refused}");
+            assert!(at.names().is_empty(), "nothing of it is there: {options:?}");
+        }
+        let (filter, _) = RemoteBf::reserve(&server, "x", plain).await.unwrap();
+        filter.insert(b"a").await.unwrap();
+        let counting = BfOptions { kind: BfKind::Counting, growth: BfGrowth::By(2), ..plain };
+        let other = RemoteBf::reserve(&server, "x", counting).await;
+        let is_of_kind = |error: &Error| match (dialect, error) {
+            // It refuses the word before it looks at the name.
+            (Dialect::Valkey, error) => matches!(error, Error::Refused { .. }),
+            (_, error) => matches!(error, Error::Exists { parameter: "kind", .. }),
+        };
+        assert!(other.as_ref().is_err_and(is_of_kind), "{other:?}");
+        assert!(filter.contains(b"a").await.unwrap());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,6 @@
 mod between;
 mod bf;
 mod bf_mayhap;
-mod bf_server;
 mod chaos;
 mod chaos_load;
 mod cluster;

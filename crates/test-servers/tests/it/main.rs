@@ -1,5 +1,6 @@
 //! The servers start, do what a test asks of them, and are gone afterwards.
 
+mod bf;
 mod cluster;
 mod line;
 mod postgres;

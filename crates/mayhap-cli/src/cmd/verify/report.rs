@@ -186,8 +186,13 @@ impl RateFound {
             _ => String::new(),
         };
         let (hits, samples) = (grouped(self.false_positives), grouped(self.samples));
+        let predicted = match self.fpp_predicted {
+            // RedisBloom reports neither its rate nor its bits.
+            fpp if fpp.is_nan() => "not known".to_owned(),
+            fpp => format!("{}{of_set}, {by}", rate(fpp)),
+        };
         let mut rows = vec![
-            ("predicted", format!("{}{of_set}, {by}", rate(self.fpp_predicted))),
+            ("predicted", predicted),
             ("measured", format!("{}{of_set}{interval}", rate(self.measured_fpp))),
             ("", format!("{hits} of {samples} random {queried}, seed {}", self.seed)),
             ("rate", verdict),

@@ -162,6 +162,11 @@ impl Connection {
         let (scheme, hint) = match found {
             Found::Native(filter) => return Ok(Some(filter)),
             Found::Nothing { filters_only: false } => return Ok(None),
+            Found::Bf(filter) if filter.kind().is_none() => (
+                "a filter of RedisBloom or valkey-bloom, which cannot merge filters",
+                "add the keys themselves with mayhap add, or query both filters: mayhap check -f \
+                 ONE -f OTHER",
+            ),
             Found::Bf(_) | Found::Nothing { .. } => (
                 "managed by its server through BF commands",
                 "merge filters there: BF.MERGE NEW ONE OTHER; or mayhap pull them, and merge the \
