@@ -200,6 +200,28 @@ impl Foreign {
         Ok(keys.py().detach(|| insert(encoded))?)
     }
 
+    /// Insert many keys; for each, in order, the system's own answer to whether it was new, in the
+    /// kind of the input.
+    #[pyo3(signature = (keys, /))]
+    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (encoded, container) = self.encoded(keys)?;
+        let insert = |keys: Keys| -> Result<Answers, Error> {
+            let (mut filter, mut answers) = (self.write(), Answers::default());
+            let (all, mut new) = (keys.iter().collect::<Vec<_>>(), Bitmap::new());
+            for keys in all.chunks(CHUNK) {
+                new.clear_to(keys.len());
+                for (i, key) in keys.iter().enumerate() {
+                    if filter.insert(key)? {
+                        new.set(i);
+                    }
+                }
+                answers.push(&new);
+            }
+            Ok(answers)
+        };
+        keys.py().detach(|| insert(encoded))?.into_object(keys, container)
+    }
+
     /// For each of many keys, in order, whether it may be in the filter, in the kind of the input.
     #[pyo3(signature = (keys, /))]
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
