@@ -1,7 +1,8 @@
 //! Errors of the library as exceptions of Python.
 
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyMemoryError, PyOSError, PyTypeError, PyUserWarning, PyValueError,
+    PyBufferError, PyException, PyMemoryError, PyOSError, PyTimeoutError, PyTypeError,
+    PyUserWarning, PyValueError,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -88,6 +89,8 @@ pub(crate) enum Error {
         /// The formats that it may be of.
         candidates: Vec<&'static str>,
     },
+    /// Another process holds the lock of a state: the call has changed nothing, and is made again.
+    Waiting,
     /// Python raised it.
     Python(PyErr),
 }
@@ -134,6 +137,7 @@ impl From<Error> for PyErr {
             Error::UnlikeKinds { left, right } => IncompatibleError::new_err(format!(
                 "a {left} filter and a {right} filter cannot be united"
             )),
+            Error::Waiting => PyTimeoutError::new_err("another process is changing the state"),
             Error::Exported { views } => PyBufferError::new_err(format!(
                 "the filter cannot change while {views} memoryviews of its bits exist; release \
                  them first"
@@ -188,6 +192,7 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
             PyMemoryError::new_err(error.to_string())
         }
         E::Format { .. } | E::Foreign { .. } => FormatError::new_err(error.to_string()),
+        E::Locked { .. } => PyTimeoutError::new_err(error.to_string()),
         E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
     }

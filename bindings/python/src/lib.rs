@@ -3,7 +3,8 @@
 //! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
 //! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
-//! created; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `cut.rs`,
+//! created; `state/`, filters in files that are changed in turns with other
+//! processes; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `cut.rs`,
 //! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
 
 mod batch;
@@ -17,6 +18,7 @@ mod matrix;
 mod open;
 mod secret;
 mod set;
+mod state;
 
 use pyo3::prelude::*;
 
@@ -44,6 +46,8 @@ mod _mayhap {
     use super::open::{_restore, from_bytes, open};
     #[pymodule_export]
     use super::secret::new_secret_key;
+    #[pymodule_export]
+    use super::state::State;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

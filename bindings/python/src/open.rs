@@ -34,6 +34,21 @@ pub(crate) fn wrap(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>>
     Ok(kinds::of_kind(py, kind, filter)?.into_bound(py))
 }
 
+/// What becomes of keys beyond the capacity of a filter of this kind.
+///
+/// # Errors
+///
+/// `ValueError` for a filter of fixed size that is to grow.
+pub(crate) fn on_full_of(kind: &str, on_full: OnFull) -> PyResult<OnFull> {
+    match (kind, on_full) {
+        ("scalable", _) => Ok(OnFull::Grow),
+        (_, OnFull::Grow) => Err(PyValueError::new_err(
+            "a filter of fixed size does not grow; on_full is \"warn\" or \"raise\"",
+        )),
+        (_, on_full) => Ok(on_full),
+    }
+}
+
 impl Opened {
     fn filter<F: Native + Set + 'static>(filter: F, header: &Header) -> Self {
         let function = *Native::digest_function(&filter);
@@ -43,15 +58,7 @@ impl Opened {
     fn into_object(self, py: Python<'_>, on_full: OnFull) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Filter(set, function, key_options) => {
-                let on_full = match (set.stats().kind, on_full) {
-                    ("scalable", _) => OnFull::Grow,
-                    (_, OnFull::Grow) => {
-                        let message = "a filter of fixed size does not grow; on_full is \
-                                       \"warn\" or \"raise\"";
-                        return Err(PyValueError::new_err(message));
-                    }
-                    (_, on_full) => on_full,
-                };
+                let on_full = on_full_of(set.stats().kind, on_full)?;
                 wrap(py, Filter::new(set, function, on_full, key_options))
             }
             Self::Matrix(matrix, key_options) => Matrix::wrap(py, matrix, key_options),

@@ -12,7 +12,8 @@ with ``TypeError``. The same key sets the same bits in Rust, in the command and 
 
 Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Counting`` to
 remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change, ``Matrix`` for many
-sets at once; ``open`` for files of these and of other systems.
+sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
+in turns with other processes.
 """
 
 from ._mayhap import (
@@ -29,6 +30,7 @@ from ._mayhap import (
     MayhapError,
     ReadOnlyError,
     Scalable,
+    State,
     Window,
     __version__,
     formats,
@@ -52,6 +54,7 @@ __all__ = [
     "MayhapError",
     "ReadOnlyError",
     "Scalable",
+    "State",
     "Window",
     "__version__",
     "formats",

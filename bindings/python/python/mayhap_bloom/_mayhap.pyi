@@ -1,7 +1,9 @@
 """Types of the extension module; `mayhap_bloom` exports what is public of it."""
 
 import sys
+from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, CapsuleType, disjoint_base
@@ -21,6 +23,7 @@ __all__ = [
     "MayhapError",
     "ReadOnlyError",
     "Scalable",
+    "State",
     "Window",
     "__version__",
     "_restore",
@@ -168,6 +171,26 @@ class Fuse(Filter):
     def __new__(
         cls, keys: _Keys, *, bits: int = 8, seed: int = 0, secret_key: bytes | None = None
     ) -> Self: ...
+
+class State(Filter):
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        create: Filter | None = None,
+        secret_key: bytes | None = None,
+        on_full: _OnFull = "warn",
+        lock_timeout: float = 60.0,
+    ) -> Self: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object, /) -> None: ...
+    def close(self) -> None: ...
+    def checkpoint(self) -> None: ...
+    def sync(self) -> None: ...
+    def refresh(self) -> None: ...
+    def remove(self, key: _Key, /) -> bool: ...
+    @property
+    def path(self) -> Path: ...
 
 @final
 class Matrix:
