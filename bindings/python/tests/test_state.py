@@ -216,8 +216,11 @@ def test_a_closed_state_is_read_only(tmp_path):
             raise RuntimeError("from within")
     seen.close()
     assert "a" in seen and len(seen) == 1
+    def unite():
+        return seen.__ior__(Bloom(1000, 1e-9))
+
     for change in (lambda: seen.add("b"), lambda: seen.update(["b"]), seen.clear, seen.refresh,
-                   seen.checkpoint, seen.sync, lambda: seen.__ior__(Bloom(1000, 1e-9))):  # fmt: skip
+                   seen.checkpoint, seen.sync, unite):  # fmt: skip
         with pytest.raises(mayhap_bloom.ReadOnlyError, match="closed"):
             change()
     assert "b" not in mayhap_bloom.open(path) and "a" in mayhap_bloom.open(path)
@@ -289,9 +292,9 @@ def test_a_forked_process_opens_the_state_itself(tmp_path):
     with State(path, create=Bloom(1000, 1e-9)) as seen:
         seen.add("a")
         answers = context.Queue()
-        child = context.Process(target=change_inherited, args=(seen, answers))
+        child = context.Process(target=change_inherited, args=(seen, answers), daemon=True)
         child.start()
-        message, found = answers.get()
+        message, found = answers.get(timeout=60)
         child.join()
         assert "after fork()" in message and found and child.exitcode == 0
         assert seen.add("b") and "from the child" not in seen

@@ -164,7 +164,7 @@ impl State {
         Ok(PyClassInitializer::from(filter).add_subclass(Self { path }))
     }
 
-    fn __enter__<'py>(slf: Bound<'py, Self>) -> Bound<'py, Self> {
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
 
