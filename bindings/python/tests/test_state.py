@@ -264,6 +264,25 @@ def test_a_full_state_warns_or_raises(tmp_path):
         State(path, on_full="grow")
 
 
+def test_digests_stay_complete_and_a_larger_filter_is_taken_over(tmp_path, command):
+    path = tmp_path / "seen.mayhap"
+    command("build", "--keep-digests", "-o", path, "-n", 100, "-p", "1e-9", stdin=b"first\n")
+    keys = [f"key-{i}" for i in range(60)] + [f"more-{i}" for i in range(5000)]
+    with State(path, on_full="raise") as seen:
+        seen.update(keys[:60])
+        with pytest.raises(mayhap_bloom.ReadOnlyError, match="digests"):
+            seen.clear()
+        command("grow", path, "-n", 10_000)
+        assert not seen.add("first") and seen.expected_items == 10_000
+        # There would have been no room for them.
+        assert all(seen.add_many(keys[60:]))
+        assert not any(seen.add_many(keys))
+    # The command makes it anew from the digests alone.
+    command("grow", path, "-n", 20_000)
+    grown = mayhap_bloom.open(path)
+    assert grown.count_many(["first", *keys]) == 5061 == len(grown)
+
+
 def test_a_window_of_time_needs_its_unit(tmp_path, command):
     path = tmp_path / "week.mayhap"
     command("create", path, "--layout", "window:7d", "-n", 1000)

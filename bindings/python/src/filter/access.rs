@@ -31,6 +31,17 @@ pub(crate) struct Filter {
     is_state: bool,
 }
 
+/// Inserts a key of a batch after `before` others. Those are not inserted again, as they are when a
+/// call ends with [`Error::Waiting`]: they would no longer be new.
+fn insert_after(before: usize, set: &mut dyn Set, digest: Digest) -> Result<bool, Error> {
+    loop {
+        match set.insert_digest(digest) {
+            Err(Error::Waiting) if before > 0 => {}
+            inserted => return inserted,
+        }
+    }
+}
+
 impl Filter {
     /// A filter around `set`.
     pub(crate) fn new(
@@ -183,7 +194,7 @@ impl Filter {
         new.clear_to(digests.len());
         for (i, &digest) in digests.iter().enumerate() {
             self.check_room(set, digest)?;
-            if set.insert_digest(digest)? {
+            if insert_after(i, set, digest)? {
                 new.set(i);
             }
         }
