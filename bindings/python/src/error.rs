@@ -1,7 +1,8 @@
 //! Errors of the library as exceptions of Python.
 
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyMemoryError, PyOSError, PyTypeError, PyUserWarning, PyValueError,
+    PyBufferError, PyException, PyFileNotFoundError, PyMemoryError, PyOSError, PyTimeoutError,
+    PyTypeError, PyUserWarning, PyValueError,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -35,6 +36,12 @@ pyo3::create_exception!(
     ReadOnlyError,
     MayhapError,
     "The filter cannot be changed: its file is mapped, or its set never changes."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    ServerError,
+    MayhapError,
+    "A filter on a server could not be used."
 );
 pyo3::create_exception!(
     mayhap_bloom,
@@ -88,6 +95,27 @@ pub(crate) enum Error {
         /// The formats that it may be of.
         candidates: Vec<&'static str>,
     },
+    /// A URL is none of a filter.
+    Url(mayhap_redis::Error),
+    /// A server has no filter of a name.
+    NoSuchName {
+        /// The URL, without the password.
+        url: String,
+    },
+    /// A filter on a server could not be used.
+    Server {
+        /// What is wrong, with the URL but without the password.
+        message: String,
+    },
+    /// A text is no key of the type that a system hashes.
+    NotAKey {
+        /// The text.
+        key: String,
+        /// The type.
+        key_type: &'static str,
+    },
+    /// Another process holds the lock of a state: the call has changed nothing, and is made again.
+    Waiting,
     /// Python raised it.
     Python(PyErr),
 }
@@ -107,6 +135,17 @@ impl From<mayhap_store::Error> for Error {
 impl From<mayhap_formats::Error> for Error {
     fn from(error: mayhap_formats::Error) -> Self {
         Self::Format(error)
+    }
+}
+
+impl From<mayhap_sets::Error> for Error {
+    fn from(error: mayhap_sets::Error) -> Self {
+        use mayhap_sets::Error as E;
+        match error {
+            E::Filter(error) => Self::Filter(error),
+            E::Store(error) => Self::Store(error),
+            error => Self::Server { message: error.to_string() },
+        }
     }
 }
 
@@ -134,6 +173,15 @@ impl From<Error> for PyErr {
             Error::UnlikeKinds { left, right } => IncompatibleError::new_err(format!(
                 "a {left} filter and a {right} filter cannot be united"
             )),
+            Error::Url(error) => PyValueError::new_err(error.to_string()),
+            Error::NoSuchName { url } => PyFileNotFoundError::new_err(format!(
+                "{url}: there is no filter of this name; create() makes one"
+            )),
+            Error::Server { message } => ServerError::new_err(message),
+            Error::NotAKey { key, key_type } => {
+                PyValueError::new_err(format!("{key:?} is no key of the type {key_type}"))
+            }
+            Error::Waiting => PyTimeoutError::new_err("another process is changing the state"),
             Error::Exported { views } => PyBufferError::new_err(format!(
                 "the filter cannot change while {views} memoryviews of its bits exist; release \
                  them first"
@@ -188,6 +236,8 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
             PyMemoryError::new_err(error.to_string())
         }
         E::Format { .. } | E::Foreign { .. } => FormatError::new_err(error.to_string()),
+        E::UnreadLog { .. } => PyOSError::new_err(format!("{error}: State(path) opens both")),
+        E::Locked { .. } => PyTimeoutError::new_err(error.to_string()),
         E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),
     }

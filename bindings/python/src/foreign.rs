@@ -1,8 +1,7 @@
 //! Filters that other systems created: opened, queried, extended and written back.
 
-use crate::batch::{Answers, CHUNK, Container, Sink, feed};
+use crate::batch::{Answers, CHUNK, Container, Keys, feed};
 use crate::error::Error;
-use crate::key;
 use mayhap::Bitmap;
 use mayhap_formats::{ForeignFilter, Format, KeyType, Limits, detect_start};
 use pyo3::exceptions::PyValueError;
@@ -55,6 +54,24 @@ pub(crate) fn key_types() -> Vec<&'static str> {
     KeyType::ALL.iter().map(|key_type| key_type.name()).collect()
 }
 
+/// The format of a name.
+///
+/// # Errors
+///
+/// `ValueError` for a name that is not known.
+pub(crate) fn format_of(name: &str) -> PyResult<Format> {
+    Format::from_name(name).ok_or_else(|| unknown("format", name, "formats"))
+}
+
+/// The key type of a name.
+///
+/// # Errors
+///
+/// As [`format_of`].
+pub(crate) fn key_type_of(name: &str) -> PyResult<KeyType> {
+    KeyType::from_name(name).ok_or_else(|| unknown("key type", name, "key_types"))
+}
+
 fn unknown(what: &str, name: &str, listed_by: &str) -> PyErr {
     PyValueError::new_err(format!("{what} {name:?} is not known; {listed_by}() lists them"))
 }
@@ -67,13 +84,8 @@ impl Foreign {
         format: Option<&str>,
         key_type: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let key_type = key_type.map(|name| {
-            KeyType::from_name(name).ok_or_else(|| unknown("key type", name, "key_types"))
-        });
-        let key_type = key_type.transpose()?;
-        let named = format
-            .map(|name| Format::from_name(name).ok_or_else(|| unknown("format", name, "formats")));
-        let named = named.transpose()?;
+        let key_type = key_type.map(key_type_of).transpose()?;
+        let named = format.map(format_of).transpose()?;
         let filter = py.detach(|| -> Result<Box<dyn ForeignFilter>, Error> {
             let limits = Limits::default();
             let bytes = mayhap_store::read_bytes(path, limits.max_bytes)?;
@@ -96,29 +108,23 @@ impl Foreign {
         self.filter.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `use_bytes` with the bytes that the system hashes.
-    fn with_key<R>(
-        &self,
-        key: &Bound<'_, PyAny>,
-        use_bytes: impl FnOnce(&[u8]) -> R,
-    ) -> PyResult<R> {
-        let Some(key_type) = self.key_type else { return key::with_bytes(key, use_bytes) };
-        let mut scratch = Vec::new();
-        let encode =
-            |text: &[u8]| key_type.encode(text, &mut scratch).map(use_bytes).map_err(Error::from);
-        // Key types are of text: that of a number is its digits.
-        let encoded = if key::is_integer(key)? {
-            encode(digits(u64::from_le_bytes(key::integer(key)?)).as_bytes())
-        } else {
-            key::with_bytes(key, encode)?
-        };
-        Ok(encoded?)
+    /// One key as the bytes that the system hashes.
+    fn one(&self, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
+        let mut keys = self.no_keys();
+        keys.push(key)?;
+        Ok(keys)
     }
-}
 
-/// A number as text; other systems have signed ones.
-fn digits(number: u64) -> String {
-    number.cast_signed().to_string()
+    /// Room for keys. Key types are of text: that of a number is its digits.
+    fn no_keys(&self) -> Keys {
+        Keys::new(self.key_type, self.key_type.is_some())
+    }
+
+    fn encoded(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
+        let mut encoded = self.no_keys();
+        let container = feed(keys, &mut encoded)?;
+        Ok((encoded, container))
+    }
 }
 
 /// The one format that a file is of.
@@ -134,59 +140,19 @@ fn only_format(path: &Path) -> Result<Format, Error> {
     }
 }
 
-/// Keys in one piece of memory.
-#[derive(Default)]
-struct Keys {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Keys {
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
-    }
-}
-
-/// Encodes keys by a key type, and keeps them.
-struct Encoder {
-    keys: Keys,
-    key_type: Option<KeyType>,
-    scratch: Vec<u8>,
-}
-
-impl Sink for Encoder {
-    fn bytes(&mut self, key: &[u8]) -> Result<(), Error> {
-        let key = match self.key_type {
-            Some(key_type) => key_type.encode(key, &mut self.scratch)?,
-            None => key,
-        };
-        self.keys.bytes.extend_from_slice(key);
-        self.keys.ends.push(self.keys.bytes.len());
-        Ok(())
-    }
-
-    fn integers(&mut self, keys: &[u64]) -> Result<(), Error> {
-        for &key in keys {
-            match self.key_type {
-                Some(_) => self.bytes(digits(key).as_bytes())?,
-                None => self.bytes(&key.to_le_bytes())?,
-            }
-        }
-        Ok(())
-    }
-}
-
 #[pymethods]
 impl Foreign {
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.with_key(key, |key| self.read().contains(key))
+        Ok(self.one(key)?.iter().all(|key| self.read().contains(key)))
     }
 
     /// Insert a key as the system does; its own answer to whether it was new.
     #[pyo3(signature = (key, /))]
     fn add(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.with_key(key, |key| self.write().insert(key).map_err(Error::from))??)
+        let keys = self.one(key)?;
+        let mut filter = self.write();
+        let news = keys.iter().map(|key| filter.insert(key)).collect::<Result<Vec<_>, _>>();
+        Ok(news.map_err(Error::from)? == [true])
     }
 
     /// Insert many keys.
@@ -198,6 +164,28 @@ impl Foreign {
             keys.iter().try_for_each(|key| Ok(filter.insert(key).map(|_| ())?))
         };
         Ok(keys.py().detach(|| insert(encoded))?)
+    }
+
+    /// Insert many keys; for each, in order, the system's own answer to whether it was new, in the
+    /// kind of the input.
+    #[pyo3(signature = (keys, /))]
+    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (encoded, container) = self.encoded(keys)?;
+        let insert = |keys: Keys| -> Result<Answers, Error> {
+            let (mut filter, mut answers) = (self.write(), Answers::default());
+            let (all, mut new) = (keys.iter().collect::<Vec<_>>(), Bitmap::new());
+            for keys in all.chunks(CHUNK) {
+                new.clear_to(keys.len());
+                for (i, key) in keys.iter().enumerate() {
+                    if filter.insert(key)? {
+                        new.set(i);
+                    }
+                }
+                answers.push(&new);
+            }
+            Ok(answers)
+        };
+        keys.py().detach(|| insert(encoded))?.into_object(keys, container)
     }
 
     /// For each of many keys, in order, whether it may be in the filter, in the kind of the input.
@@ -289,14 +277,5 @@ impl Foreign {
         let filter = self.read();
         let (bits, fpp) = (filter.num_bits(), filter.estimated_fpp());
         format!("<mayhap_bloom.Foreign: {}, {bits} bits, fpp {fpp:.3e} now>", self.format.name())
-    }
-}
-
-impl Foreign {
-    fn encoded(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
-        let keys_so_far = Keys::default();
-        let mut sink = Encoder { keys: keys_so_far, key_type: self.key_type, scratch: Vec::new() };
-        let container = feed(keys, &mut sink)?;
-        Ok((sink.keys, container))
     }
 }

@@ -9,6 +9,7 @@ use mayhap::{
     AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
     Layout, ScalableBloomFilter, Window as Span, WindowBloomFilter,
 };
+use mayhap_keys::KeyOptions;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -268,7 +269,10 @@ impl Window {
             Some(seconds) => builder.window_time(millis_of(seconds)?, items),
         };
         let set = builder.build().map_err(Error::from)?;
-        Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
+        // The command adds to a window of time only if it knows the unit.
+        let options = KeyOptions { unix_ms: seconds.is_some(), ..KeyOptions::default() };
+        let filter = Filter::new(Box::new(set), function, OnFull::Warn, options.to_header());
+        Ok(PyClassInitializer::from(filter).add_subclass(Self))
     }
 
     /// How old a key is, as (least, most): insertions ago, or seconds ago in windows of time; None

@@ -3,8 +3,9 @@
 //! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
 //! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
-//! created; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `cut.rs`,
-//! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
+//! created; `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
+//! `foreign.rs` and `remote.rs`, classes of their own; `open.rs`, files; `cut.rs`, keys in lines;
+//! `secret.rs`, secret keys; `error.rs`, exceptions.
 
 mod batch;
 mod cut;
@@ -15,8 +16,10 @@ mod key;
 mod kinds;
 mod matrix;
 mod open;
+mod remote;
 mod secret;
 mod set;
+mod state;
 
 use pyo3::prelude::*;
 
@@ -30,7 +33,7 @@ mod _mayhap {
     #[pymodule_export]
     use super::error::{
         FilterFullError, FilterFullWarning, FormatError, IncompatibleError, MayhapError,
-        ReadOnlyError,
+        ReadOnlyError, ServerError,
     };
     #[pymodule_export]
     use super::filter::Filter;
@@ -43,7 +46,11 @@ mod _mayhap {
     #[pymodule_export]
     use super::open::{_restore, from_bytes, open};
     #[pymodule_export]
+    use super::remote::{Remote, create};
+    #[pymodule_export]
     use super::secret::new_secret_key;
+    #[pymodule_export]
+    use super::state::State;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -12,7 +12,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Many sets in one filter: which of them may hold a key costs as much as one lookup.
 ///
-/// ``num_sets`` sets of ``expected_items`` keys each, numbered from 0.
+/// ``num_sets`` sets of ``expected_items`` keys each, numbered from 0. ``names`` are theirs, in
+/// order, as the command names them after its lists; answers are numbers nevertheless.
 ///
 /// >>> shards = Matrix(3, 1000, 1e-6)
 /// >>> shards.add(2, "key")
@@ -71,22 +72,25 @@ impl Matrix {
 #[pymethods]
 impl Matrix {
     #[new]
-    #[pyo3(signature = (num_sets, expected_items, target_fpp=0.01, *, seed=0, secret_key=None))]
+    #[pyo3(signature = (num_sets, expected_items, target_fpp=0.01, *, names=None, seed=0,
+                        secret_key=None))]
     fn new(
         num_sets: usize,
         expected_items: u64,
         target_fpp: f64,
+        names: Option<Vec<String>>,
         seed: u64,
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<Self> {
         let function = kinds::digest_function(seed, secret_key)?;
-        let matrix = BloomMatrix::builder()
+        let mut matrix = BloomMatrix::builder()
             .num_sets(num_sets)
             .expected_items(expected_items)
             .target_fpp(target_fpp)
             .digest_function(function)
             .build()
             .map_err(Error::from)?;
+        matrix.set_names(&names.unwrap_or_default()).map_err(Error::from)?;
         Ok(Self { function, key_options: String::new(), sets: RwLock::new(matrix) })
     }
 
@@ -143,6 +147,13 @@ impl Matrix {
     /// The number of sets.
     fn __len__(&self) -> usize {
         self.read().num_sets()
+    }
+
+    /// The names of the sets, in order; none if they have none.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        let matrix = self.read();
+        (0..matrix.num_sets()).filter_map(|set| matrix.name(set).map(str::to_owned)).collect()
     }
 
     /// The kind: "matrix".

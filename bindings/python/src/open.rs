@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::filter::{Filter, OnFull};
 use crate::foreign::Foreign;
 use crate::matrix::Matrix;
+use crate::remote::{self, Access, Remote};
 use crate::set::{Mapped, Set};
 use crate::{kinds, secret};
 use mayhap::native::{self, Header, Kind, MAGIC, Native};
@@ -34,6 +35,21 @@ pub(crate) fn wrap(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>>
     Ok(kinds::of_kind(py, kind, filter)?.into_bound(py))
 }
 
+/// What becomes of keys beyond the capacity of a filter of this kind.
+///
+/// # Errors
+///
+/// `ValueError` for a filter of fixed size that is to grow.
+pub(crate) fn on_full_of(kind: &str, on_full: OnFull) -> PyResult<OnFull> {
+    match (kind, on_full) {
+        ("scalable", _) => Ok(OnFull::Grow),
+        (_, OnFull::Grow) => Err(PyValueError::new_err(
+            "a filter of fixed size does not grow; on_full is \"warn\" or \"raise\"",
+        )),
+        (_, on_full) => Ok(on_full),
+    }
+}
+
 impl Opened {
     fn filter<F: Native + Set + 'static>(filter: F, header: &Header) -> Self {
         let function = *Native::digest_function(&filter);
@@ -43,15 +59,7 @@ impl Opened {
     fn into_object(self, py: Python<'_>, on_full: OnFull) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Filter(set, function, key_options) => {
-                let on_full = match (set.stats().kind, on_full) {
-                    ("scalable", _) => OnFull::Grow,
-                    (_, OnFull::Grow) => {
-                        let message = "a filter of fixed size does not grow; on_full is \
-                                       \"warn\" or \"raise\"";
-                        return Err(PyValueError::new_err(message));
-                    }
-                    (_, on_full) => on_full,
-                };
+                let on_full = on_full_of(set.stats().kind, on_full)?;
                 wrap(py, Filter::new(set, function, on_full, key_options))
             }
             Self::Matrix(matrix, key_options) => Matrix::wrap(py, matrix, key_options),
@@ -122,7 +130,10 @@ fn is_native(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
 }
 
-/// Open the filter in a file, of whatever kind and system it is.
+/// Open the filter in a file or on a server, of whatever kind and system it is.
+///
+/// A path that begins with ``redis://``, ``rediss://`` or ``redis+cluster://`` is the URL of a
+/// filter on a server; ``timeout`` is how many seconds a call there may take.
 ///
 /// With ``mmap=True`` it is not read but mapped: at once, shared by all processes, and not to be
 /// changed; every answer is checked against changes of the file. ``format`` and ``key_type`` are
@@ -131,9 +142,10 @@ fn is_native(path: &Path) -> bool {
 /// Raises FileNotFoundError and other OSErrors, and FormatError for damaged and unknown files.
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=false, secret_key=None, on_full=OnFull::Warn, format=None,
-                    key_type=None),
+                    key_type=None, timeout=30.0),
        text_signature = "(path, *, mmap=False, secret_key=None, on_full=\"warn\", format=None, \
-                         key_type=None)")]
+                         key_type=None, timeout=30.0)")]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
     path: PathBuf,
@@ -142,8 +154,13 @@ pub(crate) fn open<'py>(
     on_full: OnFull,
     format: Option<&str>,
     key_type: Option<&str>,
+    timeout: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
+    if let Some(url) = path.to_str().filter(|path| remote::is_url(path)) {
+        let timeout = remote::seconds_of("timeout", timeout)?;
+        return Remote::open(py, url, &Access { secret_key, format, key_type, timeout });
+    }
     if format.is_some() || key_type.is_some() || (!mmap && is_foreign(py, &path)) {
         return Foreign::open(py, &path, format, key_type);
     }

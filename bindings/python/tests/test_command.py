@@ -3,7 +3,7 @@
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, Fuse, Scalable
+from mayhap_bloom import Bloom, Counting, Fuse, Matrix, Scalable, Window
 
 TEXTS = [f"https://example.org/{i}/é" for i in range(2000)]
 LIST = "\n".join(TEXTS).encode()
@@ -17,12 +17,14 @@ LIST = "\n".join(TEXTS).encode()
         (["-p", "1e-6"], lambda: Bloom(2000, 1e-6)),
         (["-p", "1e-3", "--layout", "counting"], lambda: Counting(2000, 1e-3)),
         (["-p", "1e-3", "--layout", "scalable"], lambda: Scalable(2000, 1e-3)),
+        (["-p", "1e-3", "--layout", "window:500"], lambda: Window(items=500, target_fpp=1e-3)),
     ],
-    ids=["blocked", "standard", "low rate", "counting", "scalable"],
+    ids=["blocked", "standard", "low rate", "counting", "scalable", "window"],
 )
 def test_files_are_equal_byte_for_byte(arguments, create, command, tmp_path):
     theirs, ours = tmp_path / "theirs.mayhap", tmp_path / "ours.mayhap"
-    command("build", "-o", theirs, "-n", 2000, *arguments, stdin=LIST)
+    room = [] if "window:500" in arguments else ["-n", 2000]
+    command("build", "-o", theirs, *room, *arguments, stdin=LIST)
     for keys in (TEXTS, [text.encode() for text in TEXTS]):
         b = create()
         b.update(keys)
@@ -36,6 +38,39 @@ def test_static_sets_are_equal_byte_for_byte(bits, command, tmp_path):
     theirs, fpp = tmp_path / "theirs.mayhap", {8: "1%", 16: "1e-4"}[bits]
     command("build", "-o", theirs, "--layout", "fuse", "-p", fpp, stdin=LIST)
     assert bytes(Fuse(TEXTS, bits=bits)) == theirs.read_bytes()
+
+
+def test_windows_of_time_are_equal_byte_for_byte(command, tmp_path):
+    theirs, ours = tmp_path / "theirs.mayhap", tmp_path / "ours.mayhap"
+    # With keys in them they differ in when these came.
+    command("create", theirs, "--layout", "window:7d", "-n", 2000, "-p", "1e-3")
+    Window(items=2000, target_fpp=1e-3, seconds=7 * 86_400).save(ours)
+    assert ours.read_bytes() == theirs.read_bytes()
+    command("add", ours, stdin=LIST)
+    opened = mayhap_bloom.open(ours)
+    assert opened.count_many(TEXTS) == 2000 and opened.age(TEXTS[0]) is not None
+    opened.save(ours, key_options="lower=ascii\n")
+    assert mayhap_bloom.open(ours).key_options == "lower=ascii\nclock=unix-ms\n"
+
+
+def test_matrices_are_equal_byte_for_byte(command, tmp_path):
+    lists, theirs = [tmp_path / f"{name}.txt" for name in ("east", "west", "é")], tmp_path / "all"
+    parts = [TEXTS[:900], TEXTS[600:1500], TEXTS[1500:]]
+    for path, texts in zip(lists, parts, strict=True):
+        path.write_text("\n".join(texts))
+    numbers = ["-n", 1000, "-p", "1e-3"]
+    command("build", "-o", theirs, "--layout", "matrix", *numbers, *lists)
+    names = [str(path) for path in lists]
+    for keys in (parts, [[text.encode() for text in texts] for texts in parts]):
+        m = Matrix(3, 1000, 1e-3, names=names)
+        for number, texts in enumerate(keys):
+            m.update(number, texts)
+        assert bytes(m) == theirs.read_bytes()
+    opened = mayhap_bloom.open(theirs)
+    assert opened.names == names and opened.which(TEXTS[700]) == [0, 1]
+    assert Matrix(3, 1000).names == []
+    with pytest.raises(ValueError, match="names"):
+        Matrix(3, 1000, names=["east"])
 
 
 def test_integer_keys_are_the_bytes_that_hex_digits_name(command, tmp_path):

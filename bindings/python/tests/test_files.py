@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 
+import numpy
+import pyarrow
 import pytest
 from conftest import PROJECT
 
@@ -221,6 +223,15 @@ def test_a_foreign_file_is_recognised_and_extended(tmp_path):
     assert b"\x02\x09" in foreign and "surely absent, long" not in foreign
     assert foreign.add("surely absent, long") and "surely absent, long" in foreign
     foreign.update(["another"])
+    keys = ["another", "one more", b"and one", "one more"]
+    assert foreign.add_many(keys) == [False, True, True, False]
+    assert foreign.add_many(numpy.array(["one more", "and another"])).tolist() == [False, True]
+    column = pyarrow.array(["and another", None, "the last"])
+    assert foreign.add_many(column).to_pylist() == [False, None, True]
+    assert foreign.contains_many([*keys, "and another", "the last"]) == [True] * 6
+    with pytest.raises(TypeError, match="not float"):
+        foreign.add_many(["before", 1.5, "after"])
+    assert "before" not in foreign and "after" not in foreign
     assert foreign.contains_many(["another", "a third one, absent"]) == [True, False]
     assert bytes(foreign) != file.read_bytes()
     assert "guava" in mayhap_bloom.formats() and "long" in mayhap_bloom.key_types()

@@ -32,11 +32,12 @@ def test_lines_are_built_and_checked(tmp_path, command):
     assert run("check", hashes, stdin=b"4A\n4b\nno hex\n").stdout == b"4A\n"
 
 
-CLASSES = ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "Filter"]
+CLASSES = ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "State", "Filter"]
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_examples_of_docstrings_hold(name):
+def test_the_examples_of_docstrings_hold(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner()
     subject = getattr(mayhap_bloom, name)
     names = {name: getattr(mayhap_bloom, name) for name in mayhap_bloom.__all__}

@@ -4,11 +4,13 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 import mayhap_bloom
+from mayhap_bloom import State
 
 #: Pages of the site; each links to the next five, with the same links again and again.
 PAGES = 40
@@ -78,6 +80,14 @@ def crawl(tmp_path):
 
 
 def run(script, url, start, **settings):
+    words = write(script, url, start, **settings)
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def write(script, url, start, **settings):
+    """Writes a spider, and gives the command to run it."""
     settings = {
         "DUPEFILTER_CLASS": "mayhap_bloom.scrapy.DupeFilter",
         "LOG_LEVEL": "ERROR",
@@ -86,10 +96,7 @@ def run(script, url, start, **settings):
         **settings,
     }
     script.write_text(SPIDER.format(settings=settings, url=url))
-    words = [sys.executable, str(script), start]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert "Traceback" not in done.stderr, done.stderr
-    return json.loads(done.stdout)
+    return [sys.executable, str(script), start]
 
 
 def test_each_page_is_fetched_once(site, crawl):
@@ -108,3 +115,37 @@ def test_a_crawl_goes_on_where_it_was(site, crawl, tmp_path):
     visits.clear()
     stats = crawl(url, "0", JOBDIR=str(tmp_path))
     assert visits == [] and stats["dupefilter/filtered"] == 1
+
+
+def test_many_spiders_share_a_filter_on_a_server(site, tmp_path, redis):
+    url, visits = site
+    state = f"{redis}/0/spiders"
+    spiders = []
+    for name, start in (("one", "0"), ("two", "20")):
+        words = write(tmp_path / f"{name}.py", url, start, MAYHAP_STATE=state)
+        spiders.append(subprocess.Popen(words, stdout=subprocess.PIPE))
+    stats = [json.loads(spider.communicate()[0]) for spider in spiders]
+    assert [spider.returncode for spider in spiders] == [0, 0]
+    assert sorted(visits) == sorted(f"/{page}" for page in range(PAGES))
+    assert sum(numbers["dupefilter/filtered"] for numbers in stats) > PAGES
+    assert mayhap_bloom.open(state).count == PAGES
+    # A filter that is there is used whatever its numbers are.
+    visits.clear()
+    stats = run(tmp_path / "again.py", url, "5", MAYHAP_STATE=state, MAYHAP_EXPECTED_ITEMS=7)
+    assert visits == [] and stats["dupefilter/filtered"] == 1
+
+
+def test_requests_of_a_killed_crawl_are_in_its_state(site, crawl, tmp_path):
+    url, visits = site
+    state = tmp_path / "seen.mayhap"
+    slow = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.05, "MAYHAP_STATE": str(state)}
+    spider = subprocess.Popen(write(tmp_path / "slow.py", url, "0", **slow))
+    while len(visits) < 10:
+        assert spider.poll() is None
+        time.sleep(0.01)
+    spider.kill()
+    assert spider.wait() != 0 and len(visits) < PAGES
+    with State(state) as seen:
+        assert len(visits) <= len(seen) <= PAGES
+    assert crawl(url, "0", MAYHAP_STATE=str(state))["dupefilter/filtered"] == 1
+    assert sorted(path.name for path in tmp_path.glob("*mayhap*")) == ["seen.mayhap"]

@@ -5,7 +5,7 @@ use mayhap_sets::{Error, KeySet};
 use std::time::Duration;
 
 /// A filter on a server: a set of keys, which has a URL and a time to live.
-pub trait ServerSet: KeySet {
+pub trait ServerSet: KeySet + Send {
     /// The URL, without the password.
     fn url(&self) -> &str;
 

@@ -12,7 +12,9 @@ with ``TypeError``. The same key sets the same bits in Rust, in the command and 
 
 Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Counting`` to
 remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change, ``Matrix`` for many
-sets at once; ``open`` for files of these and of other systems.
+sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
+in turns with other processes; ``create`` for filters on servers, which ``open`` opens by their URL,
+and ``mayhap_bloom.aio`` for asyncio.
 """
 
 from ._mayhap import (
@@ -28,9 +30,13 @@ from ._mayhap import (
     Matrix,
     MayhapError,
     ReadOnlyError,
+    Remote,
     Scalable,
+    ServerError,
+    State,
     Window,
     __version__,
+    create,
     formats,
     from_bytes,
     key_types,
@@ -51,9 +57,13 @@ __all__ = [
     "Matrix",
     "MayhapError",
     "ReadOnlyError",
+    "Remote",
     "Scalable",
+    "ServerError",
+    "State",
     "Window",
     "__version__",
+    "create",
     "formats",
     "from_bytes",
     "key_types",

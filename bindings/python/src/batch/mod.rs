@@ -1,20 +1,23 @@
 //! Many keys at once: where they come from, and what becomes of them.
 //!
 //! `list.rs`, `buffer.rs` and `arrow.rs` take the bytes of keys out of what Python has and hand
-//! them to a [`Sink`]; `digests.rs` is the sink of our own filters; `answers.rs` gives the answers
-//! back in the kind of the input, for Arrow through `export.rs`. Objects need the interpreter's
-//! lock; memory of NumPy and Arrow is read without it.
+//! them to a [`Sink`]; `digests.rs` is the sink of our own filters, `keys.rs` that of filters that
+//! hash keys elsewhere; `answers.rs` gives the answers back in the kind of the input, for Arrow
+//! through `export.rs`. Objects need the interpreter's lock; memory of NumPy and Arrow is read
+//! without it.
 
 mod answers;
 mod arrow;
 mod buffer;
 mod digests;
 mod export;
+mod keys;
 mod list;
 
 pub(crate) use answers::Answers;
 pub(crate) use digests::DigestSink;
 pub(crate) use export::ArrowAnswers;
+pub(crate) use keys::Keys;
 
 use crate::error::Error;
 use arrow_buffer::NullBuffer;

@@ -1,9 +1,10 @@
 //! The class `Filter`: its fields, and single keys.
 
 use super::OnFull;
-use super::shared::Shared;
+use super::shared::{Detached, Shared};
 use crate::error::{Error, FilterFullWarning};
 use crate::set::{Mapped, Set, now};
+use crate::state::StateSet;
 use mayhap::{Bitmap, Digest, DigestFunction};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,19 @@ pub(crate) struct Filter {
     warned: AtomicBool,
     /// Whether answers have to be checked after they were read.
     is_mapped: bool,
+    /// Whether changes wait for other processes and for the disk.
+    is_state: bool,
+}
+
+/// Inserts a key of a batch after `before` others. Those are not inserted again, as they are when a
+/// call ends with [`Error::Waiting`]: they would no longer be new.
+fn insert_after(before: usize, set: &mut dyn Set, digest: Digest) -> Result<bool, Error> {
+    loop {
+        match set.insert_digest(digest) {
+            Err(Error::Waiting) if before > 0 => {}
+            inserted => return inserted,
+        }
+    }
 }
 
 impl Filter {
@@ -38,6 +52,7 @@ impl Filter {
     ) -> Self {
         let limit = set.inserted_when_full().unwrap_or(u64::MAX);
         let is_mapped = set.as_any().is::<Mapped>();
+        let is_state = set.as_any().is::<StateSet>();
         Self {
             function,
             on_full,
@@ -46,6 +61,7 @@ impl Filter {
             limit,
             warned: AtomicBool::new(false),
             is_mapped,
+            is_state,
         }
     }
 
@@ -79,6 +95,35 @@ impl Filter {
         py.detach(|| detached.read(read))
     }
 
+    /// [`Filter::change`] that may take long: other threads of Python run meanwhile. It is called
+    /// again, and signals are handled, while it returns [`Error::Waiting`].
+    pub(crate) fn change_patiently<R: Send>(
+        &self,
+        py: Python<'_>,
+        mut change: impl FnMut(&mut dyn Set) -> Result<R, Error> + Send,
+    ) -> PyResult<R> {
+        let detached = self.set.announce(py);
+        loop {
+            match py.detach(|| detached.change(&mut change))? {
+                Err(Error::Waiting) => py.check_signals()?,
+                changed => return Ok(changed?),
+            }
+        }
+    }
+
+    /// [`Filter::change_patiently`] for a part of a batch, with or without the interpreter's lock;
+    /// at once where a change waits for nobody.
+    pub(super) fn change_in_batch(
+        &self,
+        detached: &Detached<'_>,
+        mut change: impl FnMut(&mut dyn Set) -> Result<(), Error> + Send,
+    ) -> Result<(), Error> {
+        if self.is_state {
+            return Ok(Python::attach(|py| self.change_patiently(py, change))?);
+        }
+        detached.change(&mut change)?
+    }
+
     /// Whether the key may be in it.
     #[inline(always)]
     pub(crate) fn contains(&self, py: Python<'_>, digest: Digest) -> Result<bool, Error> {
@@ -94,6 +139,9 @@ impl Filter {
     /// Inserts one key; whether it was new.
     #[inline(always)]
     pub(crate) fn insert(&self, py: Python<'_>, digest: Digest) -> PyResult<bool> {
+        if self.is_state {
+            return self.insert_patiently(py, digest);
+        }
         let (new, is_over) = self.change(py, |set| {
             if self.on_full == OnFull::Raise {
                 self.check_room(set, digest)?;
@@ -107,6 +155,29 @@ impl Filter {
         Ok(new)
     }
 
+    /// [`Filter::insert`] into a state.
+    #[cold]
+    fn insert_patiently(&self, py: Python<'_>, digest: Digest) -> PyResult<bool> {
+        let (new, is_over) = self.change_patiently(py, |set| {
+            set.ready()?;
+            if self.on_full == OnFull::Raise {
+                self.check_room(set, digest)?;
+            }
+            let new = set.insert_digest(digest)?;
+            Ok((new, new && set.inserted_items() > self.limit_of(set)))
+        })?;
+        if is_over {
+            self.warn(py)?;
+        }
+        Ok(new)
+    }
+
+    /// The most "new" answers with which the promise holds. Another process may have put a larger
+    /// filter in the place of a state.
+    fn limit_of(&self, set: &dyn Set) -> u64 {
+        if self.is_state { set.inserted_when_full().unwrap_or(u64::MAX) } else { self.limit }
+    }
+
     /// Inserts a chunk of a batch.
     pub(super) fn insert_chunk(
         &self,
@@ -114,14 +185,16 @@ impl Filter {
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), Error> {
-        let may_overfill = set.inserted_items().saturating_add(digests.len() as u64) > self.limit;
+        set.ready()?;
+        let limit = self.limit_of(set);
+        let may_overfill = set.inserted_items().saturating_add(digests.len() as u64) > limit;
         if self.on_full != OnFull::Raise || !may_overfill {
             return set.insert_digests_into(digests, new);
         }
         new.clear_to(digests.len());
         for (i, &digest) in digests.iter().enumerate() {
             self.check_room(set, digest)?;
-            if set.insert_digest(digest)? {
+            if insert_after(i, set, digest)? {
                 new.set(i);
             }
         }
@@ -130,7 +203,7 @@ impl Filter {
 
     /// Refuses a new key for a filter that is full.
     fn check_room(&self, set: &dyn Set, digest: Digest) -> Result<(), Error> {
-        if set.inserted_items() >= self.limit && !set.contains_digest(digest) {
+        if set.inserted_items() >= self.limit_of(set) && !set.contains_digest(digest) {
             return Err(Error::Full { expected_items: set.stats().expected_items });
         }
         Ok(())
@@ -138,7 +211,8 @@ impl Filter {
 
     /// Warns once if more came than there is room for.
     pub(super) fn warn_if_full(&self, py: Python<'_>) -> PyResult<()> {
-        if self.on_full == OnFull::Warn && self.read(py, |set| set.inserted_items()) > self.limit {
+        let is_over = |set: &dyn Set| set.inserted_items() > self.limit_of(set);
+        if self.on_full == OnFull::Warn && self.read(py, is_over) {
             self.warn(py)?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::Filter;
 use crate::batch::{Answers, Container, DigestSink, feed};
 use crate::error::Error;
+use crate::set::Set;
 use mayhap::{Bitmap, Digest};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -32,7 +33,8 @@ impl Filter {
         let mut sink = DigestSink::new(self.function, |digests: &[Digest]| -> Result<(), Error> {
             match batch {
                 Batch::Insert => {
-                    detached.change(|set| self.insert_chunk(set, digests, &mut bitmap))??;
+                    let insert = |set: &mut dyn Set| self.insert_chunk(set, digests, &mut bitmap);
+                    self.change_in_batch(&detached, insert)?;
                 }
                 Batch::Contains => {
                     detached.read(|set| set.contains_digests_into(digests, &mut bitmap));

@@ -186,7 +186,7 @@ impl Filter {
 
     /// Forget all keys.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(self.change(py, |set| set.clear())??)
+        self.change_patiently(py, |set| set.clear())
     }
 
     /// A copy in memory of its own.
@@ -232,9 +232,11 @@ impl Filter {
         replace: bool,
         key_options: Option<&str>,
     ) -> PyResult<()> {
-        let key_options = key_options.unwrap_or(&self.key_options);
-        cut::options(key_options)?;
-        self.read_long(py, |set| set.save(&path, key_options, replace))?;
+        let mut options = cut::options(key_options.unwrap_or(&self.key_options))?;
+        // The unit of a window of time is not one of its lines.
+        options.unix_ms |= cut::options(&self.key_options)?.unix_ms;
+        let key_options = options.to_header();
+        self.read_long(py, |set| set.save(&path, &key_options, replace))?;
         Ok(())
     }
 
@@ -344,14 +346,12 @@ impl Filter {
         }
         // A copy, so that never two locks are held: a |= b and b |= a at once would wait for ever.
         let theirs = other.native_copy(py)?;
-        let detached = self.set.announce(py);
-        py.detach(|| detached.change(|set| set.union_with(&*theirs)))??;
-        drop(detached);
+        self.change_patiently(py, |set| set.union_with(&*theirs))?;
         self.warn_if_full(py)
     }
 
-    /// The filter in memory of its own, also if it is mapped.
-    fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
+    /// The filter in memory of its own, also if it is mapped or a state.
+    pub(crate) fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
         Ok(self.read_long(py, |set| set.copy())?)
     }
 }

@@ -31,7 +31,9 @@ pub(super) unsafe fn fill(
         bits.ok_or(set.stats().kind)
     });
     let (start, len) = bits.map_err(|kind| match kind {
-        "bloom" => PyBufferError::new_err("a mapped filter has no buffer: its file can change"),
+        "bloom" => PyBufferError::new_err(
+            "a mapped filter, or a state, has no buffer: its file can change",
+        ),
         _ => PyBufferError::new_err(format!("the bits of a {kind} filter are in pieces")),
     })?;
     // SAFETY: `view` is room for a buffer, by the caller. The memory is that of the filter, which

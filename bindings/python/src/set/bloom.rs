@@ -2,6 +2,7 @@
 
 use super::{Set, Stats, same_kind};
 use crate::error::Error;
+use crate::state::{Kept, keep};
 use mayhap::{AnyFilter, Bitmap, Digest};
 
 impl Set for AnyFilter {
@@ -70,5 +71,9 @@ impl Set for AnyFilter {
     fn clear(&mut self) -> Result<(), Error> {
         self.clear();
         Ok(())
+    }
+
+    fn into_kept(self: Box<Self>) -> Result<Box<dyn Kept>, Error> {
+        Ok(keep(*self))
     }
 }

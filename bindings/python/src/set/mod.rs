@@ -8,6 +8,7 @@ mod scalable;
 mod window;
 
 use crate::error::Error;
+use crate::state::Kept;
 use mayhap::native::{self, Native};
 use mayhap::{Bitmap, Digest, OwnedBlocks};
 use std::any::Any;
@@ -79,6 +80,16 @@ pub(crate) trait Set: Saved + Send + Sync {
 
     /// Forgets all keys.
     fn clear(&mut self) -> Result<(), Error>;
+
+    /// Takes the lock of a state, and what others have changed; nothing for all others.
+    fn ready(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// As the filter of a state, for kinds that can be one.
+    fn into_kept(self: Box<Self>) -> Result<Box<dyn Kept>, Error> {
+        Err(Error::NotOfKind { operation: "state", kind: self.stats().kind })
+    }
 
     /// Whether what was answered until now was read of a sound file; `tick` is any number that
     /// changes with time. Other filters than mapped ones are always sound.

@@ -2,6 +2,7 @@
 
 use super::{Set, Stats, same_kind};
 use crate::error::Error;
+use crate::state::{Kept, keep};
 use mayhap::{Bitmap, Digest, ScalableBloomFilter};
 
 impl Set for ScalableBloomFilter {
@@ -66,5 +67,9 @@ impl Set for ScalableBloomFilter {
     fn clear(&mut self) -> Result<(), Error> {
         self.clear();
         Ok(())
+    }
+
+    fn into_kept(self: Box<Self>) -> Result<Box<dyn Kept>, Error> {
+        Ok(keep(*self))
     }
 }

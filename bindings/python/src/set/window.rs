@@ -4,6 +4,7 @@
 
 use super::{Set, Stats};
 use crate::error::Error;
+use crate::state::{Kept, keep};
 use mayhap::{Bitmap, Digest, Window, WindowBloomFilter};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -85,5 +86,9 @@ impl Set for WindowBloomFilter {
     fn clear(&mut self) -> Result<(), Error> {
         self.clear();
         Ok(())
+    }
+
+    fn into_kept(self: Box<Self>) -> Result<Box<dyn Kept>, Error> {
+        Ok(keep(*self))
     }
 }

@@ -1,0 +1,432 @@
+//! Filters on servers: Redis, Valkey, clusters of them, and `mayhap serve`.
+
+use crate::batch::{Answers, Container, Keys, feed};
+use crate::error::{Error, ServerError};
+use crate::foreign;
+use mayhap::{Bitmap, SecretKey};
+use mayhap_formats::KeyType;
+use mayhap_redis::{
+    Address, BfOptions, Error as RedisError, Found, NativeFilter, NativeOptions, Server,
+    ServerOptions, find,
+};
+use mayhap_remote::{Known, NativeSet, Opened, Origin, Plan, ServerSet, wait};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Keys that go to a server together; signals are handled in between.
+const AT_ONCE: usize = 4096;
+/// How long a connection may take, within the time that is given.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A reply may take this part of it, so that a silent node is tried again, or its replica.
+const TRIES: u32 = 3;
+
+/// A filter on a server, opened by ``open`` or made by ``create``: one for many machines.
+///
+/// Every call is one round trip at least, so many keys go together. A key is new for only one of
+/// all clients. Other threads of Python run while a call waits; they use this object in turns.
+#[pyclass(frozen, module = "mayhap_bloom")]
+pub(crate) struct Remote {
+    set: Mutex<Box<dyn ServerSet>>,
+    /// The URL, without the password.
+    url: String,
+    key_options: String,
+    /// Whether a number is hashed as its digits: by systems whose keys are of several types.
+    numbers_are_text: bool,
+    /// A child of this process has none of its threads.
+    process: u32,
+}
+
+/// Whether a path is the URL of a server.
+pub(crate) fn is_url(path: &str) -> bool {
+    Address::is_meant(path)
+}
+
+/// What is known of a filter, and of how to reach it.
+pub(crate) struct Access<'a> {
+    pub(crate) secret_key: Option<SecretKey>,
+    pub(crate) format: Option<&'a str>,
+    pub(crate) key_type: Option<&'a str>,
+    pub(crate) timeout: Duration,
+}
+
+impl Access<'_> {
+    fn known(&self) -> PyResult<Known> {
+        let format = self.format.map(foreign::format_of).transpose()?;
+        let key_type = self.key_type.map(foreign::key_type_of).transpose()?;
+        Ok(Known { secret_key: self.secret_key, format, key_type, ..Known::default() })
+    }
+}
+
+/// A number of seconds, as an argument has it: a millisecond at least.
+pub(crate) fn seconds_of(name: &str, seconds: f64) -> PyResult<Duration> {
+    let span = Duration::try_from_secs_f64(seconds).ok();
+    span.filter(|span| *span >= Duration::from_millis(1)).ok_or_else(|| {
+        PyValueError::new_err(format!("{name} is {seconds}, must be at least 0.001 and finite"))
+    })
+}
+
+/// Connects to the server of a URL.
+fn connect(url: &str, timeout: Duration) -> Result<Origin, Error> {
+    let mut address = Address::parse(url).map_err(Error::Url)?;
+    if let Ok(password) = std::env::var("REDISCLI_AUTH")
+        && !password.is_empty()
+    {
+        address = address.or_password(&password);
+    }
+    let shown = address.to_string();
+    let Some(name) = address.name().map(str::to_owned) else {
+        let reason = "it names no filter".to_owned();
+        return Err(Error::Url(RedisError::BadUrl { url: shown, reason }));
+    };
+    let options = ServerOptions {
+        connect_timeout: CONNECT.min(timeout),
+        response_timeout: timeout / TRIES,
+        deadline: timeout,
+        ..ServerOptions::default()
+    };
+    let server = wait(Server::connect(&address, options))?.map_err(|error| named(&shown, error))?;
+    Ok(Origin { server, url: shown, name })
+}
+
+/// An error of a server, or that it has no such filter.
+fn named(url: &str, error: RedisError) -> Error {
+    match error {
+        RedisError::NotFound { .. } => Error::NoSuchName { url: url.into() },
+        error => Error::Server { message: mayhap_remote::problem(url, &error).0 },
+    }
+}
+
+/// The filter that a URL names.
+fn attach(url: &str, known: &Known, timeout: Duration) -> Result<Opened, Error> {
+    let origin = connect(url, timeout)?;
+    if known.format.is_some() {
+        return Ok(mayhap_remote::open(&origin, known)?);
+    }
+    let begun = Instant::now();
+    let found = wait(find(&origin.server, &origin.name, known.secret_key))?;
+    match found.map_err(|error| named(&origin.url, error))? {
+        Found::Nothing { .. } => Err(Error::NoSuchName { url: origin.url }),
+        found => Ok(mayhap_remote::of_found(&origin, found, known, begun.elapsed())?),
+    }
+}
+
+/// The filter that a URL names, which is created unless it is there with the same numbers.
+fn attach_or_create(
+    url: &str,
+    (expected_items, target_fpp): (u64, f64),
+    (ttl, timeout): (Option<Duration>, Duration),
+) -> Result<Opened, Error> {
+    let origin = connect(url, timeout)?;
+    let (server, name) = (&origin.server, &*origin.name);
+    let begun = Instant::now();
+    let fail = |error| named(&origin.url, error);
+    let filters_only = match wait(find(server, name, None))? {
+        Ok(Found::Bf(_) | Found::Nothing { filters_only: true }) => true,
+        // What creating it says of the name is right.
+        Ok(_) | Err(RedisError::Filter(_)) => false,
+        Err(error) => return Err(fail(error)),
+    };
+    if filters_only {
+        let plan = Plan::Bf(BfOptions::new(expected_items, target_fpp));
+        let (set, _) = mayhap_remote::create(&origin, plan, (ttl, false), &Known::default())?;
+        return Ok((set, None));
+    }
+    let options = NativeOptions { ttl, ..NativeOptions::for_items(expected_items, target_fpp)? };
+    let filter = wait(NativeFilter::create(server, name, &options))?.map_err(fail)?;
+    let (set, key_options) = NativeSet::new(&origin, filter, begun.elapsed())?;
+    Ok((Box::new(set), Some(key_options)))
+}
+
+/// Create a filter on a server, or open the one that is there with the same numbers.
+///
+/// ``url`` is ``redis://host:port/database/name``, or ``redis+cluster://host:port,host:port/name``;
+/// ``rediss://`` and ``rediss+cluster://`` are with TLS. On Redis and Valkey the filter is a plain
+/// one of mayhap's own layout; on ``mayhap serve``, and where the name holds one of ``BF``
+/// commands, it is the server's. ``ttl`` is after how many seconds it expires; ``timeout`` how many
+/// a call may take.
+///
+/// Raises ServerError if there is another filter of this name, or the server cannot be used.
+#[pyfunction]
+#[pyo3(signature = (url, expected_items, target_fpp=0.01, *, ttl=None, timeout=30.0))]
+pub(crate) fn create<'py>(
+    py: Python<'py>,
+    url: &str,
+    expected_items: u64,
+    target_fpp: f64,
+    ttl: Option<f64>,
+    timeout: f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let timeout = seconds_of("timeout", timeout)?;
+    let ttl = ttl.map(|seconds| seconds_of("ttl", seconds)).transpose()?;
+    let numbers = (expected_items, target_fpp);
+    let opened = py.detach(|| attach_or_create(url, numbers, (ttl, timeout)))?;
+    Ok(Bound::new(py, Remote::new(opened))?.into_any())
+}
+
+impl Remote {
+    /// Opens the filter that a URL names.
+    pub(crate) fn open<'py>(
+        py: Python<'py>,
+        url: &str,
+        access: &Access<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (known, timeout) = (access.known()?, access.timeout);
+        let opened = py.detach(|| attach(url, &known, timeout))?;
+        Ok(Bound::new(py, Self::new(opened))?.into_any())
+    }
+
+    fn new((set, options): Opened) -> Self {
+        let types = set.key_types();
+        Self {
+            url: set.url().to_owned(),
+            key_options: options.unwrap_or_default().to_header(),
+            numbers_are_text: types.is_some_and(|it| it.taken != KeyType::Bytes.name()),
+            process: process::id(),
+            set: Mutex::new(set),
+        }
+    }
+
+    /// Calls `call` with the set, without the interpreter's lock.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut dyn ServerSet) -> Result<R, Error> + Send,
+    ) -> PyResult<R> {
+        if self.process != process::id() {
+            return Err(ServerError::new_err(
+                "the filter belongs to the process that opened it; open it again after fork()",
+            ));
+        }
+        Ok(py.detach(|| call(&mut **self.lock()))?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Box<dyn ServerSet>> {
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `call` with parts of the keys.
+    fn in_parts(
+        &self,
+        py: Python<'_>,
+        keys: &Keys,
+        mut call: impl FnMut(&mut dyn ServerSet, &[&[u8]], &mut Bitmap) -> Result<(), Error> + Send,
+    ) -> PyResult<Answers> {
+        let (all, mut answers) = (keys.iter().collect::<Vec<_>>(), Answers::default());
+        let mut bitmap = Bitmap::new();
+        for part in all.chunks(AT_ONCE) {
+            self.with(py, |set| {
+                call(set, part, &mut bitmap)?;
+                check_keys(set, part)
+            })?;
+            answers.push(&bitmap);
+            py.check_signals()?;
+        }
+        Ok(answers)
+    }
+
+    fn insert_all(&self, py: Python<'_>, keys: &Keys) -> PyResult<Answers> {
+        self.in_parts(py, keys, |set, part, new| Ok(set.insert_keys_into(part.into(), new)?))
+    }
+
+    fn query_all(&self, py: Python<'_>, keys: &Keys) -> PyResult<Answers> {
+        self.in_parts(py, keys, |set, part, found| Ok(set.contains_keys_into(part.into(), found)?))
+    }
+
+    /// One key as the bytes that are sent.
+    fn one(&self, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
+        let mut keys = Keys::new(None, self.numbers_are_text);
+        keys.push(key)?;
+        Ok(keys)
+    }
+
+    fn many(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
+        let mut sink = Keys::new(None, self.numbers_are_text);
+        let container = feed(keys, &mut sink)?;
+        Ok((sink, container))
+    }
+}
+
+/// Refuses texts that are no keys of the type that the system hashes.
+fn check_keys(set: &dyn ServerSet, part: &[&[u8]]) -> Result<(), Error> {
+    match (set.not_keys(), set.key_types()) {
+        ([first, ..], Some(types)) => Err(Error::NotAKey {
+            key: String::from_utf8_lossy(part[*first]).into_owned(),
+            key_type: types.taken,
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[pymethods]
+impl Remote {
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.query_all(key.py(), &self.one(key)?)?.count() == 1)
+    }
+
+    /// Insert a key; True if it is new: surely not in the filter before.
+    ///
+    /// A key that was sent again, since a reply was lost, counts as new: ``unsure`` has their
+    /// number. Raises ServerError if the server cannot be used; the key may be in it then.
+    #[pyo3(signature = (key, /))]
+    fn add(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.insert_all(key.py(), &self.one(key)?)?.count() == 1)
+    }
+
+    /// Insert all keys of an iterable, array or column.
+    #[pyo3(signature = (*keys))]
+    fn update(&self, keys: &Bound<'_, PyTuple>) -> PyResult<()> {
+        keys.iter().try_for_each(|keys| {
+            let (many, _) = self.many(&keys)?;
+            self.insert_all(keys.py(), &many).map(|_| ())
+        })
+    }
+
+    /// Insert many keys; for each, in order, whether it was new, in the kind of the input.
+    #[pyo3(signature = (keys, /))]
+    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (many, container) = self.many(keys)?;
+        self.insert_all(keys.py(), &many)?.into_object(keys, container)
+    }
+
+    /// For each of many keys, in order, whether it may be in the filter, in the kind of the input.
+    #[pyo3(signature = (keys, /))]
+    fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (many, container) = self.many(keys)?;
+        self.query_all(keys.py(), &many)?.into_object(keys, container)
+    }
+
+    /// How many of the keys may be in the filter.
+    #[pyo3(signature = (keys, /))]
+    fn count_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
+        Ok(self.query_all(keys.py(), &self.many(keys)?.0)?.count())
+    }
+
+    /// Remove a key, where the filter counts: one of kind counting on ``mayhap serve``.
+    #[pyo3(signature = (key, /))]
+    fn remove(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let keys = self.one(key)?;
+        let removed = self.in_parts(key.py(), &keys, |set, part, removed| {
+            if set.remove_keys_into(part.into(), removed)? {
+                return Ok(());
+            }
+            Err(Error::NotOfKind { operation: "counters", kind: set.scheme() })
+        })?;
+        Ok(removed.count() == 1)
+    }
+
+    /// Forget all keys; the parameters and the time to live stay.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |set| Ok(set.clear().map(|_| ())?))
+    }
+
+    /// Delete the filter on the server; whether it was still there.
+    fn delete(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |set| Ok(set.delete()?))
+    }
+
+    /// Let the filter expire after so many seconds from now; None: never.
+    #[pyo3(signature = (seconds, /))]
+    fn expire(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        let after = seconds.map(|seconds| seconds_of("seconds", seconds)).transpose()?;
+        self.with(py, |set| Ok(set.expire(after)?))
+    }
+
+    /// The kind: "remote".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        "remote"
+    }
+
+    /// The URL, without the password.
+    #[getter]
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whose filter it is: "mayhap", "bf", "redisson" or "magnuss-redis".
+    #[getter]
+    fn scheme(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |set| Ok(set.scheme()))
+    }
+
+    /// The keys in it: counted by the server, or estimated from its bits, which it counts.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |set| {
+            set.refresh()?;
+            Ok(set.items())
+        })
+    }
+
+    /// The rate now, by the bits on the server.
+    #[getter]
+    fn fpp(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |set| {
+            set.refresh()?;
+            Ok(set.estimated_fpp())
+        })
+    }
+
+    /// The number of distinct keys that it was created for; None if it grows, or does not say.
+    #[getter]
+    fn expected_items(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |set| Ok(set.capacity()))
+    }
+
+    /// The false-positive rate that was promised; NaN if the server does not say.
+    #[getter]
+    fn target_fpp(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |set| Ok(set.target_fpp()))
+    }
+
+    /// "ok", "near capacity" or "over capacity".
+    #[getter]
+    fn health(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |set| {
+            set.refresh()?;
+            Ok(set.state().health.name())
+        })
+    }
+
+    /// The memory of the bits on the server.
+    #[getter]
+    fn num_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |set| Ok(set.num_bytes()))
+    }
+
+    /// Seconds until it expires, as they were when it was looked at; None if it does not.
+    #[getter]
+    fn ttl(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.with(py, |set| {
+            set.refresh()?;
+            Ok(set.seen().ttl_ms.map(|millis| millis as f64 / 1000.0))
+        })
+    }
+
+    /// Keys that were sent again since a reply was lost, and so count as new.
+    #[getter]
+    fn unsure(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |set| Ok(set.unsure_keys()))
+    }
+
+    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    #[getter]
+    fn key_options(&self) -> &str {
+        &self.key_options
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = slf;
+        Err(PyTypeError::new_err(
+            "a filter on a server is not pickled: open it by its URL in the other process",
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<mayhap_bloom.Remote: {}>", self.url)
+    }
+}
