@@ -22,7 +22,7 @@
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
-//! | [`OnceFilter`] | inserts from many threads of which one alone is told that a key is new |
+//! | [`OnceFilter`] | inserts from many threads; one alone learns that a key is new |
 //! | [`CountingBloomFilter`] | keys that are removed again |
 //! | [`ClearingFilter`] | endless streams: it starts over when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |

@@ -322,7 +322,7 @@ impl Entry {
         }))
     }
 
-    /// How often it cleared itself since this was asked last.
+    /// How often it cleared itself since this was last called.
     pub(super) fn new_clears(&self) -> u64 {
         self.filter.new_clears()
     }

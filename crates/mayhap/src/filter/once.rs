@@ -1,4 +1,4 @@
-//! Insertion with one winner: of all callers with equal keys, one alone is told that it is new.
+//! Insertion with one winner: of all callers with equal keys, one alone learns that it is new.
 
 use super::Filter;
 use crate::bits::SharedBlocks;
@@ -59,8 +59,8 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
 }
 
 impl<L: LayoutKind> OnceFilter<L> {
-    /// Inserts a key; `true` if it is new: surely not in the filter before, and no other caller is
-    /// told so.
+    /// Inserts a key; `true` if it is new: surely not in the filter before, and no other caller
+    /// gets that answer.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_digest(self.filter.digest_function().digest(key))

@@ -131,7 +131,7 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         Ok(())
     }
 
-    /// How often it was cleared since this was asked last, if it clears itself.
+    /// How often it was cleared since this was last called, if it clears itself.
     fn new_clears(&self) -> u64 {
         0
     }
