@@ -2,7 +2,11 @@
 
 use crate::durable::Recorder;
 use crate::metrics::Counts;
-use mayhap::{Bitmap, Digest};
+use crate::resp::Words;
+use mayhap::{Bitmap, Digest, DigestFunction};
+
+/// Keys whose places are collected before they are digested side by side.
+const KEYS: usize = 64;
 
 /// What one turn of a loop thread works with: memory that is used again, and what is to be written
 /// before the answers may go.
@@ -33,4 +37,37 @@ pub struct Turn {
     /// Other connections wait for the end of this turn: what takes long is not done, but
     /// [`crate::command::After::Later`].
     pub hurried: bool,
+}
+
+impl Turn {
+    /// Makes [`Turn::digests`] those of these keys.
+    pub fn digest(&mut self, keys: Words<'_>, function: DigestFunction) {
+        self.digests.clear();
+        self.digests.resize(keys.len(), Digest::default());
+        let mut few: [&[u8]; KEYS] = [&[]; KEYS];
+        let mut keys = keys.iter();
+        for digests in self.digests.chunks_mut(KEYS) {
+            let few = &mut few[..digests.len()];
+            few.iter_mut().zip(&mut keys).for_each(|(place, key)| *place = key);
+            function.digest_batch(few, digests);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digests_are_those_of_each_key_in_order() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let places: Vec<(u32, u32)> = (0..200).map(|i| (i, i + i * 7 % 50)).collect();
+        let function = DigestFunction::sip13(mayhap::SecretKey::new([3; 16]));
+        let mut turn = Turn::default();
+        for count in [0, 1, 8, 63, 64, 65, 200] {
+            let keys = Words::new(&bytes, &places[..count]);
+            turn.digest(keys, function);
+            assert!(turn.digests.iter().copied().eq(keys.iter().map(|key| function.digest(key))));
+        }
+    }
 }

@@ -146,16 +146,14 @@ impl Entry {
     /// Looks many keys up; the answers are in [`Turn::answers`], and hold as that of
     /// [`Entry::contains`] does.
     pub fn contains_many(&self, keys: Words<'_>, turn: &mut Turn) {
-        let Turn { digests, answers, now, .. } = turn;
-        if let Some(function) = &self.digest_function {
-            digests.clear();
-            digests.extend(keys.iter().map(|key| function.digest(key)));
-            return self.filter.contains_many(digests, *now, answers);
+        if let Some(function) = self.digest_function {
+            turn.digest(keys, function);
+            return self.filter.contains_many(&turn.digests, turn.now, &mut turn.answers);
         }
-        answers.clear_to(keys.len());
+        turn.answers.clear_to(keys.len());
         for (i, key) in keys.iter().enumerate() {
             if self.filter.contains_key(key) {
-                answers.set(i);
+                turn.answers.set(i);
             }
         }
     }
@@ -206,8 +204,7 @@ impl Entry {
         turn: &mut Turn,
     ) -> Result<(), (usize, InsertError)> {
         if let Some(function) = self.digest_function {
-            turn.digests.clear();
-            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+            turn.digest(keys, function);
             return self.insert_digests(turn);
         }
         turn.answers.clear_to(keys.len());
@@ -241,8 +238,8 @@ impl Entry {
     /// [`WrongKind::NotCounting`] for all but counting filters; nothing is removed then.
     pub fn remove_many(&self, keys: Words<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
         turn.digests.clear();
-        if let Some(function) = &self.digest_function {
-            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+        if let Some(function) = self.digest_function {
+            turn.digest(keys, function);
         }
         self.filter.remove_many(self.target(), turn)
     }

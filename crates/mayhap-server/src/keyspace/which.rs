@@ -65,8 +65,7 @@ impl Keyspace {
                 if probes > MAX_PROBES {
                     return Err(WhichError::TooMany);
                 }
-                turn.digests.clear();
-                turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+                turn.digest(keys, *function);
                 let (sets, found) = sets_of(name, matrix, &turn.digests, &mut counts);
                 turn.counts.checked(keys.len(), found);
                 filters.extend(sets);

@@ -1,5 +1,5 @@
-//! Digesting many keys: the loop compiled for the CPU at hand, so that fixed-size keys are hashed
-//! several at a time.
+//! Digesting many keys: the loop compiled for the CPU at hand, so that keys are hashed several at a
+//! time.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle))),
     expect(unsafe_code, reason = "calls to functions with target features")
@@ -7,26 +7,26 @@
 
 use crate::Digest;
 
-/// `digests[i] = digest(keys[i])`.
+/// Runs `wide`, compiled for AVX-512, where the CPU has that, and `narrow` elsewhere. Both do the
+/// same.
 #[inline]
-pub(crate) fn digest_batch<K>(keys: &[K], digests: &mut [Digest], digest: impl Fn(&K) -> Digest) {
+pub(crate) fn digest_batch<K>(
+    keys: &[K],
+    digests: &mut [Digest],
+    wide: impl Fn(&[K], &mut [Digest]),
+    narrow: impl Fn(&[K], &mut [Digest]),
+) {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     if super::avx512::is_available() {
         // SAFETY: the CPU has these features.
-        return unsafe { digest_batch_avx512(keys, digests, digest) };
+        return unsafe { on_avx512(keys, digests, wide) };
     }
-    each(keys, digests, digest);
-}
-
-#[inline(always)]
-fn each<K>(keys: &[K], digests: &mut [Digest], digest: impl Fn(&K) -> Digest) {
-    for (out, key) in digests.iter_mut().zip(keys) {
-        *out = digest(key);
-    }
+    let _ = wide;
+    narrow(keys, digests);
 }
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn digest_batch_avx512<K>(keys: &[K], digests: &mut [Digest], digest: impl Fn(&K) -> Digest) {
-    each(keys, digests, digest);
+fn on_avx512<K>(keys: &[K], digests: &mut [Digest], wide: impl Fn(&[K], &mut [Digest])) {
+    wide(keys, digests);
 }
