@@ -3,7 +3,8 @@
 //! A thread sets bits first and writes its records at the end of its turn. Meanwhile another thread
 //! may insert the same key, find it there, and answer "not new": an acknowledgement, although a
 //! crash would take the key. So the filter's [`Tally`] has the insertions that are in the bits and
-//! not yet safe in the log, and while there are any, what is "not new" is recorded again.
+//! not yet safe in the log, and while there are any of others, what is "not new" is recorded again.
+//! Those of the same turn are no risk: its answers go after its records, or are errors.
 //!
 //! ORDERING. The inserting thread adds to the number, then a Release fence, then sets bits by
 //! read-modify-writes. Whoever sees such a bit and then has an Acquire fence synchronises with it,
@@ -34,17 +35,19 @@ impl Tally {
         Announced { at_risk: &self.at_risk, left: insertions as u64 }
     }
 
-    /// Whether a bit that was seen may be of an insertion that a crash would take.
+    /// Whether a bit that was seen may be of an insertion that a crash would take, and that is none
+    /// of `own` ones.
     #[inline]
-    pub(crate) fn is_at_risk(&self) -> bool {
-        others_are_at_risk(&self.at_risk, 0)
+    pub(crate) fn is_at_risk(&self, own: u64) -> bool {
+        others_are_at_risk(&self.at_risk, own)
     }
 }
 
 impl Announced<'_> {
-    /// Whether a bit that was seen may be of an insertion of another turn that a crash would take.
-    pub(crate) fn others_are_at_risk(&self) -> bool {
-        others_are_at_risk(self.at_risk, self.left)
+    /// Whether a bit that was seen may be of an insertion of another turn that a crash would take;
+    /// this one has recorded so many.
+    pub(crate) fn others_are_at_risk(&self, recorded: u64) -> bool {
+        others_are_at_risk(self.at_risk, self.left + recorded)
     }
 
     /// So many are recorded, and the log takes them away once they are safe.
@@ -86,7 +89,7 @@ impl Recorder {
         insert: impl FnOnce() -> Result<bool, E>,
     ) -> Result<bool, E> {
         // A key that is there, as most are, writes to nothing that threads share.
-        if contains() && !tally.is_at_risk() {
+        if contains() && !tally.is_at_risk(self.recorded(tally)) {
             return Ok(false);
         }
         let mut announced = tally.announce(1);
@@ -94,7 +97,7 @@ impl Recorder {
         if new {
             self.insert(tally, filter, &[digest]);
             announced.hand_over(1);
-        } else if announced.others_are_at_risk() {
+        } else if announced.others_are_at_risk(self.recorded(tally)) {
             self.repeat(tally, filter, &[digest]);
             announced.hand_over(1);
         }
@@ -119,7 +122,7 @@ impl Recorder {
         if let Err((inserted, _)) = done {
             digests.truncate(inserted);
         }
-        if announced.others_are_at_risk() {
+        if announced.others_are_at_risk(self.recorded(tally)) {
             let there = (0..digests.len()).filter(|&i| !answers.get(i)).map(|i| digests[i]);
             let there: Vec<Digest> = there.collect();
             self.repeat(tally, filter, &there);

@@ -148,6 +148,14 @@ impl Recorder {
         self.counts(tally, digests.len(), 0);
     }
 
+    /// Insertions into this filter that were recorded since the last commit, or fewer if those into
+    /// others came between.
+    #[inline]
+    pub(crate) fn recorded(&self, tally: &Arc<Tally>) -> u64 {
+        let last = self.batch.counts.last().filter(|last| Arc::ptr_eq(&last.tally, tally));
+        last.map_or(0, |last| last.inserted)
+    }
+
     fn extend(&mut self, kind: u8, filter: u64, digests: &[Digest]) {
         for digests in digests.chunks(ITEM_DIGESTS) {
             self.add_digests(kind, filter, digests);

@@ -7,6 +7,8 @@ use crate::durable::{
     Answered, Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +42,19 @@ impl Served {
         recorder.commit()
     }
 
+    /// Bytes that the log grows by when these digests come in a turn, into a filter that has these.
+    fn turn(&self, filter: &RefCell<BTreeSet<u64>>, digests: &[u64]) -> u64 {
+        let (before, mut recorder) = (self.log.stats().log_bytes, self.log.recorder());
+        for &digest in digests {
+            let contains = || filter.borrow().contains(&digest);
+            let insert = || Ok::<_, Refused>(filter.borrow_mut().insert(digest));
+            let digest = Digest::new(digest);
+            recorder.insert_one(&self.tally, 1, digest, contains, insert).unwrap();
+        }
+        recorder.commit().unwrap();
+        self.log.stats().log_bytes - before
+    }
+
     fn not_safe(&self) -> u64 {
         self.tally.at_risk()
     }
@@ -69,6 +84,23 @@ fn operations_are_waited_for_as_insertions_are() {
         served.log.sync().unwrap();
         assert_eq!(served.log.recorder().commit(), Ok(None));
     }
+}
+
+#[test]
+fn what_a_turn_finds_that_it_inserted_itself_is_not_recorded_again() {
+    let (served, filter) = (serve(Policy::EverySecond), RefCell::default());
+    let once = served.turn(&filter, &[1, 2]);
+    assert_eq!(served.turn(&filter, &[3, 4, 3, 4, 1]), once);
+    assert_eq!(served.turn(&filter, &[1, 2, 3]), 0);
+    // What another turn has not written yet is.
+    let mut other = served.log.recorder();
+    served.tally.announce(1).hand_over(1);
+    filter.borrow_mut().insert(5);
+    other.insert(&served.tally, 1, &[Digest::new(5)]);
+    assert!(served.turn(&filter, &[5]) > 0);
+    assert!(served.turn(&filter, &[6, 5]) > once);
+    other.commit().unwrap();
+    assert_eq!(served.turn(&filter, &[5, 6]), 0);
 }
 
 #[test]

@@ -270,7 +270,8 @@ impl Run {
             return;
         };
         let tally = self.model.tally(id);
-        if tally.is_at_risk()
+        let own = self.recorder.as_ref().map_or(0, |recorder| recorder.recorded(&tally));
+        if tally.is_at_risk(own)
             && let Some(recorder) = &mut self.recorder
         {
             self.disk.note(Note::Issued(What::There(id, digest)));

@@ -95,12 +95,13 @@ impl Filter for RedisBloom {
         turn: &mut Turn,
     ) -> Result<bool, InsertError> {
         let mut filter = write(&self.filter);
-        if filter.contains(key) && !target.tally.is_at_risk() {
+        let own = turn.recorder.as_ref().map_or(0, |recorder| recorder.recorded(target.tally));
+        if filter.contains(key) && !target.tally.is_at_risk(own) {
             return Ok(false);
         }
         let mut announced = target.tally.announce(1);
         let new = self.add(&mut filter, key)?;
-        if (new || announced.others_are_at_risk())
+        if (new || announced.others_are_at_risk(own))
             && let Some(recorder) = &mut turn.recorder
         {
             let recorded = recorder.keys(target.tally, target.id, std::iter::once(key));
