@@ -73,6 +73,15 @@ struct Case {
     pipeline: u64,
     /// Commands a second, µs of CPU a command.
     figures: Vec<(f64, f64)>,
+    /// Those that it is compared with, measured right before it each time: the machine may be
+    /// another one in the next minute.
+    beside: Vec<Beside>,
+}
+
+/// The figures of another case, a place in the list.
+struct Beside {
+    case: usize,
+    figures: Vec<(f64, f64)>,
 }
 
 impl Case {
@@ -84,17 +93,18 @@ impl Case {
         stats::median(self.figures.iter().map(|figure| figure.1).collect())
     }
 
-    /// Its rate divided by another one's, within each round: the machine may be another one in the
-    /// next.
-    fn rate_to(&self, other: &Self) -> f64 {
-        let pairs = self.figures.iter().zip(&other.figures);
-        stats::median(pairs.map(|(ours, theirs)| ours.0 / theirs.0).collect())
+    /// Its rate divided by that of the other case.
+    fn rate_to(&self, other: usize) -> Option<f64> {
+        let beside = self.beside.iter().find(|beside| beside.case == other)?;
+        let pairs = self.figures.iter().zip(&beside.figures);
+        Some(stats::median(pairs.map(|(ours, theirs)| ours.0 / theirs.0).collect()))
     }
 
     /// The same of the CPU time.
-    fn cpu_to(&self, other: &Self) -> f64 {
-        let pairs = self.figures.iter().zip(&other.figures);
-        stats::median(pairs.map(|(ours, theirs)| ours.1 / theirs.1).collect())
+    fn cpu_to(&self, other: usize) -> Option<f64> {
+        let beside = self.beside.iter().find(|beside| beside.case == other)?;
+        let pairs = self.figures.iter().zip(&beside.figures);
+        Some(stats::median(pairs.map(|(ours, theirs)| ours.1 / theirs.1).collect()))
     }
 
     fn is_batch(&self) -> bool {
@@ -124,7 +134,8 @@ fn cases() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     let mut case = |who, name, command: &[&'static str], pipeline| {
-        cases.push(Case { who, name, command: command.to_vec(), pipeline, figures: vec![] });
+        let (command, figures, beside) = (command.to_vec(), vec![], vec![]);
+        cases.push(Case { who, name, command, pipeline, figures, beside });
     };
     for pipeline in [1, 16, 100] {
         case(Who::Redis, "PING", &["PING"], pipeline);
@@ -142,7 +153,30 @@ fn cases() -> Vec<Case> {
     }
     case(Who::Memory, "BF.MADD × 100", &items("BF.MADD"), 16);
     case(Who::Memory, "BF.MEXISTS × 100", &items("BF.MEXISTS"), 16);
+    for i in 0..cases.len() {
+        cases[i].beside = compared(&cases, i);
+    }
     cases
+}
+
+fn place(cases: &[Case], who: Who, name: &str, pipeline: u64) -> Option<usize> {
+    cases.iter().position(|case| case.who == who && case.name == name && case.pipeline == pipeline)
+}
+
+/// What a case is compared with.
+fn compared(cases: &[Case], i: usize) -> Vec<Beside> {
+    let Case { who, name, pipeline, .. } = cases[i];
+    let ping = (Who::Redis, "PING", 100);
+    let with = match who {
+        Who::Memory if cases[i].is_batch() => vec![ping],
+        Who::Memory if name == "PING" => vec![],
+        Who::Memory if pipeline == 100 => vec![ping, (Who::Redis, "GETBIT", pipeline)],
+        Who::Memory => vec![(Who::Redis, "GETBIT", pipeline)],
+        Who::Logged => vec![(Who::Memory, name, pipeline)],
+        Who::Redis => vec![],
+    };
+    let found = with.iter().filter_map(|&(who, name, at)| place(cases, who, name, at));
+    found.map(|case| Beside { case, figures: vec![] }).collect()
 }
 
 struct Servers {
@@ -300,9 +334,13 @@ fn main() -> Result<(), Error> {
     let mut cases = cases();
     let mut of_digests = vec![];
     for round in 0..options.rounds {
-        for case in &mut cases {
-            let figure = measure(&servers, case, options.scale)?;
-            case.figures.push(figure);
+        for i in 0..cases.len() {
+            for j in 0..cases[i].beside.len() {
+                let figure = measure(&servers, &cases[cases[i].beside[j].case], options.scale)?;
+                cases[i].beside[j].figures.push(figure);
+            }
+            let figure = measure(&servers, &cases[i], options.scale)?;
+            cases[i].figures.push(figure);
         }
         of_digests.push(digests(&servers.memory)?);
         eprintln!("round {} of {}", round + 1, options.rounds);
@@ -337,9 +375,9 @@ fn report(
          thread on the CPU that the servers, of one thread each, leave, with requests that were \
          written beforehand, keys of 14 bytes out of a million, a filter of a million keys at 1 %; \
          GETBIT reads one of 9 million bits each time, as a lookup in a filter does; medians of {} \
-         rounds with everybody taking turns; ratios are medians of those within a round. CPU is \
-         the server's own, for a command (a batch command has {ITEMS} items; of those of BF.MADD \
-         a fifth are new).\n\n{}- peer: {}\n\n",
+         rounds with everybody taking turns; ratios are medians of those with the other one, \
+         measured again right before. CPU is the server's own, for a command (a batch command \
+         has {ITEMS} items; of those of BF.MADD a fifth are new).\n\n{}- peer: {}\n\n",
         options.rounds,
         machine::list(facts),
         machine::output("redis-server", &["--version"]),
@@ -364,48 +402,46 @@ fn report(
 }
 
 fn ratios(cases: &[Case], once: &Once) -> Vec<Ratio> {
-    let find = |who, name: &str, pipeline| {
-        cases.iter().find(|case| case.who == who && case.name == name && case.pipeline == pipeline)
-    };
+    let find = |who, name: &str, pipeline| place(cases, who, name, pipeline);
     let mut ratios = Vec::new();
     let mut push = |what: String, formula: &str, value: f64, side, target| {
         ratios.push(Ratio { what, formula: formula.into(), value, side, target });
     };
+    let names = ["BF.ADD", "BF.EXISTS, some there", "BF.EXISTS, absent"];
     for pipeline in [1, 16, 100] {
         let Some(getbit) = find(Who::Redis, "GETBIT", pipeline) else { continue };
-        for name in ["BF.ADD", "BF.EXISTS, some there", "BF.EXISTS, absent"] {
-            if let Some(case) = find(Who::Memory, name, pipeline) {
+        for name in names {
+            let case = find(Who::Memory, name, pipeline);
+            if let Some(value) = case.and_then(|case| cases[case].rate_to(getbit)) {
                 let what = format!("{name}, pipeline {pipeline}");
-                let value = case.rate_to(getbit);
                 push(what, "a second / GETBIT of Redis", value, Side::AtLeast, 1.0);
             }
         }
         let logged =
             find(Who::Logged, "BF.ADD", pipeline).zip(find(Who::Memory, "BF.ADD", pipeline));
-        if let Some((logged, memory)) = logged {
+        if let Some(value) = logged.and_then(|(logged, memory)| cases[logged].rate_to(memory)) {
             let what = format!("BF.ADD with everysec, pipeline {pipeline}");
-            let value = logged.rate_to(memory);
             push(what, "a second / without a log", value, Side::AtLeast, 0.85);
         }
     }
     if let Some(ping) = find(Who::Redis, "PING", 100) {
-        for name in ["BF.ADD", "BF.EXISTS, some there", "BF.EXISTS, absent"] {
-            if let Some(case) = find(Who::Memory, name, 100) {
+        for name in names {
+            let case = find(Who::Memory, name, 100);
+            if let Some(value) = case.and_then(|case| cases[case].cpu_to(ping)) {
                 let what = format!("{name}, pipeline 100");
-                push(what, "CPU / PING of Redis", case.cpu_to(ping), Side::AtMost, 1.6);
+                push(what, "CPU / PING of Redis", value, Side::AtMost, 1.6);
             }
         }
-    }
-    if let Some(ping) = find(Who::Redis, "PING", 100) {
         // 0.05 and 0.04 µs where a PING takes 0.273.
         for (name, target) in [("BF.MADD × 100", 0.18), ("BF.MEXISTS × 100", 0.145)] {
-            if let Some(case) = find(Who::Memory, name, 16) {
-                let value = case.cpu_to(ping) / ITEMS as f64;
+            let case = find(Who::Memory, name, 16);
+            if let Some(value) = case.and_then(|case| cases[case].cpu_to(ping)) {
+                let value = value / ITEMS as f64;
                 push(name.into(), "CPU an item / PING of Redis", value, Side::AtMost, target);
             }
         }
         // 20 M a second and core.
-        let value = once.digest_cpu() / ping.cpu();
+        let value = once.digest_cpu() / cases[ping].cpu();
         push("digests".into(), "CPU of one / PING of Redis", value, Side::AtMost, 0.18);
     }
     push("an idle connection".into(), "KiB", once.idle / 1024.0, Side::AtMost, 15.0);
