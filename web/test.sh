@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium.
-# SCREENS=FOLDER takes the screenshots there. Prints the sizes as they are sent.
+# SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built if it is not given. Prints
+# the sizes as they are sent.
 set -eu
 cd "$(dirname "$0")/.."
 command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || {
@@ -34,6 +35,6 @@ page 60000 'dashboard, all files' crates/mayhap-server/src/http/ui/*.html \
 	crates/mayhap-server/src/http/ui/*.css crates/mayhap-server/src/http/ui/*.js \
 	crates/mayhap-server/src/http/ui/*.svg
 # The server of the dashboard.
-${CARGO:-cargo} build --locked -p mayhap-cli
+[ -n "${MAYHAP:-}" ] || ${CARGO:-cargo} build --locked -p mayhap-cli
 node --test bindings/wasm/test/*.test.mjs
 node --test web/test/*.test.mjs

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Builds the package, installs it in fresh virtual environments, and tests it there.
 #
-#   PYTHONS   the interpreters, "python3" unless given; all of 3.11 to 3.13 in the gate
+#   PYTHONS   the interpreters; unless given, those of python3 and python3.11 to python3.13 that
+#             are there, the same one once
+#   PROFILE   of the build, "release" unless given; "dev" is built in less time
 #   MAYHAP    the command to compare with; built if it is not given
 #   WHEELS    a folder of wheels to install from instead of PyPI
 #   MAYHAP_EXAMPLES  hostile inputs for each test of them, 300 unless given
@@ -11,7 +13,14 @@ here=$PWD
 project=$(cd ../.. && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-: "${PYTHONS:=python3}"
+if [ -z "${PYTHONS:-}" ]; then
+    for name in python3 python3.11 python3.12 python3.13; do
+        # The programs of version managers are there for versions that are not.
+        found=$("$name" -c 'import sys; print(sys.executable)' 2>/dev/null) || continue
+        found=$(realpath "$found")
+        case " ${PYTHONS:-} " in *" $found "*) ;; *) PYTHONS="${PYTHONS:+$PYTHONS }$found" ;; esac
+    done
+fi
 from=${WHEELS:+--no-index --find-links=$WHEELS}
 
 if [ -z "${MAYHAP:-}" ]; then
@@ -24,7 +33,7 @@ first=${PYTHONS%% *}
 "$first" -m venv "$work/build"
 # shellcheck disable=SC2086 # `from` is two words or none
 "$work/build/bin/pip" install --quiet --disable-pip-version-check $from 'maturin>=1.9,<2'
-PYO3_PYTHON=$work/build/bin/python "$work/build/bin/maturin" build --release --locked \
+PYO3_PYTHON=$work/build/bin/python "$work/build/bin/maturin" build --profile "${PROFILE:-release}" --locked \
     --out "$work/wheels" --interpreter "$work/build/bin/python"
 
 for python in $PYTHONS; do

@@ -214,11 +214,11 @@ test('nothing is shown without the right to it', async () => {
     await page.getByRole('link', { name: 'shop:1' }).waitFor();
     assert.equal(await page.getByText('secret').count(), 0);
     await page.getByRole('link', { name: 'Clients' }).click();
-    await page.getByText('this user has no right to admin').waitFor();
+    await page.getByText('this user lacks the right to admin').waitFor();
     await page.goto(`${guarded.url}/ui#filter=shop%3A1`);
     await page.getByLabel('Keys, a line each').fill('a');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByText('this user has no right to write').waitFor();
+    await page.getByText('this user lacks the right to write').waitFor();
     await context.close();
   } finally {
     await guarded.stop();
