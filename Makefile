@@ -11,16 +11,19 @@ export MAYHAP_REQUIRE_SERVERS
 MAYHAP_REQUIRE_TOOLS ?= 1
 export MAYHAP_REQUIRE_TOOLS
 
+# The command and the examples as the tests have built them.
+debug = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
+
 # The newcomer's half, after what is built for it: the tests, and what needs the processor while
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
-# The long half, in two lanes of about equal length that .ci/run takes side by side: what is built
-# into target/, and, but for the rates, what has folders of its own below it.
-LANE_1 = kills examples demo hostile-short package planted
-LANE_2 = portable neon rates pairs instructions loom shuttle miri fuzz test-interop
+# The long half, in two lanes of about equal length that .ci/run takes side by side. What builds much
+# into target/debug is in the first.
+LANE_1 = kills test-interop package planted
+LANE_2 = portable neon rates pairs instructions examples demo hostile-short loom shuttle miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
-.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted examples portable neon pairs instructions loom \
+.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
@@ -102,12 +105,10 @@ planted:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/planted/run.sh
 
 # At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
-# As `unit` has built them.
 examples: servers
 	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
-		$(CARGO) build --workspace $(POINTS) --locked --example cache_guard --example crawler && \
-		$${CARGO_TARGET_DIR:-target}/debug/examples/cache_guard && \
-		$${CARGO_TARGET_DIR:-target}/debug/examples/crawler; fi
+		$(MAKE) --no-print-directory debug && \
+		$(debug)/examples/cache_guard && $(debug)/examples/crawler; fi
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
@@ -152,10 +153,11 @@ shuttle:
 		$(CARGO) test -p mayhap-server --locked --lib schedules
 
 # Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
-# features that the compiler was told of are detected, so AVX2 is a run of its own.
+# features that the compiler was told of are detected, so the kernels, which are compared with the
+# scalar ones, have a run of their own with AVX2.
 miri:
 	@if $(CARGO) +nightly miri --version >/dev/null 2>&1; then \
-		CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd:: digest:: && \
+		CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p mayhap --lib -- bits:: digest:: simd::pair && \
 		CARGO_TARGET_DIR=target/miri RUSTFLAGS='-Ctarget-feature=+avx2,+bmi1,+bmi2' \
 			$(CARGO) +nightly miri test -p mayhap --lib -- simd::; \
 	else echo 'SKIPPED miri: no nightly toolchain with miri here'; fi
@@ -185,12 +187,15 @@ test-interop:
 
 # The Python package, installed in fresh virtual environments and tested with the real NumPy, Scrapy
 # and others, on each of PYTHONS.
-python:
-	sh bindings/python/test.sh
+python: debug
+	MAYHAP=$(debug)/mayhap sh bindings/python/test.sh
 
 # The modules for browsers in Node, the pages in Chromium; prints their sizes.
-web:
-	sh web/test.sh
+web: debug
+	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap sh web/test.sh
+
+debug:
+	$(CARGO) build --workspace $(POINTS) --locked --bin mayhap --examples
 
 # The pictures of docs/; a test says when they are old. Look at what comes out.
 plots:

@@ -29,13 +29,14 @@ field() {
 	sed -n "s/^$1: //p" "$2" | head -n 1
 }
 
-# Cargo for a patch. Other flags get a folder of their own, or all would be built again and again.
+# Cargo for a patch. Other flags get a folder of their own, or all would be built again and again:
+# with `--cfg loom` that of `make loom`, for the dependencies that are there.
 build() (
 	flags=$(field Flags "$1")
 	shift
 	if [ -n "$flags" ]; then
-		RUSTFLAGS="${RUSTFLAGS:-} $flags"
-		CARGO_TARGET_DIR=$CARGO_TARGET_DIR/planted-flags
+		RUSTFLAGS="${RUSTFLAGS:+$RUSTFLAGS }$flags"
+		CARGO_TARGET_DIR=$CARGO_TARGET_DIR/${flags##* }
 		export RUSTFLAGS CARGO_TARGET_DIR
 	fi
 	$cargo test --config "$in_a_hurry" --locked "$@"
