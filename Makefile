@@ -18,8 +18,9 @@ debug = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes of about equal length that .ci/run takes side by side. What builds much
-# into target/debug is in the first.
-LANE_1 = kills test-interop package planted
+# into target/debug is in the first, and of two builds into one folder one waits: no step of a lane
+# builds into target/release while the other one does.
+LANE_1 = kills package planted test-interop
 LANE_2 = portable neon rates pairs instructions examples demo hostile-short loom shuttle miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
