@@ -99,6 +99,11 @@ fn what_a_turn_finds_that_it_inserted_itself_is_not_recorded_again() {
     other.insert(&served.tally, 1, &[Digest::new(5)]);
     assert!(served.turn(&filter, &[5]) > 0);
     assert!(served.turn(&filter, &[6, 5]) > once);
+    // Nor is what this turn has recorded of another filter taken for it.
+    let (mut own, elsewhere) = (served.log.recorder(), Arc::default());
+    own.insert(&elsewhere, 2, &[Digest::new(8)]);
+    assert_eq!((own.recorded(&elsewhere), own.recorded(&served.tally)), (1, 0));
+    drop(own);
     other.commit().unwrap();
     assert_eq!(served.turn(&filter, &[5, 6]), 0);
 }

@@ -1,6 +1,6 @@
 //! Filters that forget all keys whenever so many of their bits are set: `CLEARAT`.
 
-use super::ordered::Ordered;
+use super::ordered::{self, InOrder, Ordered};
 use super::{Contents, FEWEST_ITEMS, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::count::Count;
@@ -15,7 +15,6 @@ use mayhap::{
     Estimate, OwnedBlocks,
 };
 use std::io::{self, Write};
-use std::slice::from_ref;
 use std::sync::Mutex;
 
 /// A filter that forgets all keys whenever so many of its bits are set. It is locked by all who
@@ -57,7 +56,9 @@ impl Clearing {
     const fn clears(&self, filter: &ClearingFilter<Blocked>) -> u64 {
         filter.num_clears() - self.replayed
     }
+}
 
+impl InOrder for Clearing {
     fn insert_all(&self, digests: &[Digest], target: Target<'_>, turn: &mut Turn) {
         let mut ordered = locked(&self.ordered);
         ordered.filter.insert_digests_into(digests, &mut turn.answers);
@@ -88,14 +89,11 @@ impl Filter for Clearing {
         target: Target<'_>,
         turn: &mut Turn,
     ) -> Result<bool, InsertError> {
-        self.insert_all(from_ref(&digest), target, turn);
-        Ok(turn.answers.get(0))
+        Ok(ordered::insert(self, digest, target, turn))
     }
 
     fn insert_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
-        let digests = std::mem::take(&mut turn.digests);
-        self.insert_all(&digests, target, turn);
-        turn.digests = digests;
+        ordered::insert_many(self, target, turn);
         Ok(())
     }
 

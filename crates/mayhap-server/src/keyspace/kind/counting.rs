@@ -1,7 +1,7 @@
 //! Filters from which keys can be removed: `COUNTING`.
 
 use super::contents::same_kind;
-use super::ordered::{Ordered, REMOVAL};
+use super::ordered::{self, InOrder, Ordered, REMOVAL};
 use super::{Contents, FEWEST_ITEMS, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::keyspace::lock::locked;
@@ -9,7 +9,6 @@ use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec, WrongKind};
 use mayhap::native::Kind;
 use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error};
-use std::slice::from_ref;
 use std::sync::Mutex;
 
 /// A filter from which keys can be removed. It is locked by all who query or change it.
@@ -31,6 +30,14 @@ pub(super) fn plan(capacity: u64, target_fpp: f64) -> Result<Plan, Error> {
     Ok(Plan::new(num_bytes, move |function| {
         Ok(Ordered::new(CountingBloomFilter::empty(params, function)?, 0))
     }))
+}
+
+impl InOrder for Counting {
+    fn insert_all(&self, digests: &[Digest], target: Target<'_>, turn: &mut Turn) {
+        let mut ordered = locked(&self.ordered);
+        ordered.filter.insert_digests_into(digests, &mut turn.answers);
+        ordered.record(&mut turn.recorder, target, 0, digests);
+    }
 }
 
 impl Filter for Counting {
@@ -56,17 +63,11 @@ impl Filter for Counting {
         target: Target<'_>,
         turn: &mut Turn,
     ) -> Result<bool, InsertError> {
-        let mut ordered = locked(&self.ordered);
-        ordered.filter.insert_digests_into(from_ref(&digest), &mut turn.answers);
-        ordered.record(&mut turn.recorder, target, 0, from_ref(&digest));
-        Ok(turn.answers.get(0))
+        Ok(ordered::insert(self, digest, target, turn))
     }
 
     fn insert_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
-        let Turn { recorder, digests, answers, .. } = turn;
-        let mut ordered = locked(&self.ordered);
-        ordered.filter.insert_digests_into(digests, answers);
-        ordered.record(recorder, target, 0, digests);
+        ordered::insert_many(self, target, turn);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Filters that forget old keys: `WINDOW`.
 
-use super::ordered::Ordered;
+use super::ordered::{self, InOrder, Ordered};
 use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::durable::Snapshot;
@@ -10,7 +10,6 @@ use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
 use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
 use std::io::{self, Write};
-use std::slice::from_ref;
 use std::sync::Mutex;
 
 /// A filter that forgets old keys. It is locked by all who query or change it.
@@ -47,7 +46,7 @@ pub(super) fn plan(
     }))
 }
 
-impl Window {
+impl InOrder for Window {
     fn insert_all(&self, digests: &[Digest], target: Target<'_>, turn: &mut Turn) {
         let Turn { recorder, answers, now, .. } = turn;
         let mut ordered = locked(&self.ordered);
@@ -94,14 +93,11 @@ impl Filter for Window {
         target: Target<'_>,
         turn: &mut Turn,
     ) -> Result<bool, InsertError> {
-        self.insert_all(from_ref(&digest), target, turn);
-        Ok(turn.answers.get(0))
+        Ok(ordered::insert(self, digest, target, turn))
     }
 
     fn insert_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
-        let digests = std::mem::take(&mut turn.digests);
-        self.insert_all(&digests, target, turn);
-        turn.digests = digests;
+        ordered::insert_many(self, target, turn);
         Ok(())
     }
 
