@@ -1,16 +1,16 @@
 #!/bin/sh
 # Runs every fuzz target for some seconds from its kept corpus: fuzz/run.sh [seconds] [target...]
 # Needs a stable toolchain and nothing else. After a crash it ends with the input's path and exit status 1;
-# replay with the program and that path. New inputs go to fuzz/target/found/<target>, which is kept
-# between runs; `cargo fuzz run <target>` works too.
+# replay with FUZZ_TARGET=<target>, the program and that path. New inputs go to
+# fuzz/target/found/<target>, which is kept between runs.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-20}
 [ $# -gt 0 ] && shift
-targets=${*:-$(sed -n 's/^path = "targets\/\(.*\)\.rs"$/\1/p' Cargo.toml)}
+targets=${*:-$(ls src/targets | sed -n 's/\.rs$//p' | grep -vx mod)}
 
 # A short run takes less time than a good build.
-[ "$seconds" -gt 60 ] || export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+[ "$seconds" -gt 60 ] || export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
 target_dir=${CARGO_TARGET_DIR:-target}
 host=$(rustc -vV | sed -n 's/^host: //p')
 # `--target` keeps the flags away from build scripts and procedural macros.
@@ -18,7 +18,7 @@ flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
     -Ccodegen-units=1'
 RUSTFLAGS="${RUSTFLAGS:-} $(echo $flags)" CARGO_TARGET_DIR="$target_dir" \
-    cargo build --release --locked --target "$host" --bins
+    cargo build --release --locked --target "$host"
 
 run() {
     target=$1
@@ -29,7 +29,7 @@ run() {
     max_len=20000
     [ "$target" = number ] && max_len=64
     echo "fuzz $target: $seconds s from $(ls "corpus/$target" | wc -l) kept inputs"
-    if "$target_dir/$host/release/$target" -max_total_time="$seconds" -max_len=$max_len -timeout=10 \
+    if FUZZ_TARGET=$target "$target_dir/$host/release/fuzz" -max_total_time="$seconds" -max_len=$max_len -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$crashes/" \
         "$found" "corpus/$target" >"$log" 2>&1; then
         # What was reached at the end; no coverage at all means that nothing was instrumented.

@@ -1,0 +1,41 @@
+//! A target per parser of outside bytes, each a file of its name.
+
+/// The modules, and what each runs an input through.
+macro_rules! targets {
+    ($($name:ident)*) => {
+        $(mod $name;)*
+
+        /// The target of a name, if there is one.
+        pub(crate) fn find(name: &str) -> Option<fn(&[u8])> {
+            match name {
+                $(stringify!($name) => Some($name::run),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+targets! {
+    bits_and_blooms_decode
+    bloomfileter_decode
+    dcso_decode
+    guava_decode
+    header_decode
+    kept_digests
+    keys
+    kind_decode
+    list
+    magnuss_decode
+    native_decode
+    number
+    parquet_decode
+    python_decode
+    redis
+    redisbloom_decode
+    redisson_decode
+    resp
+    server_command
+    server_config
+    server_log
+    spark_decode
+}
