@@ -10,10 +10,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 # One test of each copy runs, and most of the time goes into building it, so that is done in a hurry.
-# (Unoptimised, the coroutines of loom overflow their stacks.) Between two bugs, little changes.
+# Between two bugs, little changes. (Unoptimised, the coroutines of loom overflow their stacks.)
 CARGO_INCREMENTAL=1
 export CARGO_INCREMENTAL CARGO_TARGET_DIR
 in_a_hurry=profile.dev.package.mayhap.opt-level=1
+server=profile.dev.package.mayhap-server.opt-level
 copy=$CARGO_TARGET_DIR/planted
 log=$copy/log
 cargo=${CARGO:-cargo}
@@ -32,14 +33,15 @@ field() {
 # Cargo for a patch. Other flags get a folder of their own, or all would be built again and again:
 # with `--cfg loom` that of `make loom`, for the dependencies that are there.
 build() (
-	flags=$(field Flags "$1")
+	flags=$(field Flags "$1") level=0
 	shift
 	if [ -n "$flags" ]; then
 		RUSTFLAGS="${RUSTFLAGS:+$RUSTFLAGS }$flags"
 		CARGO_TARGET_DIR=$CARGO_TARGET_DIR/${flags##* }
 		export RUSTFLAGS CARGO_TARGET_DIR
+		level=1
 	fi
-	$cargo test --config "$in_a_hurry" --locked "$@"
+	$cargo test --config "$in_a_hurry" --config "$server=$level" --locked "$@"
 )
 
 # Runs the test of a patch alone. Fails if it does, and ends all if it does not compile.
@@ -59,7 +61,7 @@ ordered() {
 	for patch in "$here"/${ONLY:-*}.patch; do
 		file=$(sed -n 's|^--- a/||p' "$patch" | head -n 1)
 		printf '%s|%s|%s|%s\n' "$(field Flags "$patch")" "$(echo "$file" | cut -d / -f 2)" \
-			"$(field Test "$patch")" "$(basename "$patch")"
+			"$(field Test "$patch")" "${patch#"$here"/}"
 	done | sort | cut -d '|' -f 4
 }
 
