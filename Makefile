@@ -20,12 +20,12 @@ TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes of about equal length that .ci/run takes side by side. What builds much
 # into target/debug is in the first, and of two builds into one folder one waits: no step of a lane
 # builds into target/release while the other one does.
-LANE_1 = kills package planted test-interop
+LANE_1 = kills package planted python-short test-interop
 LANE_2 = portable neon rates pairs instructions examples demo hostile-short loom shuttle miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
-.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package test-interop python web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
+.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
+	shuttle miri sanitize fuzz package test-interop python python-short web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -36,7 +36,7 @@ help:
 	@echo 'make hostile    attack the release server and time its other clients (a minute)'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
-	@echo 'make python     build and test the Python package'
+	@echo 'make python     build and test the Python package; SDIST=1 from its source distribution too'
 	@echo 'make web        build and test the browser package and its pages'
 	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
@@ -104,6 +104,10 @@ points:
 # Bugs in a copy of the source, each to be found by the test that it names.
 planted:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/planted/run.sh
+
+# Those for which the whole command is built.
+planted-slow:
+	CARGO='$(CARGO)' ONLY='slow/*' sh crates/mayhap/tests/planted/run.sh
 
 # At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
 examples: servers
@@ -190,6 +194,11 @@ test-interop:
 # and others, on each of PYTHONS.
 python: debug
 	MAYHAP=$(debug)/mayhap sh bindings/python/test.sh
+
+# The same with a build that takes less time, of what is built already where it is the same.
+python-short: debug
+	MAYHAP=$(debug)/mayhap PROFILE=dev CARGO_TARGET_DIR=$(abspath $(debug)/..) \
+		sh bindings/python/test.sh
 
 # The modules for browsers in Node, the pages in Chromium; prints their sizes.
 web: debug

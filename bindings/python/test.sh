@@ -7,6 +7,7 @@
 #   MAYHAP    the command to compare with; built if it is not given
 #   WHEELS    a folder of wheels to install from instead of PyPI
 #   MAYHAP_EXAMPLES  hostile inputs for each test of them, 300 unless given
+#   SDIST     1: installs the source distribution first, without the network (5 minutes)
 set -eu
 cd "$(dirname "$0")"
 here=$PWD
@@ -35,6 +36,15 @@ first=${PYTHONS%% *}
 "$work/build/bin/pip" install --quiet --disable-pip-version-check $from 'maturin>=1.9,<2'
 PYO3_PYTHON=$work/build/bin/python "$work/build/bin/maturin" build --profile "${PROFILE:-release}" --locked \
     --out "$work/wheels" --interpreter "$work/build/bin/python"
+
+if [ "${SDIST:-0}" = 1 ]; then
+    (PATH=$work/build/bin:$PATH && export PATH && sh sdist.sh "$work/sdist" &&
+        CARGO_NET_OFFLINE=true pip install --quiet --disable-pip-version-check --no-index \
+            --no-build-isolation "$work"/sdist/mayhap_bloom-*.tar.gz)
+    (cd "$work" && build/bin/python -c 'from mayhap_bloom import Bloom; b = Bloom(100, 0.01); \
+        assert b.add("a") and "a" in b and "b" not in b')
+    echo "== installed from the source distribution"
+fi
 
 for python in $PYTHONS; do
     echo "== $("$python" --version)"

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Wheels for other machines than this one: for Linux on x86-64 and ARM, with glibc and with musl.
+#
+#   bindings/python/wheels.sh FOLDER [TARGET]...      writes them into FOLDER
+#
+#   PROFILE   of the build, "release" unless given
+#
+# Needs python3 and rustup; maturin, and zig as the compiler and linker for C, come from PyPI.
+# Only wheels of this machine's kind can be tested on it.
+set -eu
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || set -- x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu \
+    x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT INT TERM
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'maturin[zig]>=1.9,<2'
+PATH=$work/venv/bin:$PATH
+rustup target add "$@"
+for target; do
+    case $target in
+        # glibc 2.17, of 2012.
+        *-gnu) compatible=manylinux2014 ;;
+        *-musl) compatible=musllinux_1_2 ;;
+        *) echo "wheels.sh: no name for wheels of $target" >&2 && exit 2 ;;
+    esac
+    maturin build --profile "${PROFILE:-release}" --locked --zig --target "$target" \
+        --compatibility "$compatible" --out "$out"
+done
+ls -l "$out"
