@@ -149,6 +149,21 @@ impl From<mayhap_sets::Error> for Error {
     }
 }
 
+/// Errors of single keys come in a box: as large as they are, they would be copied with every
+/// answer.
+impl From<Box<Error>> for Error {
+    fn from(error: Box<Error>) -> Self {
+        *error
+    }
+}
+
+impl From<Box<Error>> for PyErr {
+    #[cold]
+    fn from(error: Box<Error>) -> Self {
+        Self::from(*error)
+    }
+}
+
 impl From<PyErr> for Error {
     fn from(error: PyErr) -> Self {
         Self::Python(error)

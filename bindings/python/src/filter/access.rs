@@ -36,8 +36,8 @@ pub(crate) struct Filter {
 fn insert_after(before: usize, set: &mut dyn Set, digest: Digest) -> Result<bool, Error> {
     loop {
         match set.insert_digest(digest) {
-            Err(Error::Waiting) if before > 0 => {}
-            inserted => return inserted,
+            Err(error) if before > 0 && matches!(*error, Error::Waiting) => {}
+            inserted => return Ok(inserted?),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Filter {
         &self,
         py: Python<'_>,
         change: impl FnOnce(&mut dyn Set) -> R,
-    ) -> Result<R, Error> {
+    ) -> Result<R, Box<Error>> {
         self.set.change(py, change)
     }
 
@@ -126,7 +126,7 @@ impl Filter {
 
     /// Whether the key may be in it.
     #[inline(always)]
-    pub(crate) fn contains(&self, py: Python<'_>, digest: Digest) -> Result<bool, Error> {
+    pub(crate) fn contains(&self, py: Python<'_>, digest: Digest) -> Result<bool, Box<Error>> {
         self.read(py, |set| {
             let found = set.contains_digest(digest);
             if self.is_mapped {
@@ -147,7 +147,7 @@ impl Filter {
                 self.check_room(set, digest)?;
             }
             let new = set.insert_digest(digest)?;
-            Ok::<_, Error>((new, new && set.inserted_items() > self.limit))
+            Ok::<_, Box<Error>>((new, new && set.inserted_items() > self.limit))
         })??;
         if is_over {
             self.warn(py)?;

@@ -62,18 +62,14 @@ unsafe extern "C" fn add(
         let filter = Borrowed::from_ptr(py, filter).cast_unchecked::<Filter>();
         (filter, Borrowed::from_ptr(py, key))
     };
-    let added = catch_unwind(AssertUnwindSafe(|| add_key(py, filter.get(), &key)));
-    match added {
+    match catch_unwind(AssertUnwindSafe(|| add_key(py, filter.get(), &key))) {
         // SAFETY: both objects live as long as the interpreter.
-        Ok(Ok(new)) => unsafe {
+        Ok(Some(new)) => unsafe {
             let answer = if new { ffi::Py_True() } else { ffi::Py_False() };
             ffi::Py_INCREF(answer);
             answer
         },
-        Ok(Err(error)) => {
-            error.restore(py);
-            ptr::null_mut()
-        }
+        Ok(None) => ptr::null_mut(),
         Err(_) => {
             PyRuntimeError::new_err("a bug in mayhap_bloom: add panicked").restore(py);
             ptr::null_mut()
@@ -81,8 +77,11 @@ unsafe extern "C" fn add(
     }
 }
 
+/// Whether the key was new; `None` after the interpreter was given an error, which would be copied
+/// with every answer if it were returned.
 #[inline(always)]
-fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let digest = key::digest(&filter.function, key)?;
-    filter.insert(py, digest)
+fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bool> {
+    let raise = |error: PyErr| error.restore(py);
+    let digest = key::digest(&filter.function, key).map_err(raise).ok()?;
+    filter.insert(py, digest).map_err(raise).ok()
 }

@@ -92,7 +92,7 @@ impl Shared {
         &self,
         py: Python<'_>,
         change: impl FnOnce(&mut dyn Set) -> R,
-    ) -> Result<R, Error> {
+    ) -> Result<R, Box<Error>> {
         if self.is_undisturbed() {
             self.check_views()?;
             // SAFETY: as in `read`; short calls of this thread do not nest.
@@ -119,7 +119,7 @@ impl Shared {
         &self,
         py: Python<'_>,
         change: impl FnOnce(&mut dyn Set) -> R,
-    ) -> Result<R, Error> {
+    ) -> Result<R, Box<Error>> {
         loop {
             match self.lock.try_write() {
                 Err(TryLockError::WouldBlock) => py.detach(|| self.wait()),
@@ -138,12 +138,12 @@ impl Shared {
         drop(self.lock.write());
     }
 
-    fn check_views(&self) -> Result<(), Error> {
+    fn check_views(&self) -> Result<(), Box<Error>> {
         // ORDERING: Acquire, with the Release in `end_view`. A new view is noted under `lock` or
         // the interpreter's.
         match self.views.load(Ordering::Acquire) {
             0 => Ok(()),
-            views => Err(Error::Exported { views }),
+            views => Err(Error::Exported { views }.into()),
         }
     }
 

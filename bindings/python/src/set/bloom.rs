@@ -16,7 +16,7 @@ impl Set for AnyFilter {
     }
 
     #[inline]
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>> {
         Ok(self.insert_digest(digest))
     }
 

@@ -14,7 +14,7 @@ impl Set for CountingBloomFilter {
         self.contains_digests_into(digests, found);
     }
 
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>> {
         Ok(self.insert_digest(digest))
     }
 

@@ -20,8 +20,8 @@ impl Set for BinaryFuse {
         self.contains_digests_into(digests, found);
     }
 
-    fn insert_digest(&mut self, _digest: Digest) -> Result<bool, Error> {
-        Err(read_only())
+    fn insert_digest(&mut self, _digest: Digest) -> Result<bool, Box<Error>> {
+        Err(read_only().into())
     }
 
     fn insert_digests_into(&mut self, _: &[Digest], _: &mut Bitmap) -> Result<(), Error> {

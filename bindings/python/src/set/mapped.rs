@@ -33,8 +33,8 @@ impl Set for Mapped {
         self.0.filter().contains_digests_into(digests, found);
     }
 
-    fn insert_digest(&mut self, _digest: Digest) -> Result<bool, Error> {
-        Err(read_only())
+    fn insert_digest(&mut self, _digest: Digest) -> Result<bool, Box<Error>> {
+        Err(read_only().into())
     }
 
     fn insert_digests_into(&mut self, _: &[Digest], _: &mut Bitmap) -> Result<(), Error> {
@@ -88,10 +88,10 @@ impl Set for Mapped {
         Err(read_only())
     }
 
-    fn check(&self, tick: Option<u64>) -> Result<(), Error> {
+    fn check(&self, tick: Option<u64>) -> Result<(), Box<Error>> {
         match tick {
             Some(tick) if self.0.changed_at(tick).is_none() => Ok(()),
-            _ => Ok(self.0.check()?),
+            _ => Ok(self.0.check().map_err(Error::from)?),
         }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) trait Set: Saved + Send + Sync {
     fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap);
 
     /// Inserts a key; whether it was new.
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error>;
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>>;
 
     /// [`Set::insert_digest`] for many: bit `i` of `new` answers for `digests[i]`.
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error>;
@@ -93,7 +93,7 @@ pub(crate) trait Set: Saved + Send + Sync {
 
     /// Whether what was answered until now was read of a sound file; `tick` is any number that
     /// changes with time. Other filters than mapped ones are always sound.
-    fn check(&self, _tick: Option<u64>) -> Result<(), Error> {
+    fn check(&self, _tick: Option<u64>) -> Result<(), Box<Error>> {
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ impl Set for ScalableBloomFilter {
         self.contains_digests_into(digests, found);
     }
 
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
-        Ok(self.insert_digest(digest)?)
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>> {
+        Ok(self.insert_digest(digest).map_err(Error::from)?)
     }
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {

@@ -31,7 +31,7 @@ impl Set for WindowBloomFilter {
         self.contains_digests_at_into(digests, time_of(self), found);
     }
 
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>> {
         let time = time_of(self);
         Ok(self.insert_digest_at(digest, time))
     }

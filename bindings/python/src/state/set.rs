@@ -59,7 +59,7 @@ impl Set for StateSet {
         self.read(|set| set.contains_digests_into(digests, found));
     }
 
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
+    fn insert_digest(&mut self, digest: Digest) -> Result<bool, Box<Error>> {
         let mut new = Bitmap::new();
         self.insert_digests_into(&[digest], &mut new)?;
         Ok(new.get(0))
