@@ -55,9 +55,10 @@ def absent(frame: Any, column: str, path: str) -> Any:
     """The rows of a Dask data frame whose key is surely not in the filter."""
 
     def of_part(part: Any) -> Any:
-        return part[~numpy.asarray(open_filter(path, mmap=True).contains_many(part[column]))]
+        found = open_filter(path, mmap=True).contains_many(pyarrow.array(part[column]))
+        return part[~found.fill_null(False).to_numpy(zero_copy_only=False)]
 
-    return frame.map_partitions(of_part)
+    return frame.map_partitions(of_part, meta=frame._meta)
 
 
 if __name__ == "__main__":

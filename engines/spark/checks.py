@@ -32,7 +32,7 @@ class Job:
         self, spark: Any, cluster: Cluster, data: Path, folder: Path, num_rows: int, report: Report
     ) -> None:
         self.spark, self.cluster, self.report = spark, cluster, report
-        self.num_rows, self.folder = num_rows, folder
+        self.num_rows, self.data, self.folder = num_rows, data, folder
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         self.rows = spark.read.parquet(str(data / "rows"))
@@ -52,11 +52,16 @@ class Job:
         assert process.returncode == 0, process.returncode
         return path
 
-    def build(self, column: str, plan: Any) -> Path:
+    def build(self, column: str, plan: Any, source: Any = None) -> Path:
         """The file that Spark builds."""
         path = self.folder / f"{plan}-{column}.mayhap"
-        mayhap.build(self.rows, column, self.distinct[column], FPP, str(path), plan=plan)
+        source = source or self.rows
+        mayhap.build(source, column, self.distinct[column], FPP, path, plan=plan)
         return path
+
+    def parquet(self) -> Any:
+        """The rows' files, for tasks to read."""
+        return mayhap.ParquetFiles(self.spark, self.data / "rows")
 
     def files(self) -> None:
         """Files of both plans beside those of the command."""
@@ -70,6 +75,13 @@ class Job:
                 sent = shuffled(self.spark, last) / self.num_rows
                 what = f"bytes shuffled a key, {column}"
                 self.report.check(what, "≤ 9", f"{sent:.2f}", sent <= 9)
+
+        for plan in PLANS:
+            same = filecmp.cmp(
+                self.build("url", plan, self.parquet()), self.oracle["url"], shallow=False
+            )
+            what = f"`build` of `ParquetFiles`, url, {plan}: the file is the command's"
+            self.report.check(what, "every byte", "all" if same else "no", same)
 
     def anti_join(self) -> None:
         """Rows kept beside those of Spark's own join."""

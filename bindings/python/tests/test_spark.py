@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="engines/requirements.txt has what this ne
 from pyspark.sql import SparkSession  # noqa: E402
 
 from mayhap_bloom import Bloom, open as open_filter, spark as mayhap  # noqa: E402
-from mayhap_bloom.spark import _build, _plan  # noqa: E402
+from mayhap_bloom.spark import _build, _plan, _source  # noqa: E402
 
 # What Spark says of itself.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -98,6 +98,25 @@ def test_partial_filters_and_digests_are_united(rows, tmp_path, monkeypatch):
     assert files[8] == files[1 << 20]
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_parquet_files_are_read_by_the_tasks(spark, rows, tmp_path, monkeypatch, plan):
+    folder = tmp_path / "rows"
+    rows.coalesce(2).write.option("parquet.block.size", "4096").parquet(str(folder))
+    (folder / "_hidden").write_text("no Parquet file")
+    # Each row group for itself.
+    monkeypatch.setattr(_source, "TASK_BYTES", 4096)
+    files = mayhap.ParquetFiles(spark, folder)
+    assert len(files.shares) > 2 and mayhap.ParquetFiles(spark, f"file://{folder}").shares
+    mayhap.build(files, "number", KEYS, 0.01, tmp_path / "files", plan=plan)
+    mayhap.build(rows, "number", KEYS, 0.01, tmp_path / "frame", plan=plan)
+    assert filecmp.cmp(tmp_path / "files", tmp_path / "frame", shallow=False)
+    url = mayhap.ParquetFiles(spark, f"file://{folder}")
+    mayhap.build(url, "number", KEYS, 0.01, tmp_path / "url", plan=plan)
+    assert filecmp.cmp(tmp_path / "url", tmp_path / "frame", shallow=False)
+    with pytest.raises(FileNotFoundError, match="no Parquet files"):
+        mayhap.ParquetFiles(spark, tmp_path / "nowhere")
+
+
 def test_segments_may_be_as_many_as_pages(rows, tmp_path):
     for count in (1, 2):
         path = str(tmp_path / str(count))
@@ -163,6 +182,12 @@ def test_dedup_keeps_one_row_of_a_key(rows):
     assert len(kept) == KEYS + 1
     assert {row.text for row in kept} == {None, *(f"key-{i}" for i in range(KEYS))}
     assert all(row.number is None or row.text == f"key-{row.number + 100}" for row in kept)
+
+
+def test_dedup_loses_no_more_in_many_tasks(rows):
+    kept = mayhap.dedup(rows, "text", KEYS, 0.01, segments=16).count()
+    # If the task's choice and the filter used the same bits of a digest, half would be lost.
+    assert KEYS + 1 - KEYS // 100 < kept <= KEYS + 1
 
 
 def test_dedup_grows_beyond_what_was_expected(rows):

@@ -45,6 +45,8 @@ class Shape:
     n: int
     p: float
     seed: int
+    #: More or less: a partial filter is sent as digests if they take fewer.
+    num_bytes: int
 
     def bloom(self) -> Bloom:
         """An empty one."""
@@ -72,9 +74,9 @@ def build(
     `fsspec`. The whole file is replaced or none of it.
     """
     keys = keys_of(df, column)
-    shape = Shape(n, p, seed)
-    target = Target(path)
     num_bytes = filter_bytes(n, p)
+    shape = Shape(n, p, seed, num_bytes)
+    target = Target(path)
     if choose("build", num_bytes, WHOLE_BYTES, plan) == "whole":
         _whole(keys, shape, target)
     else:
@@ -111,7 +113,7 @@ def _partial(columns: Iterator[Any], shape: Shape) -> Iterator[Any]:
     number = task.partitionId() if task else 0
     sparse: list[Any] = []
     filter: Bloom | None = None
-    limit = filter_bytes(shape.n, shape.p) // 8
+    limit = shape.num_bytes // 8
     for digests in _digests.buffered(columns, shape.seed):
         if filter is None:
             sparse.append(digests)
@@ -185,7 +187,7 @@ def _fill(batches: Iterator[Any], shape: Shape, count: int, folder: Folder) -> I
                     yield _written(folder, number, segment)
                 number = index.as_py()
                 segment = Segment(shape.n, shape.p, number, count, seed=shape.seed)
-            segment.insert_digests(_digests.of_bytes(body))
+            segment.insert_digests(_digests.of_bytes(body.as_buffer()))
     if segment is not None:
         yield _written(folder, number, segment)
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Bytes of rows that a task sorts by segment at once.
 BUFFERED = 32 << 20
+#: Of the digests that choose a task, other than the filter's: those of one task begin alike, and
+#: the first bits of a digest also choose a block.
+TASK_SEED = 1
 
 
 def dedup(
@@ -66,7 +69,7 @@ def _packed(batches: Iterator[Any], position: int, count: int) -> Iterator[Any]:
 def _pack(pieces: list[Any], position: int, count: int) -> Any:
     table = pyarrow.Table.from_batches(pieces).combine_chunks()
     column = table.column(position).combine_chunks()
-    numbers = _digests.segment(column, 0, count).fill_null(0).to_numpy()
+    numbers = _digests.segment(column, TASK_SEED, count).fill_null(0).to_numpy()
     order = numpy.argsort(numbers, kind="stable")
     (batch,) = table.take(pyarrow.array(order)).combine_chunks().to_batches()
     edges = numpy.searchsorted(numbers[order], numpy.arange(count + 1))

@@ -68,8 +68,8 @@ def cut(digests: Any, firsts: Any) -> Any:
 
 
 def of_bytes(body: Any) -> Any:
-    """The digests in a value of a binary column, without a copy."""
-    return numpy.frombuffer(body.as_buffer(), dtype="<u8")
+    """The digests in a buffer, without a copy."""
+    return numpy.frombuffer(body, dtype="<u8")
 
 
 def segment(column: Any, seed: int, count: int) -> Any:
