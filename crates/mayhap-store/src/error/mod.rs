@@ -4,6 +4,7 @@
 mod text;
 
 use crate::{Changed, Holder};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
@@ -203,6 +204,37 @@ pub enum Error {
         /// Its value in `first`.
         expected: String,
     },
+    /// Two segments are not of one filter.
+    SegmentsUnlike {
+        /// The file that differs from the first one.
+        path: PathBuf,
+        /// The first one.
+        first: PathBuf,
+        /// The parameter in which they differ.
+        parameter: &'static str,
+        /// Its value in `path`.
+        found: String,
+        /// Its value in `first`.
+        expected: String,
+    },
+    /// Two segments have the same pages.
+    SegmentsOverlap {
+        /// One of them.
+        path: PathBuf,
+        /// The other one.
+        other: PathBuf,
+        /// The pages that both have.
+        pages: Range<u64>,
+    },
+    /// Segments are missing.
+    SegmentsMissing {
+        /// The file of a segment that is there.
+        path: PathBuf,
+        /// The pages that no segment has.
+        missing: Vec<Range<u64>>,
+        /// The pages of the whole filter.
+        num_pages: u64,
+    },
     /// This machine does not support the operation.
     Unsupported {
         /// The file.
@@ -269,6 +301,9 @@ impl Error {
             | Self::DigestsDamaged { path, .. }
             | Self::Poisoned { path }
             | Self::Unlike { path, .. }
+            | Self::SegmentsUnlike { path, .. }
+            | Self::SegmentsOverlap { path, .. }
+            | Self::SegmentsMissing { path, .. }
             | Self::Unsupported { path, .. } => path,
         }
     }
@@ -305,6 +340,9 @@ impl fmt::Display for Error {
                  {expected}; nothing was written",
                 first.display()
             ),
+            Self::SegmentsUnlike { .. }
+            | Self::SegmentsOverlap { .. }
+            | Self::SegmentsMissing { .. } => self.fmt_of_segments(f),
             Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
             Self::Locked { .. } | Self::WaitStopped { .. } | Self::NotALock { .. } => {
                 self.fmt_of_lock(f)

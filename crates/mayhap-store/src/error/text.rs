@@ -2,6 +2,7 @@
 
 use super::Error;
 use std::fmt;
+use std::ops::Range;
 
 impl Error {
     pub(super) fn fmt_of_lock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -97,6 +98,34 @@ impl Error {
         }
     }
 
+    pub(super) fn fmt_of_segments(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            Self::SegmentsUnlike { first, parameter, found, expected, .. } => write!(
+                f,
+                "{path} and {} are not segments of one filter: they differ in {parameter}: \
+                 {found} against {expected}; nothing was written",
+                first.display()
+            ),
+            Self::SegmentsOverlap { other, pages, .. } => write!(
+                f,
+                "{path} and {} both have {}; nothing was written",
+                other.display(),
+                PageRange(pages)
+            ),
+            Self::SegmentsMissing { missing, num_pages, .. } => {
+                let (first, more) = (PageRange(&missing[0]), missing.len() - 1);
+                write!(f, "{first} of the {num_pages} of the filter of {path} are missing")?;
+                if more > 0 {
+                    let ranges = if more == 1 { "range" } else { "ranges" };
+                    write!(f, ", and {more} more {ranges} of pages")?;
+                }
+                f.write_str("; nothing was written")
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn fmt_of_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();
         match self {
@@ -133,5 +162,15 @@ impl Error {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Pages in words; counted from 0, as in [`mayhap::Error::PageDamaged`].
+struct PageRange<'a>(&'a Range<u64>);
+
+impl fmt::Display for PageRange<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { start, end } = self.0;
+        write!(f, "pages {start} to {}", end.saturating_sub(1))
     }
 }
