@@ -100,8 +100,10 @@ def _whole(keys: Keys, shape: Shape, target: Target) -> None:
     filter = shape.bloom()
     for row in parts.collect():
         _unite(filter, row.is_filter, pyarrow.py_buffer(row.body))
+    # One that follows from the bits, as of the other plan.
+    filter.settle_count()
     with target.writing() as local:
-        filter.save(local, reproducible=True)
+        filter.save(local)
     logger.info("build: %s has %d keys", target, filter.count)
 
 
@@ -141,7 +143,8 @@ def _union(batches: Iterator[Any], shape: Shape) -> Iterator[Any]:
 
 def _unite(filter: Bloom, is_filter: bool, body: Any) -> None:
     if is_filter:
-        filter |= from_bytes(body)
+        # Arrow says that its bytes have a sign.
+        filter |= from_bytes(memoryview(body).cast("B"))
     else:
         filter.insert_digests(_digests.of_bytes(body))
 

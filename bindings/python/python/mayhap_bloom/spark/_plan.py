@@ -40,7 +40,8 @@ def choose(verb: str, num_bytes: int, limit: int, plan: Plan | None) -> Plan:
 
 def num_segments(spark: SparkSession, num_bytes: int) -> int:
     """So many that a segment fits a task, and that all cores have work."""
-    pages = max(num_bytes // 4096, 1)
+    # Rather too few, since the size is not exact; a segment has at least one page.
+    pages = max(num_bytes * 9 // 10 // 4096, 1)
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     return max(math.ceil(num_bytes / SEGMENT_BYTES), min(tasks, pages))
 

@@ -1,4 +1,4 @@
-"""Where keys come from: a column of a data frame, or of Parquet files that tasks read themselves."""
+"""Where keys come from: a column of a data frame, or Parquet files that tasks read themselves."""
 
 from __future__ import annotations
 
