@@ -14,12 +14,14 @@ from mayhap_bloom import spark as mayhap
 
 #: As a driver does; prints the most memory that it had, in MB.
 ASSEMBLE = """
-import resource, sys
+import sys
 import pyspark.sql
 from mayhap_bloom import assemble
 folder, count = sys.argv[1], int(sys.argv[2])
 assemble([f"{folder}/{i:06}.mayhap" for i in range(count)], f"{folder}/whole.mayhap")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+# Of this program alone; getrusage counts what its parent had, too.
+lines = open("/proc/self/status").read().splitlines()
+print(next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")))
 """
 
 
@@ -34,7 +36,7 @@ def spark_bloom(job: Job, column: str) -> None:
 
 
 def run(job: Job, rounds: int) -> None:
-    """Medians of each job, after a round that is not counted if there are several."""
+    """Medians of each job, after a round that is not counted."""
     jobs: dict[str, Callable[[], object]] = {}
     for column in ("url", "id"):
         jobs[f"bloomFilter, {column}"] = lambda c=column: spark_bloom(job, c)
@@ -46,13 +48,11 @@ def run(job: Job, rounds: int) -> None:
     jobs["dropDuplicates"] = lambda: noop(job.rows.dropDuplicates(["url"]))
     jobs["dedup"] = lambda: noop(mayhap.dedup(job.rows, "url", count, FPP))
     times: dict[str, list[float]] = {name: [] for name in jobs}
-    # A run of one round is too short to mean much.
-    first = 1 if rounds > 1 else 0
-    for turn in range(first + rounds):
+    for turn in range(rounds + 1):
         for name, call in jobs.items():
             before = job.cluster.cpu_seconds()
             call()
-            if turn >= first:
+            if turn:
                 times[name].append(job.cluster.cpu_seconds() - before)
     medians = {name: statistics.median(each) for name, each in times.items()}
     for column in ("url", "id"):

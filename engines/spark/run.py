@@ -58,7 +58,7 @@ def main() -> int:
         return int(os.environ.get(name) or (short if arguments.short else long))
 
     num_rows = number("ROWS", 100_000_000, 1_000_000)
-    kills, rounds = number("KILLS", 10, 1), number("ROUNDS", 3, 1)
+    kills, rounds = number("KILLS", 10, 1), number("ROUNDS", 3, 0)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     logging.getLogger("mayhap_bloom.spark").setLevel(logging.INFO)
     work = Path(os.environ["WORK"])
@@ -75,7 +75,8 @@ def main() -> int:
         job.files()
         job.anti_join()
         job.dedup()
-        against.run(job, rounds)
+        if rounds:
+            against.run(job, rounds)
         job.kills(kills)
         spark.stop()
     against.assembling(job, 64 << 20 if arguments.short else 4 << 30)

@@ -4,7 +4,7 @@
 #
 #   ROWS     100000000 unless given, 1000000 with --short
 #   KILLS    rounds in which a worker is killed in each stage: 10, or 1
-#   ROUNDS   of each measurement: 3, or 1
+#   ROUNDS   of each measurement: 3, or none, since a million rows are too few
 #   PYTHON   an interpreter that has the packages of engines/requirements.txt and mayhap_bloom;
 #            unless given, one is installed in a new environment, with the wheel built here
 #   MAYHAP   the command to compare with; built if it is not given

@@ -20,8 +20,8 @@ TASK_BYTES = 64 << 20
 class ParquetFiles:
     """Parquet files and folders of them, read by the tasks without the JVM.
 
-    This takes a third of the CPU time of `spark.read.parquet`, which writes each key as a row and
-    again for Python. The paths are those of folders that all machines see, or URLs of `fsspec`; a
+    This takes about a third of the CPU time of `spark.read.parquet`, which writes each key as a row
+    and again for Python. The paths are those of folders that all machines see, or URLs of `fsspec`; a
     column is one that is in the files, so not one that only the names of folders have.
     """
 
