@@ -4,10 +4,10 @@ use super::{Segment, cut};
 use crate::bits::{Block, OwnedBlocks};
 use crate::native::kind::only_segment;
 use crate::native::{Fields, Kind, Native};
-use crate::{DigestFunction, Error, FilterParams};
+use crate::{Digest, DigestFunction, Error, FilterParams};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 
 /// The numbers of a segment's header.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,11 @@ impl SegmentFields {
         let mut fields = Fields::new(params.layout().id(), params, 0);
         fields.extra[..3].copy_from_slice(&[pages.start, pages.end - pages.start, *ones]);
         fields
+    }
+
+    /// The digests that belong to the segment.
+    pub fn digests(&self) -> RangeInclusive<Digest> {
+        cut::digests_of(&self.params, &self.pages)
     }
 
     /// Reads the fields of a segment's header.
