@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
 
-/// An Arrow array of bool or of digests, for `pyarrow.array(...)`, `polars.Series(...)` and whatever else takes
-/// `__arrow_c_array__`.
+/// An Arrow array of bool or of digests, for `pyarrow.array(...)`, `polars.Series(...)` and
+/// whatever else takes `__arrow_c_array__`.
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct ArrowAnswers {
     answers: ArrayRef,

@@ -27,8 +27,8 @@ file is, byte for byte, that of mayhap build --reproducible --layout blocked wit
 depends neither on the order of the keys nor on the number of segments.
 
 All segments must be of one filter, with the same -n, -p, digest and key options, and all of them \
-must be given, each once; an error names what differs or is missing. Every byte of every segment is \
-checked, and no secret key is needed. It takes the time of copying the files and a few MB of \
+must be given, each once; an error names what differs or is missing. Every byte of every segment \
+is checked, and no secret key is needed. It takes the time of copying the files and a few MB of \
 memory; the new file appears whole or not at all.";
 
 /// Put the segments of a filter together, as many machines have filled them

@@ -1,5 +1,5 @@
-//! The errors of this crate: each reports the file, what is wrong and what to do next; `text.rs` has
-//! the longer texts.
+//! The errors of this crate: each reports the file, what is wrong and what to do next; `text.rs`
+//! has the longer texts.
 
 mod text;
 

@@ -35,7 +35,7 @@ Examples:
   mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
   mayhap build -o seen.mayhap --keep-digests urls.txt    # can grow later
   mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file
-  mayhap build -o part.mayhap --segment 1/16 -n 1M urls.txt   # a part, for mayhap assemble
+  mayhap build -o part.mayhap --segment 1/4 -n 1M urls.txt   # a part, for mayhap assemble
   mayhap build -o ids.guava --format guava -p 1% ids.txt   # for a program with Guava";
 
 const NOTES: &str = "\
