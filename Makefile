@@ -24,7 +24,7 @@ LANE_1 = kills package planted python-short test-interop
 LANE_2 = portable neon rates pairs instructions examples demo hostile-short loom shuttle miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
-.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
+.PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python python-short web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
 	@echo 'make python     build and test the Python package; SDIST=1 from its source distribution too'
 	@echo 'make web        build and test the browser package and its pages'
+	@echo 'make engines    Spark on a cluster of its own, 100 million rows (an hour)'
 	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make plots      draw the pictures of docs/ again'
@@ -203,6 +204,15 @@ python-short: debug
 # The modules for browsers in Node, the pages in Chromium; prints their sizes.
 web: debug
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap sh web/test.sh
+
+# Spark on a cluster of its own, beside Spark's own means; recorded in bench/results/engines.md.
+engines:
+	sh engines/spark/run.sh --record
+
+# The same with a million rows, after the tests of what runs in engines. PYTHON and MAYHAP as in
+# engines/spark/run.sh.
+engines-short:
+	TESTS=1 sh engines/spark/run.sh --short
 
 debug:
 	$(CARGO) build --workspace $(POINTS) --locked --bin mayhap --examples

@@ -252,6 +252,10 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
         }
         E::Format { .. } | E::Foreign { .. } => FormatError::new_err(error.to_string()),
         E::UnreadLog { .. } => PyOSError::new_err(format!("{error}: State(path) opens both")),
+        E::SegmentsUnlike { .. } => IncompatibleError::new_err(error.to_string()),
+        E::SegmentsMissing { .. } | E::SegmentsOverlap { .. } => {
+            PyValueError::new_err(error.to_string())
+        }
         E::Locked { .. } => PyTimeoutError::new_err(error.to_string()),
         E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(error.to_string()),
         _ => PyOSError::new_err(error.to_string()),

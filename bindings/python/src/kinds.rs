@@ -2,7 +2,7 @@
 
 use crate::batch::{DigestSink, feed};
 use crate::error::Error;
-use crate::filter::{Filter, OnFull};
+use crate::filter::{Batch, Filter, OnFull};
 use crate::set::now;
 use crate::{key, secret};
 use mayhap::{
@@ -158,6 +158,41 @@ impl Bloom {
         }
         let set = builder.build().map_err(Error::from)?;
         Ok(base(Box::new(set), function, on_full).add_subclass(Self))
+    }
+
+    /// Insert keys by their digests, as ``digests`` gives them: an array or column of unsigned
+    /// 64-bit integers, or an iterable of int.
+    #[pyo3(signature = (digests, /))]
+    fn insert_digests(slf: &Bound<'_, Self>, digests: &Bound<'_, PyAny>) -> PyResult<()> {
+        slf.as_super().get().digest_batch(digests, Batch::Insert)?;
+        Ok(())
+    }
+
+    /// For each of many digests, in order, whether its key may be in the filter.
+    ///
+    /// The answers are of the kind of the input, as those of ``contains_many``.
+    #[pyo3(signature = (digests, /))]
+    fn contains_digests<'py>(
+        slf: &Bound<'py, Self>,
+        digests: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (answers, container) = slf.as_super().get().digest_batch(digests, Batch::Contains)?;
+        answers.into_object(digests, container)
+    }
+
+    /// Derive ``count`` from the bits, as a union does: then it depends on the keys alone and not
+    /// on their order, and the file is that of ``assemble``. Reads all bits.
+    fn settle_count(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.as_super().get().change_patiently(slf.py(), |set| {
+            let kind = set.stats().kind;
+            match set.as_any_mut().downcast_mut::<AnyFilter>() {
+                Some(filter) => {
+                    filter.settle_inserted_items();
+                    Ok(())
+                }
+                None => Err(Error::NotOfKind { operation: "count to settle here", kind }),
+            }
+        })
     }
 }
 

@@ -76,6 +76,10 @@ macro_rules! of_kind {
             Kind::Scalable => $call::<ScalableBloomFilter>($($argument),*),
             Kind::Window => $call::<WindowBloomFilter>($($argument),*),
             Kind::Fuse => $call::<BinaryFuse>($($argument),*),
+            Kind::Segment => Err(Error::Python(pyo3::exceptions::PyTypeError::new_err(
+                "this is one segment of a filter: Segment.open(path) opens it, and \
+                 assemble(paths, out) puts all segments together",
+            ))),
             kind => Err(Error::NotOfKind { operation: "class here", kind: kind.name() }),
         }
     };

@@ -45,6 +45,8 @@ pub enum Refusal {
     ManySets,
     /// Keys are hashed where it is, so that it takes no digests.
     TakesKeys,
+    /// It is one of several segments of a filter.
+    OneSegment,
     /// It is of a kind that a newer version writes.
     UnknownKind(Kind),
 }
@@ -57,6 +59,7 @@ impl fmt::Display for Refusal {
             Self::ForeignTime => f.write_str("is a time window with an unknown unit"),
             Self::ManySets => f.write_str("is a matrix, which holds many sets"),
             Self::TakesKeys => f.write_str("hashes keys itself and accepts no digests"),
+            Self::OneSegment => f.write_str("is one segment of a filter"),
             Self::UnknownKind(kind) => write!(f, "is a {} filter, unknown here", kind.name()),
         }
     }

@@ -234,6 +234,10 @@ pub trait KeySet: fmt::Debug {
         Numbers::Own(self.state())
     }
 
+    /// Derives the count of keys from the bits, so that it does not depend on their order; does
+    /// nothing for kinds other than plain filters. Reads all bits.
+    fn settle_items(&mut self) {}
+
     /// What users have to be warned of since the last call, in sentences: what insertions did that
     /// is the way of its system alone.
     fn warnings(&mut self) -> Vec<String> {

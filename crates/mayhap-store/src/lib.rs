@@ -86,6 +86,7 @@ mod merge;
 #[cfg(test)]
 mod model;
 mod save;
+mod segments;
 mod sniff;
 mod stamp;
 mod state;
@@ -104,6 +105,7 @@ pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
 pub use save::{save, save_new};
+pub use segments::{Assembled, assemble, assemble_new};
 pub use sniff::looks_like;
 pub use stamp::{Changed, FileStamp};
 pub use state::{

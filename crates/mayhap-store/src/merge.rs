@@ -170,7 +170,7 @@ impl FilterLock {
         let params = first.header.params().map_err(Error::format(first.path))?;
         let (output, replaced) = (self.path(), replaced(self, options.replace));
         let temporary = begin(self, first.header.digest_id() != 1, options.replace)?;
-        let mut union = Union { params, output, header: &first.header, ones: 0, block_fpps: 0.0 };
+        let mut union = Union::new(params, output, &first.header);
         let table_checksum = union.write(temporary.file(), &inputs, progress)?;
 
         let inserted_items: Vec<u64> =
@@ -260,8 +260,8 @@ fn meaning(header: &Header) -> [(&'static str, String); 6] {
     ]
 }
 
-fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
-    let (left, right) = (&first.header, &input.header);
+/// The first value in which the filters of two headers differ: its name, left and right.
+pub(crate) fn difference(left: &Header, right: &Header) -> Option<(&'static str, String, String)> {
     let same = [
         left.fields().layout == right.fields().layout,
         left.fields().num_bits == right.fields().num_bits,
@@ -271,13 +271,22 @@ fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
         left.key_options() == right.key_options(),
     ];
     let values = meaning(left).into_iter().zip(meaning(right)).zip(same);
-    for (((parameter, expected), (_, found)), same) in values {
+    for (((parameter, left), (_, right)), same) in values {
         if !same {
-            let (path, first) = (input.path.into(), first.path.into());
-            return Err(Error::Unlike { path, first, parameter, found, expected });
+            return Some((parameter, left, right));
         }
     }
-    Ok(())
+    None
+}
+
+fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
+    match difference(&first.header, &input.header) {
+        None => Ok(()),
+        Some((parameter, expected, found)) => {
+            let (path, first) = (input.path.into(), first.path.into());
+            Err(Error::Unlike { path, first, parameter, found, expected })
+        }
+    }
 }
 
 /// The source of an input's next bits.
@@ -318,17 +327,27 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The OR in progress.
-struct Union<'a> {
+/// A body in progress, with what is known of the bits written so far.
+pub(crate) struct Union<'a> {
     params: FilterParams,
     output: &'a Path,
+    /// Of the new file, as far as sizes go.
     header: &'a Header,
     ones: u64,
     /// The sum over all 512-bit blocks of the rate in each; not kept for `standard`.
     block_fpps: f64,
 }
 
-impl Union<'_> {
+impl<'a> Union<'a> {
+    pub(crate) const fn new(params: FilterParams, output: &'a Path, header: &'a Header) -> Self {
+        Self { params, output, header, ones: 0, block_fpps: 0.0 }
+    }
+
+    /// The set bits that were counted.
+    pub(crate) const fn ones(&self) -> u64 {
+        self.ones
+    }
+
     /// Writes body and table, leaves room for the header and returns the table's checksum.
     fn write(
         &mut self,
@@ -360,8 +379,7 @@ impl Union<'_> {
             }
             self.count(&sum[..used / Block::BYTES])?;
             let pages: &[u8] = bytemuck::cast_slice(&sum[..blocks]);
-            self.write_pages(file, pages, done, &mut table)
-                .map_err(Error::write(self.output, self.header.file_bytes()))?;
+            self.write_pages(file, pages, done, &mut table)?;
             done += used as u64;
         }
         bodies.into_iter().try_for_each(Pages::finish)?;
@@ -374,29 +392,27 @@ impl Union<'_> {
     }
 
     /// Writes pages and their checksums where they belong, so that the table takes no memory.
-    fn write_pages(
+    pub(crate) fn write_pages(
         &self,
         file: &dyn DiskFile,
         pages: &[u8],
         done: u64,
         table: &mut Xxh3,
-    ) -> io::Result<()> {
+    ) -> Result<(), Error> {
         let mut checksums = [[0; 8]; CHUNK_BYTES / PAGE_BYTES];
         for (page, checksum) in pages.chunks(PAGE_BYTES).zip(&mut checksums) {
             *checksum = xxh3_64(page).to_le_bytes();
         }
         let checksums = checksums[..pages.len() / PAGE_BYTES].as_flattened();
         table.update(checksums);
-        let mut out = Writer::new(file);
-        out.seek(SeekFrom::Start(HEADER_BYTES as u64 + done))?;
-        out.write_all(pages)?;
         let table_start = HEADER_BYTES as u64 + self.header.body_bytes();
-        out.seek(SeekFrom::Start(table_start + done / PAGE_BYTES as u64 * 8))?;
-        out.write_all(checksums)
+        write_at(file, HEADER_BYTES as u64 + done, pages)
+            .and_then(|()| write_at(file, table_start + done / PAGE_BYTES as u64 * 8, checksums))
+            .map_err(Error::write(self.output, self.header.file_bytes()))
     }
 
     /// Counts the bits of these blocks while they are in the cache.
-    fn count(&mut self, blocks: &[Block]) -> Result<(), Error> {
+    pub(crate) fn count(&mut self, blocks: &[Block]) -> Result<(), Error> {
         // Including the zeros after the last bit, which add nothing.
         let bits = blocks.len() as u64 * Block::BITS;
         // A filter with only these blocks: the core knows how to count and evaluate them.
@@ -411,11 +427,11 @@ impl Union<'_> {
         Ok(())
     }
 
-    fn fill_ratio(&self) -> f64 {
+    pub(crate) fn fill_ratio(&self) -> f64 {
         self.ones as f64 / self.params.num_bits() as f64
     }
 
-    fn estimated_fpp(&self) -> f64 {
+    pub(crate) fn estimated_fpp(&self) -> f64 {
         match self.params.layout() {
             Layout::Standard => {
                 estimated_fpp(self.ones, self.params.num_bits(), self.params.num_hashes())
@@ -423,6 +439,12 @@ impl Union<'_> {
             _ => self.block_fpps / self.params.num_bits() as f64,
         }
     }
+}
+
+fn write_at(file: &dyn DiskFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
+    let mut out = Writer::new(file);
+    out.seek(SeekFrom::Start(offset))?;
+    out.write_all(bytes)
 }
 
 /// A loop over whole words, for vector instructions.

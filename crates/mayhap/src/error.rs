@@ -73,6 +73,20 @@ pub enum Error {
         /// How many seeds were tried.
         seeds_tried: u32,
     },
+    /// A filter of this layout cannot be cut into segments: the bits of a key are all over it.
+    NoSegments {
+        /// The name of the layout.
+        layout: &'static str,
+    },
+    /// A digest belongs to another segment.
+    OutsideSegment {
+        /// The digest.
+        digest: u64,
+        /// The first digest of the segment.
+        first: u64,
+        /// The last digest of the segment.
+        last: u64,
+    },
     /// Two filters that differ in a parameter cannot be united.
     Incompatible {
         /// The parameter that differs.
@@ -182,9 +196,28 @@ impl fmt::Display for Error {
             Self::NoSeedFound { seeds_tried } => {
                 write!(f, "none of {seeds_tried} seeds gives a filter for these digests")
             }
+            Self::NoSegments { layout } => write!(
+                f,
+                "a filter of layout {layout} has no segments, since the bits of a key are all over \
+                 it; use layout blocked"
+            ),
+            Self::OutsideSegment { digest, first, last } => write!(
+                f,
+                "digest {digest:016x} belongs to another segment: this one has the digests from \
+                 {first:016x} to {last:016x}"
+            ),
             Self::Incompatible { parameter, left, right } => {
                 write!(f, "the filters differ in {parameter}: {left} against {right}")
             }
+            _ => self.fmt_of_bytes(f),
+        }
+    }
+}
+
+impl Error {
+    /// The texts of errors in files and other bytes.
+    fn fmt_of_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
             Self::NotAFilter => f.write_str("not a mayhap filter (wrong magic bytes)"),
             Self::NewerVersion { found, supported } => write!(
                 f,
@@ -206,6 +239,12 @@ impl fmt::Display for Error {
                 "{damaged_pages} of {num_pages} pages are damaged (checksum mismatch), \
                  the first is page {page}"
             ),
+            Self::WrongKind { wanted, found: "segment" } => {
+                write!(f, "this is one segment of a filter, not a {wanted} filter")
+            }
+            Self::WrongKind { wanted: "segment", found } => {
+                write!(f, "this is a {found} filter, not a segment of one")
+            }
             Self::WrongKind { wanted, found } => {
                 write!(f, "this is a {found} filter, not a {wanted} filter")
             }
@@ -217,6 +256,7 @@ impl fmt::Display for Error {
                 "wrong secret key: the filter needs the one with id {needed:016x}, \
                  this one has id {given:016x}"
             ),
+            _ => Ok(()),
         }
     }
 }

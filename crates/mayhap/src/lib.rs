@@ -28,6 +28,7 @@
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
 //! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | finding which of many sets (caches, shards, days) may hold a key |
+//! | [`Segment`] | one filter that many machines fill, each a part of it |
 //! | [`BinaryFuse`] | sets that never change: built once, smallest at 1/256 and 1/65,536 |
 //! | [`AnyFilter`] | a layout known only at run time, from a file or a command line |
 //!
@@ -64,8 +65,8 @@ pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
     Builder, Charge, ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
     ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, CountingBuilder, Estimate,
-    Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Sets,
-    Window, WindowBloomFilter, WindowBuilder,
+    Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Segment,
+    SegmentFields, Segments, Sets, Window, WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

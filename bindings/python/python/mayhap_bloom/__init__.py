@@ -14,7 +14,8 @@ Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, 
 remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change, ``Matrix`` for many
 sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
 in turns with other processes; ``create`` for filters on servers, which ``open`` opens by their URL,
-and ``mayhap_bloom.aio`` for asyncio.
+and ``mayhap_bloom.aio`` for asyncio. ``Segment`` is a part of a filter that many machines fill
+together, and ``assemble`` writes the whole.
 """
 
 from ._mayhap import (
@@ -32,16 +33,20 @@ from ._mayhap import (
     ReadOnlyError,
     Remote,
     Scalable,
+    Segment,
     ServerError,
     State,
     Window,
     __version__,
+    assemble,
     create,
+    digests,
     formats,
     from_bytes,
     key_types,
     new_secret_key,
     open,
+    segment_bounds,
 )
 
 __all__ = [
@@ -59,14 +64,18 @@ __all__ = [
     "ReadOnlyError",
     "Remote",
     "Scalable",
+    "Segment",
     "ServerError",
     "State",
     "Window",
     "__version__",
+    "assemble",
     "create",
+    "digests",
     "formats",
     "from_bytes",
     "key_types",
     "new_secret_key",
     "open",
+    "segment_bounds",
 ]

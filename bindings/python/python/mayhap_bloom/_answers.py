@@ -19,6 +19,15 @@ def like_buffer(answers: bytearray) -> Any:
     return numpy.frombuffer(answers, dtype=numpy.bool_)
 
 
+def digests_like_buffer(digests: bytearray) -> Any:
+    """An array of uint64 over `digests`; a memoryview where there is no NumPy."""
+    try:
+        import numpy
+    except ImportError:
+        return memoryview(digests).cast("Q")
+    return numpy.frombuffer(digests, dtype=numpy.uint64)
+
+
 def like_arrow(keys: Any, answers: Any) -> Any:
     """`answers`, an Arrow array, as a column of the library of `keys`."""
     library = _library(keys)

@@ -24,17 +24,21 @@ __all__ = [
     "ReadOnlyError",
     "Remote",
     "Scalable",
+    "Segment",
     "ServerError",
     "State",
     "Window",
     "__version__",
     "_restore",
+    "assemble",
     "create",
+    "digests",
     "formats",
     "from_bytes",
     "key_types",
     "new_secret_key",
     "open",
+    "segment_bounds",
 ]
 
 __version__: str
@@ -133,6 +137,9 @@ class Bloom(Filter):
         on_full: _OnFull = "warn",
         max_bytes: int | None = None,
     ) -> Self: ...
+    def insert_digests(self, digests: _Keys, /) -> None: ...
+    def contains_digests(self, digests: _Keys, /) -> Any: ...
+    def settle_count(self) -> None: ...
 
 class Scalable(Filter):
     def __new__(
@@ -234,6 +241,45 @@ class Matrix:
     def key_options(self) -> str: ...
 
 @final
+class Segment:
+    def __new__(
+        cls,
+        expected_items: int,
+        target_fpp: float,
+        index: int,
+        count: int,
+        *,
+        seed: int = 0,
+        secret_key: bytes | None = None,
+        max_bytes: int | None = None,
+    ) -> Self: ...
+    @staticmethod
+    def open(path: str | PathLike[str], *, secret_key: bytes | None = None) -> Segment: ...
+    def insert_digests(self, digests: _Keys, /) -> None: ...
+    def contains_digests(self, digests: _Keys, /) -> Any: ...
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        replace: bool = True,
+        key_options: str | None = None,
+    ) -> None: ...
+    @property
+    def first_digest(self) -> int: ...
+    @property
+    def last_digest(self) -> int: ...
+    @property
+    def pages(self) -> tuple[int, int]: ...
+    @property
+    def num_bytes(self) -> int: ...
+    @property
+    def expected_items(self) -> int: ...
+    @property
+    def target_fpp(self) -> float: ...
+    @property
+    def key_options(self) -> str: ...
+
+@final
 class Foreign:
     def __contains__(self, key: _Key, /) -> bool: ...
     def __bytes__(self) -> bytes: ...
@@ -326,6 +372,14 @@ def create(
 def from_bytes(
     data: Buffer, /, *, secret_key: bytes | None = None, on_full: _OnFull = "warn"
 ) -> Any: ...
+def digests(keys: _Keys, /, *, seed: int = 0, secret_key: bytes | None = None) -> Any: ...
+def segment_bounds(expected_items: int, target_fpp: float, count: int) -> list[int]: ...
+def assemble(
+    paths: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    *,
+    replace: bool = True,
+) -> None: ...
 def new_secret_key() -> bytes: ...
 def formats() -> list[str]: ...
 def key_types() -> list[str]: ...

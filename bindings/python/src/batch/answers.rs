@@ -70,6 +70,30 @@ impl Answers {
     }
 }
 
+/// The digests of keys as an object like `keys`, which they were fed from.
+///
+/// # Errors
+///
+/// Those of the library that makes the object.
+pub(crate) fn numbers_like<'py>(
+    keys: &Bound<'py, PyAny>,
+    container: Container,
+    digests: Vec<u64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = keys.py();
+    match container {
+        Container::Objects => Ok(PyList::new(py, digests)?.into_any()),
+        Container::Buffer => {
+            let bytes = PyByteArray::new(py, bytemuck::cast_slice(&digests));
+            glue(py)?.call_method1("digests_like_buffer", (bytes,))
+        }
+        Container::Arrow(nulls) => {
+            let digests = ArrowAnswers::of_digests(digests, nulls);
+            glue(py)?.call_method1("like_arrow", (keys, digests))
+        }
+    }
+}
+
 /// The part of the package that knows other libraries.
 fn glue(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("mayhap_bloom._answers")

@@ -1,7 +1,7 @@
 //! Keys in Arrow arrays, from any library with the Arrow `PyCapsule` interface.
 #![expect(unsafe_code, reason = "arrays of other libraries come as pointers in capsules")]
 
-use super::{Container, DETACH_FROM, Sink};
+use super::{Container, DETACH_FROM, Sink, no_digest};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -135,6 +135,9 @@ fn nulls_of(chunks: &[ArrayRef]) -> Option<NullBuffer> {
 
 fn feed_array(array: &ArrayRef, sink: &mut impl Sink) -> Result<(), Error> {
     match array.data_type() {
+        DataType::UInt64 => feed_numbers::<UInt64Type>(array, sink, |n| n),
+        DataType::Null => Ok(()),
+        other if sink.takes_digests() => Err(no_digest(&other.to_string())),
         DataType::Utf8 => feed_bytes(array.as_string::<i32>(), sink),
         DataType::LargeUtf8 => feed_bytes(array.as_string::<i64>(), sink),
         DataType::Binary => feed_bytes(array.as_binary::<i32>(), sink),
@@ -152,9 +155,7 @@ fn feed_array(array: &ArrayRef, sink: &mut impl Sink) -> Result<(), Error> {
         DataType::UInt8 => feed_numbers::<UInt8Type>(array, sink, u64::from),
         DataType::UInt16 => feed_numbers::<UInt16Type>(array, sink, u64::from),
         DataType::UInt32 => feed_numbers::<UInt32Type>(array, sink, u64::from),
-        DataType::UInt64 => feed_numbers::<UInt64Type>(array, sink, |n| n),
         DataType::Dictionary(_, _) => feed_dictionary(array, sink),
-        DataType::Null => Ok(()),
         other => Err(Error::Python(PyTypeError::new_err(format!(
             "keys in Arrow arrays are texts, bytes or integers, not {other}; cast the column"
         )))),

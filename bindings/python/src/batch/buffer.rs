@@ -4,7 +4,7 @@
 //! with any stride. Floats and NumPy's bool are refused, as they are one by one.
 #![expect(unsafe_code, reason = "memory of other libraries is read where it lies")]
 
-use super::{DETACH_FROM, Sink};
+use super::{DETACH_FROM, Sink, no_digest};
 use crate::error::Error;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
@@ -45,6 +45,11 @@ pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<bo
             String::from_utf8_lossy(&format)
         )));
     };
+    let is_digest = (element, buffer.item_size()) == (Element::Integer { signed: false }, 8);
+    if sink.takes_digests() && !is_digest {
+        let format = String::from_utf8_lossy(&format);
+        return Err(no_digest(&format!("of the format {format:?}")).into());
+    }
     let ([len], [stride]) = (buffer.shape(), buffer.strides()) else {
         return Err(PyTypeError::new_err(format!(
             "arrays of keys have one dimension, not {}; flatten it, as keys.ravel()",

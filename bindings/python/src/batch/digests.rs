@@ -7,6 +7,8 @@ use mayhap::{Digest, DigestFunction};
 /// Collects the digests of keys and hands them to `consume`, [`CHUNK`] at a time.
 pub(crate) struct DigestSink<F> {
     function: DigestFunction,
+    /// Whether what comes are digests already.
+    are_digests: bool,
     digests: Vec<Digest>,
     consume: F,
 }
@@ -14,7 +16,12 @@ pub(crate) struct DigestSink<F> {
 impl<F: FnMut(&[Digest]) -> Result<(), Error> + Send> DigestSink<F> {
     /// Every chunk but the last has [`CHUNK`] digests.
     pub(crate) fn new(function: DigestFunction, consume: F) -> Self {
-        Self { function, digests: Vec::with_capacity(CHUNK), consume }
+        Self { function, are_digests: false, digests: Vec::with_capacity(CHUNK), consume }
+    }
+
+    /// As [`DigestSink::new`], for digests in place of keys.
+    pub(crate) fn of_digests(consume: F) -> Self {
+        Self { are_digests: true, ..Self::new(DigestFunction::default(), consume) }
     }
 
     /// Hands over the last chunk.
@@ -41,10 +48,18 @@ impl<F: FnMut(&[Digest]) -> Result<(), Error> + Send> Sink for DigestSink<F> {
             let begun = self.digests.len();
             let (now, rest) = keys.split_at(keys.len().min(CHUNK - begun));
             self.digests.resize(begun + now.len(), Digest::default());
-            self.function.digest_batch(now, &mut self.digests[begun..]);
+            if self.are_digests {
+                self.digests[begun..].copy_from_slice(bytemuck::cast_slice(now));
+            } else {
+                self.function.digest_batch(now, &mut self.digests[begun..]);
+            }
             self.flush_if_full()?;
             keys = rest;
         }
         Ok(())
+    }
+
+    fn takes_digests(&self) -> bool {
+        self.are_digests
     }
 }

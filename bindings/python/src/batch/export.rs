@@ -1,19 +1,20 @@
-//! Answers as an Arrow array that other libraries take without copying it.
+//! Answers and digests as an Arrow array that other libraries take without copying it.
 
 use super::answers::spread;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
-use arrow_array::{Array, BooleanArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt64Array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::ArrowError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::sync::Arc;
 
-/// An Arrow array of bool, for `pyarrow.array(...)`, `polars.Series(...)` and whatever else takes
-/// `__arrow_c_array__`.
+/// An Arrow array of bool or of digests, for `pyarrow.array(...)`, `polars.Series(...)` and
+/// whatever else takes `__arrow_c_array__`.
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct ArrowAnswers {
-    answers: BooleanArray,
+    answers: ArrayRef,
 }
 
 impl ArrowAnswers {
@@ -24,7 +25,22 @@ impl ArrowAnswers {
             None => (words, len),
         };
         let bits = BooleanBuffer::new(Buffer::from_vec(words), 0, len);
-        Self { answers: BooleanArray::new(bits, nulls) }
+        Self { answers: Arc::new(BooleanArray::new(bits, nulls)) }
+    }
+
+    /// From the digests of the keys that are not null.
+    pub(super) fn of_digests(digests: Vec<u64>, nulls: Option<NullBuffer>) -> Self {
+        let digests = match &nulls {
+            None => digests,
+            Some(nulls) => {
+                let mut spread = vec![0; nulls.len()];
+                for (key, digest) in nulls.valid_indices().zip(digests) {
+                    spread[key] = digest;
+                }
+                spread
+            }
+        };
+        Self { answers: Arc::new(UInt64Array::new(digests.into(), nulls)) }
     }
 }
 
@@ -44,7 +60,7 @@ impl ArrowAnswers {
         // The interface lets producers ignore a schema that they cannot give.
         drop(requested_schema);
         let failed = |error: ArrowError| PyValueError::new_err(error.to_string());
-        let schema = FFI_ArrowSchema::try_from(&DataType::Boolean).map_err(failed)?;
+        let schema = FFI_ArrowSchema::try_from(self.answers.data_type()).map_err(failed)?;
         let array = FFI_ArrowArray::new(&self.answers.to_data());
         Ok((
             PyCapsule::new_with_value(py, schema, c"arrow_schema")?,

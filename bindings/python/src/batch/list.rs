@@ -1,6 +1,6 @@
 //! Keys that are objects.
 
-use super::Sink;
+use super::{Sink, no_digest};
 use crate::key;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -43,9 +43,12 @@ impl Texts {
 
 /// Hands over the keys of an iterator.
 pub(super) fn feed<'py>(
-    keys: impl Iterator<Item = Bound<'py, PyAny>>,
+    mut keys: impl Iterator<Item = Bound<'py, PyAny>>,
     sink: &mut impl Sink,
 ) -> PyResult<()> {
+    if sink.takes_digests() {
+        return keys.try_for_each(|digest| feed_digest(&digest, sink));
+    }
     let mut texts = Texts { careful: 0 };
     for key in keys {
         feed_one(&key, &mut texts, sink)?;
@@ -55,11 +58,22 @@ pub(super) fn feed<'py>(
 
 /// Hands over the keys of whatever can be iterated.
 pub(super) fn feed_iterable(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<()> {
+    if sink.takes_digests() {
+        return keys.try_iter()?.try_for_each(|digest| feed_digest(&digest?, sink));
+    }
     let mut texts = Texts { careful: 0 };
     for key in keys.try_iter()? {
         feed_one(&key?, &mut texts, sink)?;
     }
     Ok(())
+}
+
+fn feed_digest(digest: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<()> {
+    if !key::is_integer(digest)? {
+        return Err(no_digest(&digest.get_type().name()?.to_string()).into());
+    }
+    let number: u64 = digest.extract().map_err(|_| no_digest(&digest.to_string()))?;
+    Ok(sink.integers(&[number])?)
 }
 
 #[inline(always)]

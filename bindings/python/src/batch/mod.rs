@@ -14,7 +14,7 @@ mod export;
 mod keys;
 mod list;
 
-pub(crate) use answers::Answers;
+pub(crate) use answers::{Answers, numbers_like};
 pub(crate) use digests::DigestSink;
 pub(crate) use export::ArrowAnswers;
 pub(crate) use keys::Keys;
@@ -39,6 +39,19 @@ pub(crate) trait Sink: Send {
 
     /// Integer keys, sign-extended to 64 bits.
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error>;
+
+    /// Whether the integers are digests: unsigned ones of 64 bits, and nothing else.
+    fn takes_digests(&self) -> bool {
+        false
+    }
+}
+
+/// What is no digest.
+fn no_digest(found: &str) -> Error {
+    Error::Python(PyTypeError::new_err(format!(
+        "digests are unsigned 64-bit integers, not {found}; mayhap_bloom.digests(keys) are those \
+         of keys"
+    )))
 }
 
 /// What the keys of a batch were in, and so what the answers are put in.

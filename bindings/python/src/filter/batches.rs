@@ -10,7 +10,7 @@ use pyo3::types::PyList;
 
 /// What is done with the keys of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Batch {
+pub(crate) enum Batch {
     /// They are inserted.
     Insert,
     /// They are looked up.
@@ -23,14 +23,36 @@ impl Filter {
     /// # Errors
     ///
     /// Those of the keys, and of the filter; the keys of chunks before are inserted then.
-    pub(super) fn batch(
+    pub(crate) fn batch(
         &self,
         keys: &Bound<'_, PyAny>,
         batch: Batch,
     ) -> PyResult<(Answers, Container)> {
+        self.batch_of(keys, batch, false)
+    }
+
+    /// [`Filter::batch`] of digests.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub(crate) fn digest_batch(
+        &self,
+        digests: &Bound<'_, PyAny>,
+        batch: Batch,
+    ) -> PyResult<(Answers, Container)> {
+        self.batch_of(digests, batch, true)
+    }
+
+    fn batch_of(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        batch: Batch,
+        are_digests: bool,
+    ) -> PyResult<(Answers, Container)> {
         let (mut answers, mut bitmap) = (Answers::default(), Bitmap::new());
         let detached = self.set.announce(keys.py());
-        let mut sink = DigestSink::new(self.function, |digests: &[Digest]| -> Result<(), Error> {
+        let consume = |digests: &[Digest]| -> Result<(), Error> {
             match batch {
                 Batch::Insert => {
                     let insert = |set: &mut dyn Set| self.insert_chunk(set, digests, &mut bitmap);
@@ -42,7 +64,12 @@ impl Filter {
             }
             answers.push(&bitmap);
             Ok(())
-        });
+        };
+        let mut sink = if are_digests {
+            DigestSink::of_digests(consume)
+        } else {
+            DigestSink::new(self.function, consume)
+        };
         let fed = feed(keys, &mut sink);
         // The keys before one that is none are inserted, as `set.update` does it.
         let finished = sink.finish();

@@ -12,6 +12,7 @@ mod shared;
 mod view;
 
 pub(crate) use access::Filter;
+pub(crate) use batches::Batch;
 pub(crate) use method_o::install_add;
 
 use pyo3::exceptions::PyValueError;

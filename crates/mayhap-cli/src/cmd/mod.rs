@@ -1,6 +1,7 @@
 //! The verbs, one file each, and what is around them.
 
 pub mod add;
+pub mod assemble;
 #[cfg(feature = "server")]
 pub mod backup;
 pub mod bench;
@@ -101,6 +102,7 @@ enum Verb {
     Info(info::Args),
     Verify(verify::Args),
     Merge(merge::Args),
+    Assemble(assemble::Args),
     Which(which::Args),
     Detect(detect::Args),
     Convert(convert::Args),
@@ -169,6 +171,7 @@ pub fn main() -> ExitCode {
         Verb::Info(args) => info::run(&args, talk),
         Verb::Verify(args) => verify::run(&args, talk),
         Verb::Merge(args) => merge::run(&args, talk),
+        Verb::Assemble(args) => assemble::run(&args, talk),
         Verb::Which(args) => which::run(&args, talk),
         Verb::Detect(args) => detect::run(&args, talk),
         Verb::Convert(args) => convert::run(&args, talk),

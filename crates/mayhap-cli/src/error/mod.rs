@@ -262,6 +262,9 @@ fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
         Refusal::ManySets => {
             format!("list the sets that may contain a line: mayhap which {name} < keys.txt")
         }
+        Refusal::OneSegment => {
+            format!("put all segments together: mayhap assemble -o FILTER {name} ...")
+        }
         Refusal::UnknownKind(_) => "it was created by a newer mayhap; use that version".into(),
         _ => return None,
     })
@@ -282,6 +285,11 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Unlike { .. } => {
             "create them with one -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
+        Store::SegmentsUnlike { .. } => {
+            "build all segments with one -n, -p, digest (--seed, --key-file) and key options"
+        }
+        Store::SegmentsMissing { .. } => "name the files of all segments",
+        Store::SegmentsOverlap { .. } => "name each segment once, all of one --segment .../N",
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
             "or use the file alone: --without-log; to drop the lost log for good: mayhap add \
@@ -291,6 +299,12 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Replaced { .. } => "add the keys again to the filter that is there now",
         Store::LogLost { .. } => "use the file alone: --without-log",
         Store::Format { source, .. } => match source {
+            mayhap::Error::WrongKind { found: "segment", .. } => {
+                "put all segments together: mayhap assemble -o FILTER SEGMENT..."
+            }
+            mayhap::Error::WrongKind { wanted: "segment", .. } => {
+                "mayhap build --segment I/N writes segments; mayhap merge unites whole filters"
+            }
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
                 "mayhap build and mayhap create write filters; are the arguments in order? \

@@ -67,11 +67,11 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         | ("check", "confirm")
         | ("filter" | "info" | "verify" | "bench" | "convert" | "push", "file")
         | ("detect", "files") => Reads,
-        ("merge", "files") => Part,
+        ("merge" | "assemble", "files") => Part,
         (_, "new_key_file") => WritesKey,
         ("add" | "clear" | "delete" | "grow" | "remove", "file") | ("dedup", "state") => Changes,
         ("build" | "convert" | "grow", "output") | ("create" | "pull", "file") => WritesFilter,
-        ("merge", "output") => Merges,
+        ("merge" | "assemble", "output") => Merges,
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
         ("man", "out") => WritesFolder,

@@ -178,6 +178,9 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         _ => "blocked",
     };
     let mut made = vec!["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
+    if command.contains("mayhap assemble") {
+        made.extend(["--segment", if name.contains('1') { "1/2" } else { "2/2" }]);
+    }
     if command.contains("--sha1") {
         made.push("--sha1");
     }

@@ -64,6 +64,7 @@ const ROWS: Rows = &[
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),
     ("verify", &[], &[KEY, ("file", "", Reads, "plain"), ("keys", "", Reads, "list")]),
     ("merge", &[], &[("output", "-o", Merges, "plain"), KEY, ("files", "", Reads, "plain")]),
+    ("assemble", &[], &[("output", "-o", Merges, "segment"), ("files", "", Reads, "segment")]),
     (
         "which",
         &[],
@@ -135,6 +136,7 @@ impl Samples {
         file(at, "guava", &[1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 32]);
         succeed(at, &["build", "-q", "-n", "1k", "-o", "plain", "list"], b"");
         succeed(at, &["create", "-q", "-n", "1k", "--layout", "counting", "counting"], b"");
+        succeed(at, &["build", "-q", "-n1k", "--segment", "1/1", "-o", "segment", "list"], b"");
         file(at, "names", at.join("plain").as_os_str().as_encoded_bytes());
         Self(folder)
     }

@@ -41,6 +41,7 @@ mod remote;
 mod remote_faults;
 mod room;
 mod rounds;
+mod segments;
 mod serve;
 mod state;
 mod support;

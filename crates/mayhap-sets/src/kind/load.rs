@@ -12,8 +12,8 @@ use mayhap_store::Image;
 ///
 /// # Errors
 ///
-/// [`Error::Store`], [`Error::Keys`]; [`Error::Refused`] for a matrix, and for kinds that are
-/// unknown here.
+/// [`Error::Store`], [`Error::Keys`]; [`Error::Refused`] for a matrix, a segment, and for kinds
+/// that are unknown here.
 pub fn load(image: &Image, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
     let (name, header) = (image.path().display().to_string(), image.header());
     let quietly = |_, _| {};
@@ -27,6 +27,7 @@ pub fn load(image: &Image, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Er
         Kind::Fuse => Box::new(image.load::<BinaryFuse>(key, quietly)?),
         Kind::Scalable => Box::new(ScalableFile::new(image.load(key, quietly)?)),
         Kind::Matrix => return Err(Error::Refused { name, why: Refusal::ManySets }),
+        Kind::Segment => return Err(Error::Refused { name, why: Refusal::OneSegment }),
         kind => return Err(Error::Refused { name, why: Refusal::UnknownKind(kind) }),
     })
 }

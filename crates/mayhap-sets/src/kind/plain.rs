@@ -86,6 +86,10 @@ impl KeySet for AnyFilter {
         State::of(self)
     }
 
+    fn settle_items(&mut self) {
+        self.settle_inserted_items();
+    }
+
     fn contents(&mut self) -> Option<&mut dyn Contents> {
         Some(self)
     }

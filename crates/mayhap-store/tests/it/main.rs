@@ -15,3 +15,4 @@ mod log;
 mod map;
 mod merge;
 mod save;
+mod segments;

@@ -297,6 +297,11 @@ impl<S: StorageMut> AnyFilter<S> {
         with_filter!(self, filter => filter.inserted_items = inserted_items);
     }
 
+    /// As [`crate::Filter::settle_inserted_items`].
+    pub fn settle_inserted_items(&mut self) {
+        with_filter!(self, filter => filter.settle_inserted_items());
+    }
+
     /// As [`crate::Filter::clear`].
     pub fn clear(&mut self) {
         with_filter!(self, filter => filter.clear());

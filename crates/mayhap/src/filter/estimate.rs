@@ -16,6 +16,26 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl FilterParams {
+    /// The insertions that a filter with these parameters would have answered "new" for the keys
+    /// estimated from `ones` set bits: C of [`crate::sizing::distinct`] for
+    /// [`Estimate::from_ones`], rounded. It does not depend on the order of insertions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BlockedBloomFilter::builder().expected_items(1_000).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..1_000u64).collect::<Vec<_>>());
+    /// let by_ones = filter.params().inserted_by_ones(filter.count_ones());
+    /// assert!(by_ones.abs_diff(filter.inserted_items()) < 20);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn inserted_by_ones(&self, ones: u64) -> u64 {
+        libm::round(Intake::of(self).counted(Estimate::from_ones(self, ones).items)) as u64
+    }
+}
+
 impl Estimate {
     /// The estimate from `ones` set bits in a filter with these parameters.
     ///

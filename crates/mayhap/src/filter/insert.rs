@@ -70,8 +70,32 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
                 *lane |= other_lane;
             }
         }
-        self.inserted_items = self.inserted_by_bits();
+        self.settle_inserted_items();
         Ok(())
+    }
+
+    /// Derives [`Filter::inserted_items`] from the bits, as a union does. Reads every block.
+    ///
+    /// Then it depends on the keys alone and not on the order in which they came, and two filters
+    /// with the same keys are the same bytes in files.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{BlockedBloomFilter, native};
+    /// let bytes_of = |keys: &mut dyn Iterator<Item = u64>| {
+    ///     let builder = BlockedBloomFilter::builder().expected_items(1_000).target_fpp(0.1);
+    ///     builder.build().map(|mut filter| {
+    ///         keys.for_each(|key| { filter.insert(&key); });
+    ///         filter.settle_inserted_items();
+    ///         native::encode(&filter, "")
+    ///     })
+    /// };
+    /// assert_eq!(bytes_of(&mut (0..1_000))?, bytes_of(&mut (0..1_000).rev())?);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn settle_inserted_items(&mut self) {
+        self.inserted_items = self.inserted_by_bits();
     }
 
     /// Forgets every key.

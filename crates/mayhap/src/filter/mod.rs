@@ -5,7 +5,7 @@
 //! built, `any.rs` the layout as a run-time value, `budget.rs` a limit on the memory of several.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
-//! `once.rs`, `scalable/` and `window/`.
+//! `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain filter.
 
 /// The setters for the digest function, the same in every builder.
 macro_rules! digest_setters {
@@ -37,6 +37,7 @@ mod matrix;
 mod once;
 mod preset;
 mod scalable;
+mod segment;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -53,6 +54,7 @@ pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use once::OnceFilter;
 pub use preset::Preset;
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
+pub use segment::{Segment, SegmentFields, Segments};
 pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};

@@ -3,7 +3,6 @@
 use super::{Estimate, Filter, Health};
 use crate::bits::Storage;
 use crate::layout::LayoutKind;
-use crate::sizing::distinct::Intake;
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// X, the number of bits that are set. Reads every block.
@@ -66,7 +65,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// The insertions that the filter would have answered "new" for the keys estimated from its
     /// bits.
     pub(super) fn inserted_by_bits(&self) -> u64 {
-        libm::round(Intake::of(&self.params).counted(self.estimated_items().items)) as u64
+        self.params.inserted_by_ones(self.count_ones())
     }
 
     /// The predicted false-positive probability with `items` distinct keys inserted

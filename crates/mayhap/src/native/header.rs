@@ -27,7 +27,7 @@
 use super::PAGE_BYTES;
 use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 use super::kind::{Fields, Kind, MAX_LAYERS, Native, segment_pages};
-use crate::{DigestFunction, Error, FilterParams, SecretKey};
+use crate::{AnyFilter, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
 use alloc::string::String;
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -155,6 +155,29 @@ impl Header {
     pub fn params(&self) -> Result<FilterParams, Error> {
         self.check_kind(Kind::Bloom)?;
         self.fields.bloom_params()
+    }
+
+    /// The segment of a Bloom filter that the file holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] for other kinds.
+    pub fn segment(&self) -> Result<SegmentFields, Error> {
+        self.check_kind(Kind::Segment)?;
+        SegmentFields::from_fields(&self.fields)
+    }
+
+    /// The header of the filter of which this is a segment, with `ones` set bits in all of it: a
+    /// new file, with the count that follows from these ([`FilterParams::inserted_by_ones`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] if it is not the header of a segment.
+    pub fn whole(&self, ones: u64) -> Result<Self, Error> {
+        let params = self.segment()?.params;
+        let fields = Fields::new(params.layout().id(), &params, params.inserted_by_ones(ones));
+        let segment_blocks = AnyFilter::segment_blocks(&fields)?;
+        Ok(Self { kind: Kind::Bloom, fields, segment_blocks, ..self.clone() }.renewed())
     }
 
     /// Checks that the filter is of this kind.
@@ -334,7 +357,14 @@ impl Header {
         if xxh3_64(&header[..CHECKSUM]) != u64_at(&header, CHECKSUM) {
             return Err(Error::HeaderDamaged);
         }
-        Self::decode_fields(&header, Identity::decode(&identity)?, segment_blocks)
+        let header = Self::decode_fields(&header, Identity::decode(&identity)?, segment_blocks)?;
+        match (header.kind, header.identity) {
+            // A segment is never a state.
+            (Kind::Segment, Some(Identity { epoch, .. })) => {
+                Err(Error::BadField { field: "identity", found: epoch })
+            }
+            _ => Ok(header),
+        }
     }
 
     /// Reads a header from which the identity has been removed.

@@ -5,7 +5,7 @@ use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
 use crate::{
     AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, Error, Filter,
-    FilterParams, ScalableBloomFilter, WindowBloomFilter,
+    FilterParams, ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,6 +26,8 @@ pub enum Kind {
     Matrix = 5,
     /// [`crate::BinaryFuse`].
     Fuse = 6,
+    /// [`crate::Segment`] of a Bloom filter.
+    Segment = 7,
 }
 
 impl Kind {
@@ -43,6 +45,7 @@ impl Kind {
             4 => Some(Self::Window),
             5 => Some(Self::Matrix),
             6 => Some(Self::Fuse),
+            7 => Some(Self::Segment),
             _ => None,
         }
     }
@@ -56,6 +59,7 @@ impl Kind {
             Self::Window => "window",
             Self::Matrix => "matrix",
             Self::Fuse => "fuse",
+            Self::Segment => "segment",
         }
     }
 
@@ -68,6 +72,7 @@ impl Kind {
             Self::Matrix => BloomMatrix::segment_blocks(fields),
             Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
+            Self::Segment => Segment::segment_blocks(fields),
         }
     }
 }

@@ -122,7 +122,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         let sized = match (lacks(needs, kind), kind) {
             (Err(reason), _) => Err(reason),
             _ if !is_needed => continue,
-            (_, Kind::Bloom) => continue,
+            (_, Kind::Bloom | Kind::Segment) => continue,
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),
             (_, Kind::Window) => window::candidate(wish, needs.by_time),

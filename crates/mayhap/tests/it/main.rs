@@ -23,6 +23,7 @@ mod scalable_cost;
 mod scalable_counts;
 mod scalable_growth;
 mod scalable_rates;
+mod segment;
 mod union;
 mod window;
 mod window_absent;

@@ -16,8 +16,8 @@ use crate::set::file::ReadFile;
 use crate::set::remote::Access;
 use items::{Estimated, made_for, room};
 use key::Digesting;
-use mayhap::native::{Header, Kind};
-use mayhap::{Block, Estimate, FilterParams, Health};
+use mayhap::native::{Header, Kind, PAGE_BYTES};
+use mayhap::{Block, Estimate, FilterParams, Health, SegmentFields};
 use mayhap_keys::KeyOptions;
 use mayhap_sets::{Detail, State, matrix_details, matrix_state};
 use mayhap_store::{KeptDigests, LogFound, Snapshot};
@@ -180,6 +180,8 @@ impl Info {
         if known && header.kind() == Kind::Matrix {
             let matrix = mayhap_store::load_as(path, key)?.filter;
             info.look_into(&matrix_state(&matrix), None, matrix_details(&matrix));
+        } else if let Ok(segment) = header.segment() {
+            info.look_at_segment(&segment);
         } else if known {
             // What is missing of it is said, and that is all that can be.
             let filter = ReadFile::open(path, key, true, talk)?.set;
@@ -290,6 +292,23 @@ impl Info {
         }
     }
 
+    /// What the header of a segment says of it.
+    fn look_at_segment(&mut self, segment: &SegmentFields) {
+        let (pages, digests) = (&segment.pages, segment.digests());
+        let [first, last] =
+            [digests.start(), digests.end()].map(|digest| format!("{:016x}", digest.get()));
+        self.details.insert("first_page".into(), pages.start.into());
+        self.details.insert("num_pages".into(), (pages.end - pages.start).into());
+        self.details.insert("first_digest".into(), first.clone().into());
+        self.details.insert("last_digest".into(), last.clone().into());
+        let of = segment.params.num_bytes().div_ceil(PAGE_BYTES as u64);
+        let text = format!("pages {} to {} of {of}", pages.start, pages.end - 1);
+        self.detail_rows.push(("segment", text));
+        self.detail_rows.push(("digests", format!("{first} to {last}")));
+        let bits = self.num_bytes as f64 * 8.0;
+        self.fill_ratio = Some(segment.ones as f64 / bits);
+    }
+
     /// How many distinct keys a plain filter has room for.
     fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
         let expected = params.expected_items();
@@ -322,7 +341,10 @@ impl Info {
         rows.push(("size", format!("{bytes} ({bits} bits)")));
         let made_for = made_for(self.expected_items, self.bits_per_item, self.target_fpp);
         rows.push(("made for", made_for));
-        rows.push(("inserted", counted(self.inserted_items, "key")));
+        let is_segment = self.kind == Kind::Segment.name();
+        if !is_segment {
+            rows.push(("inserted", counted(self.inserted_items, "key")));
+        }
         rows.extend(self.swallowed().map(|text| ("came", text)));
         if self.kind == "bloom" {
             // Without the key nothing of its bits is known.
@@ -332,9 +354,11 @@ impl Info {
         rows.extend(self.detail_rows.clone());
         let fill = |fill: f64| format!("{:.2} %", fill * 100.0);
         rows.push(("fill", self.fill_ratio.map_or_else(needs_key, fill)));
-        rows.push(("rate now", self.estimated_fpp.map_or_else(needs_key, rate)));
-        let health = self.health.map_or_else(needs_key, Into::into);
-        rows.push(("health", health + &room(self.headroom_items)));
+        if !is_segment {
+            rows.push(("rate now", self.estimated_fpp.map_or_else(needs_key, rate)));
+            let health = self.health.map_or_else(needs_key, Into::into);
+            rows.push(("health", health + &room(self.headroom_items)));
+        }
         rows.extend(self.digesting.rows());
         rows.push(("checksums", self.checksums.into()));
         if self.unsaved_log_bytes > 0 {

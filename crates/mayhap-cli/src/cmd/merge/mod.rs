@@ -234,6 +234,10 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
             "a fuse filter, which is immutable",
             "build one from all keys (mayhap build --layout fuse), or query all: mayhap check -f",
         ),
+        Kind::Segment => (
+            "one segment of a filter",
+            "put all segments together: mayhap assemble -o FILTER SEGMENT...",
+        ),
         Kind::Matrix => (
             "a matrix, which has many sets",
             "query several one after the other with mayhap which, or build one matrix of all sets",

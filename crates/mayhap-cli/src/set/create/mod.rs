@@ -1,11 +1,12 @@
 //! New filters, as `--layout` and the sizes on the command line say: `kind.rs` empty ones,
-//! `fuse.rs` from all keys at once, `matrix.rs` a set for each list, `growing.rs` one that is never
-//! saved; `system.rs` those of other systems.
+//! `fuse.rs` from all keys at once, `matrix.rs` a set for each list, `segment.rs` a part of a
+//! filter, `growing.rs` one that is never saved; `system.rs` those of other systems.
 
 pub mod fuse;
 mod growing;
 mod kind;
 pub mod matrix;
+pub mod segment;
 mod system;
 
 pub use growing::{FIRST_ITEMS, growing};

@@ -1,5 +1,7 @@
 //! `mayhap build`: a filter file of a list.
 
+mod segment;
+
 use crate::args::{DigestArgs, LineArgs, LockArgs, NEW_FORMAT, SizeArgs, SystemArgs};
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
@@ -7,6 +9,7 @@ use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::create::matrix::Lists;
+use crate::set::create::segment::Part;
 use crate::set::create::{self, Create, NewSystemFile};
 use crate::set::fill::{self, Counts};
 use crate::set::foreign::{say_guess, say_options};
@@ -16,7 +19,7 @@ use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap::Digest;
 use mayhap::native::{Header, Native};
-use mayhap_lists::{Source, Stop};
+use mayhap_lists::{LineReader, Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
 use mayhap_store::KeptDigests;
 use mayhap_units::number::{counted, format_count, noun};
@@ -32,6 +35,7 @@ Examples:
   mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
   mayhap build -o seen.mayhap --keep-digests urls.txt    # can grow later
   mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file
+  mayhap build -o part.mayhap --segment 1/4 -n 1M urls.txt   # a part, for mayhap assemble
   mayhap build -o ids.guava --format guava -p 1% ids.txt   # for a program with Guava";
 
 const NOTES: &str = "\
@@ -55,6 +59,14 @@ distinct key. A filter that is replaced (build --force, clear, merge) loses its 
 With --format the file is one of another system, of the size that this system computes from the \
 keys and -p: it opens the file, and so do the other commands. --key-type says how it encodes keys. \
 See mayhap create --help, and for what each system has docs/formats.md.
+
+With --segment I/N, from 1/N to N/N, the file is one of N parts of a blocked filter for -n keys in \
+all, and has the keys of its range of digests; it takes an Nth of the memory, and each machine may \
+read all lines, or those that others have partitioned. mayhap assemble puts the parts together.
+
+With --reproducible the same keys give the same bytes, in any order: the count of keys in the file \
+follows from the bits, as after a merge. Without it that count is of the keys that were new, which \
+depends a little on their order; answers never do.
 
 How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
 the same. Lines without a key, for example with too few fields, are skipped and counted.";
@@ -82,6 +94,13 @@ pub struct Args {
     /// key
     #[arg(long)]
     keep_digests: bool,
+    /// Build part I of N, of a filter that several machines fill: 3/16
+    #[arg(long, value_name = "I/N", value_parser = Part::parse,
+          conflicts_with_all = ["keep_digests", "format", "reproducible"])]
+    segment: Option<Part>,
+    /// Write the same bytes for the same keys in any order: the count follows from the bits
+    #[arg(long)]
+    reproducible: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -109,7 +128,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
-    if args.size.layout == Some(LayoutName::Matrix) {
+    check_reproducible(args, system.is_some())?;
+    if args.size.layout == Some(LayoutName::Matrix) && args.segment.is_none() {
         let (files, options, stop) = (&*args.files, &options, &stop);
         let lists = Lists { files, options, reading, stop, talk };
         keep_digests(args, false)?;
@@ -119,18 +139,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let kept = keep_digests(args, system.is_some())?;
     let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
+    if let Some(part) = args.segment {
+        let (waiting, stop) = (&waiting, &*stop);
+        return segment::build((args, part), &mut reader, &mut progress, (waiting, stop), talk);
+    }
     if args.size.layout == Some(LayoutName::Fuse) {
-        let mut filter = create::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
-        let counts = Counts {
-            lines: reader.lines(),
-            new: filter.len(),
-            without_key: reader.keyless().lines(),
-        };
-        progress.clear();
-        reader::warn_of_keyless(&reader, talk);
-        stop.check()?;
-        let built = Built { counts, forgotten: None, digests: None };
-        return finish(args, &mut filter, built, &mut progress, &waiting, talk);
+        return build_fuse(args, (&mut reader, &mut progress), (&waiting, &stop), talk);
     }
     let is_sized = args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
     let counted = !is_sized && !args.size.grows_or_forgets();
@@ -163,9 +177,41 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     let built = Built { counts, forgotten, digests };
+    if args.reproducible {
+        inserter.set_mut().settle_items();
+    }
     finish(args, inserter.set_mut(), built, &mut progress, &waiting, talk)?;
     talk.say_all(&notes);
     Ok(Outcome::Done)
+}
+
+/// Builds a fuse filter of all lines at once, saves it and reports what it is.
+fn build_fuse(
+    args: &Args,
+    (reader, progress): (&mut LineReader, &mut Progress),
+    (waiting, stop): (&Waiting, &Stop),
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let mut filter = create::fuse::build(&args.size, &args.digest, reader, progress)?;
+    let counts =
+        Counts { lines: reader.lines(), new: filter.len(), without_key: reader.keyless().lines() };
+    progress.clear();
+    reader::warn_of_keyless(reader, talk);
+    stop.check()?;
+    let built = Built { counts, forgotten: None, digests: None };
+    finish(args, &mut filter, built, progress, waiting, talk)
+}
+
+/// Refuses `--reproducible` where the order of keys leaves other traces.
+fn check_reproducible(args: &Args, is_foreign: bool) -> Result<(), Error> {
+    let is_plain = args.size.layout.is_none_or(|name| name.layout().is_some());
+    if !args.reproducible || is_plain && !is_foreign {
+        return Ok(());
+    }
+    Err(Error::usage(
+        "--reproducible is for blocked and standard filters alone",
+        "omit it, or choose --layout blocked or --layout standard",
+    ))
 }
 
 /// Counts the distinct keys of the input, for which there has to be room.

@@ -1,6 +1,10 @@
-//! The errors of this crate: each reports the file, what is wrong and what to do next.
+//! The errors of this crate: each reports the file, what is wrong and what to do next; `text.rs`
+//! has the longer texts.
+
+mod text;
 
 use crate::{Changed, Holder};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
@@ -200,6 +204,37 @@ pub enum Error {
         /// Its value in `first`.
         expected: String,
     },
+    /// Two segments are not of one filter.
+    SegmentsUnlike {
+        /// The file that differs from the first one.
+        path: PathBuf,
+        /// The first one.
+        first: PathBuf,
+        /// The parameter in which they differ.
+        parameter: &'static str,
+        /// Its value in `path`.
+        found: String,
+        /// Its value in `first`.
+        expected: String,
+    },
+    /// Two segments have the same pages.
+    SegmentsOverlap {
+        /// One of them.
+        path: PathBuf,
+        /// The other one.
+        other: PathBuf,
+        /// The pages that both have.
+        pages: Range<u64>,
+    },
+    /// Segments are missing.
+    SegmentsMissing {
+        /// The file of a segment that is there.
+        path: PathBuf,
+        /// The pages that no segment has.
+        missing: Vec<Range<u64>>,
+        /// The pages of the whole filter.
+        num_pages: u64,
+    },
     /// This machine does not support the operation.
     Unsupported {
         /// The file.
@@ -266,6 +301,9 @@ impl Error {
             | Self::DigestsDamaged { path, .. }
             | Self::Poisoned { path }
             | Self::Unlike { path, .. }
+            | Self::SegmentsUnlike { path, .. }
+            | Self::SegmentsOverlap { path, .. }
+            | Self::SegmentsMissing { path, .. }
             | Self::Unsupported { path, .. } => path,
         }
     }
@@ -302,6 +340,9 @@ impl fmt::Display for Error {
                  {expected}; nothing was written",
                 first.display()
             ),
+            Self::SegmentsUnlike { .. }
+            | Self::SegmentsOverlap { .. }
+            | Self::SegmentsMissing { .. } => self.fmt_of_segments(f),
             Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
             Self::Locked { .. } | Self::WaitStopped { .. } | Self::NotALock { .. } => {
                 self.fmt_of_lock(f)
@@ -321,140 +362,6 @@ impl fmt::Display for Error {
             | Self::LogMismatch { .. }
             | Self::LogDamaged { .. }
             | Self::Poisoned { .. } => self.fmt_of_log(f),
-        }
-    }
-}
-
-/// The texts, by topic.
-impl Error {
-    fn fmt_of_lock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path().display();
-        match self {
-            Self::Locked { holder, lock_path, waited, .. } => {
-                let holder: &dyn fmt::Display = match holder {
-                    Some(holder) => holder,
-                    None => &"another process",
-                };
-                write!(
-                    f,
-                    "{path}: is being changed by {holder}, which holds the lock {}; waited {:.1} s \
-                     for it to end",
-                    lock_path.display(),
-                    waited.as_secs_f64()
-                )
-            }
-            Self::WaitStopped { .. } => {
-                write!(f, "{path}: stopped while waiting for another process that is changing it")
-            }
-            Self::NotALock { .. } => write!(
-                f,
-                "{path}: has the name of the filter's lock but is not one; move it, or give the \
-                 filter another name"
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn fmt_of_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path().display();
-        match self {
-            Self::NotALog { .. } => write!(
-                f,
-                "{path}: has the name of the filter's log but is not one; move it, or give the \
-                 filter another name"
-            ),
-            Self::OrphanLog { .. } => write!(
-                f,
-                "{path}: has recorded digests, but its filter is gone; restore the filter, or \
-                 remove this log to start over"
-            ),
-            Self::ForeignLog { filter, .. } => write!(
-                f,
-                "{path}: is the log of another filter than {}, which needs this name; move it back \
-                 beside its filter, or remove it",
-                filter.display()
-            ),
-            Self::LogMismatch { parameter, filter, log, .. } => write!(
-                f,
-                "{path}: is the log of another filter: {parameter} is {log:#x} in the log and \
-                 {filter:#x} in the filter; restore its own filter, or move the log away"
-            ),
-            Self::LogDamaged { offset, next_sound_offset, .. } => write!(
-                f,
-                "{path}: is damaged at byte {offset}, and not by a torn write: an intact record \
-                 follows at byte {next_sound_offset}. Nothing was changed. Restore it from a \
-                 backup; or keep a copy and truncate it to {offset} bytes to continue with what is \
-                 before"
-            ),
-            Self::Poisoned { .. } => write!(
-                f,
-                "{path}: an earlier write or sync failed, so nothing more is recorded; check the \
-                 disk and start again"
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn fmt_of_digests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path().display();
-        match self {
-            Self::DigestsBehind { filter, .. } => write!(
-                f,
-                "{path}: lacks keys of {}, or belongs to another filter: a program that does not \
-                 keep it has changed the filter. Build both again from the keys, or remove {path} \
-                 to continue without it",
-                filter.display()
-            ),
-            Self::DigestsNotKept { filter, .. } => write!(
-                f,
-                "{path}: has the digests of {}, which this program would not keep; change the \
-                 filter with mayhap add, or remove {path} to continue without it",
-                filter.display()
-            ),
-            Self::DigestsDamaged { offset, .. } => write!(
-                f,
-                "{path}: is damaged in its record at byte {offset}; restore it with its filter \
-                 from a backup, or build both again from the keys"
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    fn fmt_of_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path().display();
-        match self {
-            Self::MissingLog { log_path, .. } => write!(
-                f,
-                "{path}: its log of further keys, {}, is missing: the file alone lacks them; copy \
-                 the log too from where the file came from",
-                log_path.display()
-            ),
-            Self::OlderCopy { log_path, image, log, .. } => write!(
-                f,
-                "{path}: is version {image} of this filter, but {} belongs to version {log}: an \
-                 older copy was restored, which lacks keys; restore the newer file, or move the \
-                 log away to continue with the older one",
-                log_path.display()
-            ),
-            Self::UnreadLog { log_bytes, .. } => write!(
-                f,
-                "{path}: its log has {log_bytes} bytes of records that the file lacks; open it \
-                 with its log, or save it whole first"
-            ),
-            Self::Replaced { .. } => write!(
-                f,
-                "{path}: was replaced or removed by another program while it was being changed; \
-                 the keys recorded before went with it"
-            ),
-            Self::LogLost { .. } => write!(
-                f,
-                "{path}: was removed or truncated by another program while it was in use; what was \
-                 recorded in it is lost, unless there is a copy"
-            ),
-            Self::Busy { .. } => {
-                write!(f, "{path}: is being replaced too often to be read; try again")
-            }
-            _ => Ok(()),
         }
     }
 }

@@ -1,0 +1,149 @@
+"""Files on folders that all machines see, and on object stores through `fsspec`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import mayhap_bloom
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    import fsspec
+
+    fs, path = fsspec.core.url_to_fs(url)
+    return fs, path
+
+
+def is_url(path: str) -> bool:
+    """Whether `fsspec` has to read it."""
+    return "://" in path
+
+
+class Target:
+    """The file that is written in the end: a path or a URL."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+
+    def __str__(self) -> str:
+        return self.path
+
+    def folder(self) -> Folder:
+        """A new folder beside the file."""
+        # Of this run alone: another one may have other numbers or other keys.
+        return Folder(f"{self.path}.segments-{uuid.uuid4().hex[:12]}")
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[str]:
+        """A local file that is put in the place of the target."""
+        with _uploaded(self.path) as local:
+            yield local
+
+
+class Folder:
+    """Where tasks put segments, gone after `with`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> Folder:
+        if not is_url(self.path):
+            os.mkdir(self.path)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if is_url(self.path):
+            fs, path = file_system(self.path)
+            if fs.exists(path):
+                fs.rm(path, recursive=True)
+            return
+        # A task that was given up may still be writing.
+        for name in os.listdir(self.path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.path, name))
+        with contextlib.suppress(OSError):
+            os.rmdir(self.path)
+
+    def file(self, number: int) -> str:
+        """The path or URL of a segment."""
+        return f"{self.path}/{number:06}.mayhap"
+
+    def writing(self, number: int) -> contextlib.AbstractContextManager[str]:
+        """A local file that becomes the segment."""
+        return _uploaded(self.file(number))
+
+    @contextlib.contextmanager
+    def fetched(self, count: int) -> Iterator[list[str]]:
+        """The segments as local files, in order."""
+        if not is_url(self.path):
+            yield [self.file(number) for number in range(count)]
+            return
+        with tempfile.TemporaryDirectory(prefix="mayhap-") as local:
+            fs, path = file_system(self.path)
+            fs.get(path + "/", local + "/", recursive=True)
+            yield [f"{local}/{number:06}.mayhap" for number in range(count)]
+
+
+@contextlib.contextmanager
+def _uploaded(path: str) -> Iterator[str]:
+    """The path itself, or a local file that is uploaded to the URL."""
+    if not is_url(path):
+        # `save` writes aside and renames.
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="mayhap-") as folder:
+        local = os.path.join(folder, "file")
+        yield local
+        fs, remote = file_system(path)
+        fs.makedirs(fs._parent(remote), exist_ok=True)
+        # One object appears as a whole.
+        fs.put_file(local, remote)
+
+
+def size(path: str) -> int:
+    """The size of the file in bytes."""
+    if is_url(path):
+        fs, remote = file_system(path)
+        return int(fs.size(remote))
+    return os.stat(path).st_size
+
+
+def opened(path: str) -> Any:
+    """The filter of a file, mapped; the same object as long as the file is the same.
+
+    Tasks of one machine share its pages. A URL is fetched once per machine.
+    """
+    if is_url(path):
+        return _opened(_fetched(path))
+    found = os.stat(path)
+    return _opened(path, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(path: str, *_state: int) -> Any:
+    return mayhap_bloom.open(path, mmap=True)
+
+
+def _fetched(url: str) -> str:
+    """A local copy of the object as it is now."""
+    fs, remote = file_system(url)
+    name = hashlib.sha256(f"{url} {fs.ukey(remote)}".encode()).hexdigest()[:32]
+    folder = Path(tempfile.gettempdir()) / f"mayhap-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user")
+    local = folder / f"{name}.mayhap"
+    if not local.exists():
+        part = folder / f"{name}.{uuid.uuid4().hex}"
+        fs.get_file(remote, str(part))
+        part.rename(local)
+    return str(local)
