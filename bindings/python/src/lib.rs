@@ -4,8 +4,8 @@
 //! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
 //! created; `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
-//! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`, keys
-//! in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
+//! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`,
+//! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
 
 mod batch;
 mod cut;
