@@ -209,10 +209,10 @@ web: debug
 engines:
 	sh engines/spark/run.sh --record
 
-# The same with a million rows, after the tests of what runs in engines. PYTHON and MAYHAP as in
-# engines/spark/run.sh.
-engines-short:
-	TESTS=1 sh engines/spark/run.sh --short
+# The same with a million rows, after the tests of what runs in engines.
+engines-short: debug
+	MAYHAP=$(debug)/mayhap PROFILE=dev CARGO_TARGET_DIR=$(abspath $(debug)/..) TESTS=1 \
+		sh engines/spark/run.sh --short
 
 debug:
 	$(CARGO) build --workspace $(POINTS) --locked --bin mayhap --examples

@@ -1,18 +1,19 @@
-"""`mayhap_bloom.spark` in a session of this process; engines/spark/run.sh has a cluster."""
+"""`mayhap_bloom.spark` in a session of this process; engines/spark/run.sh has a cluster.
+
+`make engines-short` runs them, with the packages of engines/requirements.txt.
+"""
 
 import filecmp
 import logging
 import os
 import sys
 
+import pyarrow
 import pytest
+from pyspark.sql import SparkSession
 
-pytest.importorskip("pyspark", reason="engines/requirements.txt has what this needs")
-
-from pyspark.sql import SparkSession  # noqa: E402
-
-from mayhap_bloom import Bloom, open as open_filter, spark as mayhap  # noqa: E402
-from mayhap_bloom.spark import _build, _plan, _source  # noqa: E402
+from mayhap_bloom import Bloom, open as open_filter, spark as mayhap
+from mayhap_bloom.spark import _build, _plan, _source, _storage
 
 # What Spark says of itself.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -222,3 +223,16 @@ def test_segments_of_other_layouts_are_refused(rows, tmp_path):
     Bloom(KEYS, 0.01, layout="standard").save(path)
     with pytest.raises(ValueError, match="only blocked filters"):
         mayhap.contains(rows, "text", path, plan="segments")
+
+
+def test_a_segment_that_comes_in_two_pieces_is_an_error(tmp_path):
+    def batch(number):
+        columns = [pyarrow.array([number], pyarrow.int32()), pyarrow.array([b""])]
+        return pyarrow.RecordBatch.from_arrays(columns, ["segment", "digests"])
+
+    shape = _build.Shape(KEYS, 0.01, 0, 0)
+    with (
+        _storage.Target(tmp_path / "x").folder() as folder,
+        pytest.raises(RuntimeError, match="segment 0 came in two pieces"),
+    ):
+        list(_build._fill(map(batch, [0, 1, 0]), shape, 2, folder))

@@ -183,12 +183,17 @@ def _fill(batches: Iterator[Any], shape: Shape, count: int, folder: Folder) -> I
     """The segments whose digests come, one after another, each written as it ends."""
     number = -1
     segment: Any = None
+    begun: set[int] = set()
     for batch in batches:
         for index, body in zip(*batch.columns):
             if index.as_py() != number:
                 if segment is not None:
                     yield _written(folder, number, segment)
                 number = index.as_py()
+                if number in begun:
+                    # A second file would replace the first, and its keys would be lost.
+                    raise RuntimeError(f"segment {number} came in two pieces")
+                begun.add(number)
                 segment = Segment(shape.n, shape.p, number, count, seed=shape.seed)
             segment.insert_digests(_digests.of_bytes(body.as_buffer()))
     if segment is not None:
