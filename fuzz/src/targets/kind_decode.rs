@@ -5,7 +5,8 @@
 //! is larger than the input allows.
 use mayhap::native::{self, Native};
 use mayhap::{
-    BinaryFuse, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter, WindowBloomFilter,
+    BinaryFuse, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter, Segment,
+    WindowBloomFilter,
 };
 use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
 
@@ -33,6 +34,11 @@ fn check(data: &[u8]) {
     });
     decode(data, |filter: &mut BinaryFuse, digest| {
         filter.contains_digest(digest);
+    });
+    decode(data, |segment: &mut Segment, digest| {
+        let is_inside = segment.digests().contains(&digest);
+        assert_eq!(segment.insert_digest(digest).is_ok(), is_inside);
+        assert_eq!(segment.contains_digest(digest).ok(), is_inside.then_some(true));
     });
     decode(data, |filter: &mut ScalableBloomFilter, digest| {
         assert!((0.0..=1.0).contains(&filter.expected_fpp()));
