@@ -6,7 +6,8 @@
 #   PROFILE   of the build, "release" unless given
 #
 # Needs python3 and rustup; maturin, and zig as the compiler and linker for C, come from PyPI.
-# Only wheels of this machine's kind can be tested on it.
+# Only wheels of this machine's kind can be tested on it, and those for free-threaded CPython are
+# built and not tested.
 set -eu
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -27,7 +28,10 @@ for target; do
         *-musl) compatible=musllinux_1_2 ;;
         *) echo "wheels.sh: no name for wheels of $target" >&2 && exit 2 ;;
     esac
-    maturin build --profile "${PROFILE:-release}" --locked --zig --target "$target" \
-        --compatibility "$compatible" --out "$out"
+    # For all CPythons from 3.11 on, and for the free-threaded one, which has no stable interface.
+    for python in python3.11 python3.14t; do
+        maturin build --profile "${PROFILE:-release}" --locked --zig --target "$target" \
+            --compatibility "$compatible" --interpreter "$python" --out "$out"
+    done
 done
 ls -l "$out"
