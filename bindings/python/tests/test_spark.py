@@ -188,14 +188,37 @@ def test_dedup_keeps_one_row_of_a_key(rows):
 
 
 def test_dedup_loses_no_more_in_many_tasks(rows):
-    kept = mayhap.dedup(rows, "text", KEYS, 0.01, segments=16).count()
-    # If the task's choice and the filter used the same bits of a digest, half would be lost.
+    kept = mayhap.dedup(rows, "text", KEYS, 0.01, tasks=16).count()
+    # If a task's keys were alike in the bits that its filter uses, half would be lost.
     assert KEYS + 1 - KEYS // 100 < kept <= KEYS + 1
 
 
 def test_dedup_grows_beyond_what_was_expected(rows):
     kept = mayhap.dedup(rows, "octets", 100, 0.01).count()
     assert KEYS + 1 - KEYS // 50 < kept <= KEYS + 1
+
+
+def test_dedup_is_computed_before_rows_are_left_out(spark):
+    # Were the second condition moved before the filter, a row of each key would always be left.
+    values = [("a", i) for i in range(100)] + [("b", i) for i in range(100)]
+    rows = spark.createDataFrame(values, "text string, number long")
+    kept = mayhap.dedup(rows, "text", 10, 0.01)
+    first = {row.text: row.number for row in kept.collect()}
+    others = "not (" + " or ".join(f"text = '{t}' and number = {n}" for t, n in first.items()) + ")"
+    assert len(first) == 2 and kept.where(others).count() == 0
+    both = kept.selectExpr("text", "number as one", "number as two").where("one = two")
+    assert both.count() == 2
+
+
+def test_columns_may_have_any_name(spark, tmp_path):
+    rows = spark.createDataFrame([("a", 1), ("b", 2), ("a", 3)], "text string, number long")
+    rows = rows.toDF("the.url", "a`b")
+    path = tmp_path / "dots"
+    for column, plan in (("the.url", "whole"), ("a`b", "segments")):
+        mayhap.build(rows, column, KEYS, 0.01, path, plan=plan)
+        for query in PLANS:
+            assert mayhap.contains(rows, column, path, plan=query).where("contains").count() == 3
+    assert mayhap.dedup(rows, "the.url", 10, 0.01).count() == 2
 
 
 def test_the_plan_is_said_and_forced(rows, file, tmp_path, caplog):

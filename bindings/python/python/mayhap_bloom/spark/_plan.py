@@ -8,7 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 Plan: TypeAlias = Literal["whole", "segments"]
 FilePath: TypeAlias = str | PathLike[str]
@@ -65,3 +65,22 @@ def check_column(df: DataFrame, column: str) -> None:
     keys = ("string", "varchar", "char", "binary", "byte", "short", "integer", "long", "boolean")
     if fields[column] not in keys:
         raise TypeError(f"the column {column!r} is of {fields[column]}; docs/python.md, keys")
+
+
+def named(column: str) -> Column:
+    """The column with exactly this name, dots and all."""
+    from pyspark.sql import functions
+
+    return functions.col("`" + column.replace("`", "``") + "`")
+
+
+def udf(function: Any, kind: str) -> Any:
+    """A function of keys alone: the other columns stay where they are.
+
+    `function` maps an iterator of `pyarrow.Array` to another one, by its annotations.
+    """
+    from pyspark.sql import functions
+
+    # Not in the types of Spark.
+    arrow_udf: Any = getattr(functions, "arrow_udf")
+    return arrow_udf(function, kind)

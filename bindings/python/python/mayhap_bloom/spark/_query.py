@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow
 
 from . import _digests, _storage
-from ._plan import FilePath, Plan, check_column, choose, num_segments, to_segments
+from ._plan import FilePath, Plan, check_column, choose, named, num_segments, to_segments, udf
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -73,7 +73,7 @@ def _with_answers(
             yield filter.contains_many(keys)
 
     num_bytes = _storage.size(path)
-    found = _udf(answers, "boolean", column)
+    found = udf(answers, "boolean")(named(column))
     if choose("contains", num_bytes, MAPPED_BYTES, plan) == "whole":
         return df, found
     if _storage.is_url(path):
@@ -94,20 +94,12 @@ def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
         for keys in columns:
             yield _digests.segment(keys, seed, count)
 
-    number = _udf(segment, "int", column)
+    number = udf(segment, "int")(named(column))
     # Rows without a key go anywhere, but always to the same task.
     hashed = ("string", "binary", "integer", "long", "double", "date", "timestamp")
     plain = [f.name for f in df.schema.fields if f.dataType.typeName() in hashed]
-    anywhere = functions.pmod(functions.xxhash64(*(plain or [column])), functions.lit(count))
+    anywhere = functions.pmod(functions.xxhash64(*map(named, plain or [column])), functions.lit(count))
     name = f"_segment_of_{column}"
     rows = df.withColumn(name, functions.coalesce(number, anywhere.cast("int")))
-    return to_segments(rows, count, functions.col(name)).drop(name)
+    return to_segments(rows, count, named(name)).drop(name)
 
-
-def _udf(function: Any, kind: str, column: str) -> Any:
-    """A column computed from the keys alone: the others stay where they are."""
-    from pyspark.sql import functions
-
-    # Not in the types of Spark.
-    arrow_udf: Any = getattr(functions, "arrow_udf")
-    return arrow_udf(function, kind)(functions.col(column))

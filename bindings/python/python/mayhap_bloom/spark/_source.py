@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._plan import FilePath, check_column
+from ._plan import FilePath, check_column, named
 from ._storage import file_system, is_url
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def keys_of(source: DataFrame | ParquetFiles, column: str) -> Keys:
     """The keys of a column."""
     if not isinstance(source, ParquetFiles):
         check_column(source, column)
-        return Keys(source.sparkSession, source.select(column), _first_columns)
+        return Keys(source.sparkSession, source.select(named(column).alias("key")), _first_columns)
     shares = source.shares
 
     def columns(batches: Iterator[Any]) -> Iterator[Any]:
