@@ -193,11 +193,11 @@ test-interop:
 
 # The Python package, installed in fresh virtual environments and tested with the real NumPy, Scrapy
 # and others, on each of PYTHONS.
-python: debug
+python: servers debug
 	MAYHAP=$(debug)/mayhap sh bindings/python/test.sh
 
 # The same with a build that takes less time, of what is built already where it is the same.
-python-short: debug
+python-short: servers debug
 	MAYHAP=$(debug)/mayhap PROFILE=dev CARGO_TARGET_DIR=$(abspath $(debug)/..) \
 		sh bindings/python/test.sh
 

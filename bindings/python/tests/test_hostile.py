@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mayhap_bloom
 from mayhap_bloom import Bloom
 
-#: A million in all with `MAYHAP_EXAMPLES=100000`, as the long half of the gate runs it.
+#: A million in all with `MAYHAP_EXAMPLES=143000`, an hour and a half of one core, by hand.
 EXAMPLES = int(os.environ.get("MAYHAP_EXAMPLES", "300"))
 
 settings.register_profile(
