@@ -253,7 +253,7 @@ def test_a_segment_that_comes_in_two_pieces_is_an_error(tmp_path):
         columns = [pyarrow.array([number], pyarrow.int32()), pyarrow.array([b""])]
         return pyarrow.RecordBatch.from_arrays(columns, ["segment", "digests"])
 
-    shape = _build.Shape(KEYS, 0.01, 0, 0)
+    shape = _build.Shape(KEYS * 2, 0.01, 0, 0)
     with (
         _storage.Target(tmp_path / "x").folder() as folder,
         pytest.raises(RuntimeError, match="segment 0 came in two pieces"),
