@@ -4,12 +4,15 @@
 """
 
 import filecmp
+import itertools
 import logging
 import os
 import sys
 
+import fsspec
 import pyarrow
 import pytest
+from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from mayhap_bloom import Bloom, open as open_filter, spark as mayhap
@@ -23,7 +26,21 @@ KEYS = 3_000
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
+def bucket():
+    """The URL of a bucket in an object store on loopback."""
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    os.environ["AWS_ENDPOINT_URL"] = f"http://{host}:{port}"
+    os.environ["AWS_ACCESS_KEY_ID"] = os.environ["AWS_SECRET_ACCESS_KEY"] = "test"
+    fsspec.filesystem("s3").mkdir("bucket")
+    yield "s3://bucket"
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory, bucket):
+    # After `bucket`, so that the tasks find the store, too.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
@@ -136,15 +153,34 @@ def test_a_seed_is_kept(rows, tmp_path):
     assert filecmp.cmp(tmp_path / "whole", tmp_path / "segments", shallow=False)
 
 
-def test_an_object_store_has_the_file(rows, tmp_path):
-    for plan in PLANS:
-        url = f"file://{tmp_path}/store/{plan}.mayhap"
-        mayhap.build(rows, "text", KEYS, 0.01, url, plan=plan)
+@pytest.mark.parametrize("scheme", ["file", "s3"])
+def test_an_object_store_has_the_file(spark, rows, tmp_path, bucket, scheme):
+    store = bucket if scheme == "s3" else f"file://{tmp_path}/store"
+    rows.coalesce(2).write.parquet(str(tmp_path / "rows"))
+    fs, folder = fsspec.core.url_to_fs(store)
+    fs.makedirs(f"{folder}/rows")
+    for path in (tmp_path / "rows").iterdir():
+        fs.put_file(str(path), f"{folder}/rows/{path.name}")
+    mayhap.build(rows, "text", KEYS, 0.01, tmp_path / "local")
+    for plan, source in itertools.product(PLANS, [rows, mayhap.ParquetFiles(spark, f"{store}/rows")]):
+        url = f"{store}/{plan}.mayhap"
+        mayhap.build(source, "text", KEYS, 0.01, url, plan=plan)
+        assert fs.cat_file(f"{folder}/{plan}.mayhap") == (tmp_path / "local").read_bytes()
         assert mayhap.semi_join(rows, "text", url).count() == KEYS + 500
-    names = sorted(path.name for path in (tmp_path / "store").iterdir())
-    assert names == ["segments.mayhap", "whole.mayhap"]
+    names = sorted(path.rpartition("/")[2] for path in fs.ls(folder, detail=False))
+    assert names == ["rows", "segments.mayhap", "whole.mayhap"]
     with pytest.raises(ValueError, match="shared folders only"):
         mayhap.contains(rows, "text", url, plan="segments")
+
+
+def test_an_object_that_is_replaced_is_fetched_again(rows, bucket):
+    url = f"{bucket}/changing.mayhap"
+    for keys in ([], ["key-1", "key-2"]):
+        filter = Bloom(KEYS, 1e-9)
+        filter.update(keys)
+        with fsspec.open(url, "wb") as file:
+            file.write(bytes(filter))
+        assert {r.text for r in mayhap.semi_join(rows, "text", url).collect()} == set(keys)
 
 
 @pytest.mark.parametrize("plan", PLANS)
