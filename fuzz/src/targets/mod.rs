@@ -16,6 +16,7 @@ macro_rules! targets {
 }
 
 targets! {
+    assemble
     bits_and_blooms_decode
     bloomfileter_decode
     dcso_decode
