@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium.
-# SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built if it is not given. Prints
-# the sizes as they are sent.
+# SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built if it is not given; SHORT=1
+# builds no modules with vector instructions. Prints the sizes as they are sent.
 set -eu
 cd "$(dirname "$0")/.."
 command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || {
