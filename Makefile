@@ -21,11 +21,11 @@ TEST_STEPS = unit doctest lint doc
 # into target/debug is in the first, and of two builds into one folder one waits: no step of a lane
 # builds into target/release while the other one does.
 LANE_1 = kills package planted python-short test-interop
-LANE_2 = portable neon rates pairs instructions examples demo hostile-short loom shuttle miri fuzz
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short loom shuttle miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package test-interop python python-short web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
+	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -204,6 +204,10 @@ python-short: servers debug
 # The modules for browsers in Node, the pages in Chromium; prints their sizes.
 web: debug
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap sh web/test.sh
+
+# The same without the builds for vector instructions; in folders of its own, but for the command.
+web-short: debug
+	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap SHORT=1 sh web/test.sh
 
 # Spark on a cluster of its own, beside Spark's own means; recorded in bench/results/engines.md.
 engines:

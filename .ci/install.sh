@@ -10,7 +10,7 @@ for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff valg
   qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
-for tool in bloom:golang-github-dcso-bloom-cli npm:npm; do
+for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)
@@ -31,5 +31,6 @@ fi
 # Redis and PostgreSQL; `make test` would do it too.
 sh crates/test-servers/install.sh
 rustup toolchain install nightly --profile minimal --component miri,rust-src
-rustup target add aarch64-unknown-linux-gnu
-rustup component add rustfmt clippy
+# The browser package is built with its own standard library.
+rustup target add aarch64-unknown-linux-gnu wasm32-unknown-unknown
+rustup component add rustfmt clippy rust-src

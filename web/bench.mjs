@@ -42,12 +42,12 @@ const result = await page.evaluate(async () => {
   const n = 500_000;
   const texts = Array.from({ length: n }, (_, i) => `https://example.org/path/${i}`.padEnd(40, '-'));
   const numbers = BigUint64Array.from({ length: n }, (_, i) => BigInt(i) * 0x9e3779b97f4a7c15n);
-  const filter = Filter.create({ kind: 'blocked', items: 5_000_000, fpp: 1e-3 });
+  const filter = await Filter.create({ kind: 'blocked', items: 5_000_000, fpp: 1e-3 });
   filter.insertMany(texts);
   filter.insertU64(numbers);
   const file = filter.encode();
   const opening = performance.now();
-  const opened = reader.Filter.open(file);
+  const opened = await reader.Filter.open(file);
   opened.contains('first');
   figures['10 MB opened and queried, ms'] = performance.now() - opening;
   figures['containsMany, 40 bytes, M/s'] = rate(n, () => opened.containsMany(texts));

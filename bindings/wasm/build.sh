@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the npm package into target/web/package: two modules, each with and without vector
-# instructions, and the JavaScript in front of them. Prints the sizes as they are sent.
+# Builds the npm package into target/web/package: two modules and their companions, each with and
+# without vector instructions, and the JavaScript in front of them. Prints the sizes as they are sent.
+# With SHORT=1 the builds with vector instructions are those without, which halves the time.
 set -eu
 cd "$(dirname "$0")"
 cargo=${CARGO:-cargo}
@@ -27,29 +28,47 @@ features='--enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --en
 # unstable options of the compiler at hand, hence RUSTC_BOOTSTRAP.
 trap='-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none -Zfmt-debug=none'
 
-# module NAME FEATURES SUFFIX RUSTFLAGS
+# Where the compiler may spend bytes on speed: in the loops over keys of the reader. A low threshold
+# inlines what is called once, and little else.
+fast='profile.release.package.mayhap.opt-level=2'
+small='profile.release.package.mayhap.opt-level="s"'
+inline='-Cllvm-args=-inline-threshold=30'
+
+# module NAME FEATURES PROFILE FOLDER [SUFFIX RUSTFLAGS]
 module() {
-	RUSTC_BOOTSTRAP=1 RUSTFLAGS="$trap $4" $cargo build --locked --release \
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="$trap $inline ${6:-}" $cargo build --locked --release --config "$3" \
 		--target wasm32-unknown-unknown -p mayhap-wasm --features "$2" \
 		-Zbuild-std=std,panic_abort -Zbuild-std-features=optimize_for_size
-	raw=$out/raw/$1$3
+	raw=$out/raw/$1${5:-}
 	mkdir -p "$raw"
 	"$CARGO_TARGET_DIR/debug/bindgen" \
 		"$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/mayhap_wasm.wasm" "$1" "$raw"
-	"$tools/node_modules/.bin/wasm-opt" -O3 $features --strip-debug --strip-producers \
-		--strip-target-features "$raw/$1_bg.wasm" -o "$out/package/wasm/$1$3.wasm"
-	cp "$raw/$1.js" "$raw/$1.d.ts" "$out/package/wasm/"
+	"$tools/node_modules/.bin/wasm-opt" -Oz $features --strip-debug --strip-producers \
+		--strip-target-features "$raw/$1_bg.wasm" -o "$4/$1${5:-}.wasm"
+	"$tools/node_modules/.bin/esbuild" "$raw/$1.js" --minify --format=esm --log-level=warning \
+		--outfile="$4/$1.js" --allow-overwrite
 }
-module reader '' '' ''
-module reader '' -simd '-C target-feature=+simd128'
-module full full '' ''
-module full full -simd '-C target-feature=+simd128'
+# both NAME FEATURES PROFILE
+both() {
+	module "$1" "$2" "$3" "$out/package/wasm"
+	if [ -n "${SHORT:-}" ]; then
+		cp "$out/package/wasm/$1.wasm" "$out/package/wasm/$1-simd.wasm"
+	else
+		module "$1" "$2" "$3" "$out/package/wasm" -simd '-C target-feature=+simd128'
+	fi
+}
+both reader plain "$fast"
+both full plain,write,plan "$small"
+# Their companions: loaded where a file needs them.
+both foreign foreign "$small"
+both kinds kinds "$small"
+module page plain,kinds,plan,foreign "$small" "$out/raw/page"
 cp package/*.json package/*.js package/*.d.ts "$out/package/"
 
 # For pages that are opened from a folder, where no module can be fetched: one classic script.
-"$tools/node_modules/.bin/esbuild" "$out/package/full.js" --bundle --format=iife --minify \
+"$tools/node_modules/.bin/esbuild" page.js --bundle --format=iife --minify \
 	--global-name=mayhap --external:node:fs/promises --define:import.meta.url='""' \
-	--log-level=warning --outfile="$out/raw/full.iife.js"
+	--log-level=warning --outfile="$out/raw/page.iife.js"
 node page-module.mjs "$out" >"$out/mayhap.js"
 
 # Sizes as they are sent, each with its limit.
@@ -63,8 +82,11 @@ size() {
 	}
 }
 for simd in '' -simd; do
-	size 30000 "$out/package/wasm/reader$simd.wasm"
-	size 120000 "$out/package/wasm/full$simd.wasm"
+	size 20000 "$out/package/wasm/reader$simd.wasm"
+	size 45000 "$out/package/wasm/full$simd.wasm"
+	size 17000 "$out/package/wasm/foreign$simd.wasm"
+	size 60000 "$out/package/wasm/kinds$simd.wasm"
 done
-size 6000 "$out/package/wasm/reader.js"
-size 8000 "$out/package/wasm/full.js"
+for name in reader full foreign kinds; do
+	size 6000 "$out/package/wasm/$name.js"
+done

@@ -5,6 +5,6 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 
 const folder = process.argv[2];
-const module = gzipSync(readFileSync(`${folder}/package/wasm/full.wasm`), { level: 9 });
-process.stdout.write(readFileSync(`${folder}/raw/full.iife.js`, 'utf8'));
+const module = gzipSync(readFileSync(`${folder}/raw/page/page.wasm`), { level: 9 });
+process.stdout.write(readFileSync(`${folder}/raw/page.iife.js`, 'utf8'));
 process.stdout.write(`mayhap.embedded="${module.toString('base64')}";\n`);

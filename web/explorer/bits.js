@@ -13,14 +13,14 @@ const EXAMPLES = [
   { name: 'a real one: 12 keys at 5 %', real: { kind: 'standard', items: 12, fpp: 0.05 } },
 ];
 
-page.startBits = (library) => {
+page.startBits = async (library) => {
   const form = page.byId('bits').elements;
   form.preset.replaceChildren(...EXAMPLES.map(({ name }, i) =>
     page.element('option', { value: i }, name)));
   let board;
-  const choose = () => {
+  const choose = async () => {
     board?.filter?.free();
-    board = boardOf(library, EXAMPLES[form.preset.value]);
+    board = await boardOf(library, EXAMPLES[form.preset.value]);
     form.query.value = board.query;
     form.insert.value = '';
     showBoard(board, board.query);
@@ -32,13 +32,13 @@ page.startBits = (library) => {
     form.insert.value = '';
     showBoard(board, form.query.value);
   });
-  choose();
+  await choose();
 };
 
-function boardOf(library, example) {
+async function boardOf(library, example) {
   const board = { inside: [], query: example.query ?? 'key-3', set: new Set() };
   if (example.real) {
-    board.filter = library.Filter.create(example.real);
+    board.filter = await library.Filter.create(example.real);
     board.numBits = board.filter.info().numBits;
     board.positions = (key) => board.filter.positions(key);
     ['key-1', 'key-2', 'key-3'].forEach((key) => insertInto(board, key));

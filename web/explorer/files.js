@@ -30,7 +30,7 @@ page.takeList = (library) => async (file) => {
     if (lines[lines.length - 1] === '') lines.pop();
     const distinct = new Set(lines).size;
     const fpp = library.parseFpp(page.byId('needs').elements.p.value) || 0.001;
-    const filter = library.Filter.create({ items: Math.max(1, distinct), fpp });
+    const filter = await library.Filter.create({ items: Math.max(1, distinct), fpp });
     filter.insertMany(lines);
     const missed = filter.containsMany(lines).filter((answer) => answer === 0).length;
     const info = filter.info();

@@ -25,10 +25,15 @@ function commands({ kind, items, targetFpp }) {
   const rust = types[kind]
     && `let filter = mayhap::${types[kind]}::builder()`
     + `.expected_items(${items}).target_fpp(${fpp}).build()?;`;
+  const pythons = { counting: 'Counting', scalable: 'Scalable' };
+  const python = ['blocked', 'standard'].includes(kind)
+    ? `seen = mayhap_bloom.Bloom(${items}, ${fpp}, layout="${kind}")`
+    : pythons[kind] && `seen = mayhap_bloom.${pythons[kind]}(${items}, ${fpp})`;
   return [
     ['shell', shell],
     ['plan', `mayhap plan -n ${items} -p ${fpp}`],
     ...(rust ? [['Rust', rust]] : []),
+    ...(python ? [['Python', python]] : []),
     ['redis-cli', `BF.RESERVE seen ${fpp} ${items}${kind === 'scalable' ? '' : ' NONSCALING'}`],
   ];
 }

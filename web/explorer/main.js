@@ -51,7 +51,7 @@ async function start() {
     event.preventDefault();
     page.ask();
   });
-  page.startBits(library);
+  await page.startBits(library);
   document.documentElement.dataset.ready = '1';
 }
 

@@ -107,6 +107,30 @@ test('the cost model is that of the planner', () => open('#n=1M&p=1%25&c1=1&c2=1
   assert.equal(cells[4], '1000');
 }));
 
+test('the lines to copy are those of the best kind', async () => {
+  const lines = (page) => page.$$eval('#lines code', (all) => all.map((line) => line.textContent));
+  await open('#n=1000&p=1%25', async (page) => {
+    const [shell, plan, rust, python, redis] = await lines(page);
+    const kind = (await rows(page))[0][0];
+    assert.equal(shell, `mayhap create seen.mayhap -n 1000 -p 0.01 --layout ${kind}`);
+    assert.equal(plan, 'mayhap plan -n 1000 -p 0.01');
+    assert.match(rust, /BloomFilter::builder\(\)\.expected_items\(1000\)\.target_fpp\(0\.01\)/);
+    assert.equal(python, `seen = mayhap_bloom.Bloom(1000, 0.01, layout="${kind}")`);
+    assert.equal(redis, 'BF.RESERVE seen 0.01 1000 NONSCALING');
+  });
+  await open('#n=1000&p=1%25&delete=1', async (page) => {
+    assert.ok((await lines(page)).includes('seen = mayhap_bloom.Counting(1000, 0.01)'));
+  });
+});
+
+// What `mayhap plan --url` prints; the command's tests have the same text.
+test('a link of the command is solved as it was there', () =>
+  open('#n=10000000&p=3.333333333333333e-1&delete=1', async (page) => {
+    const needs = await page.evaluate('page.needs(page.library)');
+    assert.deepEqual([needs.items, needs.fpp, needs.delete], [1e7, 3.333333333333333e-1, true]);
+    assert.equal((await rows(page))[0][0], 'counting');
+  }));
+
 test('a list becomes a filter with its real fill and a measured rate', () => open('#n=5000&p=1%25',
   async (page) => {
     const lines = Array.from({ length: 5000 }, (_, i) => `https://example.org/${i}`).join('\n');

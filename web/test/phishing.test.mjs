@@ -27,13 +27,13 @@ const listed = Array.from({ length: LISTED }, (_, i) =>
   `login-${numbers.next().value.toString(36)}.example/${i}/verify`);
 const late = 'late.example/new/page';
 
-const filterOf = (kind, keys, fpp) => {
-  const filter = Filter.create({ kind, items: Math.max(1000, keys.length), fpp });
+const filterOf = async (kind, keys, fpp) => {
+  const filter = await Filter.create({ kind, items: Math.max(1000, keys.length), fpp });
   filter.insertMany(keys);
   return filter;
 };
-const base = filterOf('standard', listed, 1e-4);
-const update = filterOf('standard', [late], 1e-4);
+const base = await filterOf('standard', listed, 1e-4);
+const update = await filterOf('standard', [late], 1e-4);
 
 /** The second step on this machine: full hashes by four bytes. */
 async function secondStep(expressionsOnList) {

@@ -1,13 +1,21 @@
-// Loads a module and gives it the interface of `full.d.ts`.
+// Loads a module and gives it the interface of `full.d.ts`. What few files need is in companions of
+// it, which are fetched when such a file is opened.
 
 import { makeFilter } from './filter.js';
-import { makePlanner } from './planner.js';
 
 /** A function with `v128.const`: valid where vector instructions are known. */
 const SIMD = Uint8Array.of(
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 22, 1, 20, 0, 253, 12,
   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11,
 );
+
+/** How files of ours begin, and where the id of their kind is: 1 for a plain filter. */
+const MAGIC = Uint8Array.of(0x89, 0x6d, 0x61, 0x79, 0x68, 0x61, 0x70, 0x0a);
+const KIND_OFFSET = 10;
+const PLAIN = 1;
+
+/** The kinds that are created by the companion. */
+const OTHER_KINDS = ['counting', 'scalable'];
 
 async function bytesOf(name) {
   const url = new URL(`./wasm/${name}.wasm`, import.meta.url);
@@ -16,13 +24,40 @@ async function bytesOf(name) {
   return readFile(url);
 }
 
-/** A function that loads the module once; `glue` is what stands before it. */
-export function bind(glue, name) {
-  let loaded;
-  const start = async ({ module, simd = WebAssembly.validate(SIMD) } = {}) => {
-    const bytes = module ?? (await bytesOf(`${name}${simd ? '-simd' : ''}`));
-    const wasm = await glue.default({ module_or_path: bytes });
-    return { Filter: makeFilter(glue, wasm), ...makePlanner(glue), simd };
+/** The companion for a file, if it needs one. */
+function companionFor(bytes) {
+  if (!MAGIC.every((byte, i) => bytes[i] === byte)) return 'foreign';
+  return bytes[KIND_OFFSET] === PLAIN && bytes[KIND_OFFSET + 1] === 0 ? null : 'kinds';
+}
+
+/**
+ * A function that loads the module once. `glue` is what stands before it, and `companions` the same
+ * of the modules beside it: `foreign` for files of other systems, `kinds` for the other kinds of
+ * ours. Where there is no companion, the module itself is used. `more(glue)` is what it has beside
+ * filters.
+ */
+export function bind(glue, name, companions = {}, more = () => ({})) {
+  const start = async ({ module, simd = WebAssembly.validate(SIMD), companions: given = {} } = {}) => {
+    const instantiate = async (glue, name, module) => {
+      const bytes = module ?? (await bytesOf(`${name}${simd ? '-simd' : ''}`));
+      return { glue, wasm: await glue.default({ module_or_path: bytes }) };
+    };
+    const own = await instantiate(glue, name, module);
+    const loaded = {};
+    const companion = (which) => {
+      if (!companions[which]) return own;
+      loaded[which] ??= instantiate(companions[which], which, given[which]).catch((error) => {
+        delete loaded[which];
+        throw error;
+      });
+      return loaded[which];
+    };
+    const Filter = makeFilter(
+      (bytes) => companion(companionFor(bytes)),
+      (kind) => companion(OTHER_KINDS.includes(kind) ? 'kinds' : null),
+    );
+    return { Filter, ...more(glue), simd };
   };
-  return (options) => (loaded ??= start(options));
+  let loading;
+  return (options) => (loading ??= start(options));
 }

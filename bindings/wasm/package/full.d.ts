@@ -73,7 +73,7 @@ export interface Cost {
 }
 
 export interface Full {
-  Filter: Filters<Filter> & { create(options: CreateOptions): Filter };
+  Filter: Filters<Filter> & { create(options: CreateOptions): Promise<Filter> };
   simd: boolean;
   plan(needs: Needs): Plan;
   /** Numbers as people type them; NaN for what is none. */

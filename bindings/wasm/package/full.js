@@ -1,8 +1,12 @@
-// The whole module: also creates, fills, unites, writes and plans.
+// The whole module: also creates, fills, unites, writes and plans. The other kinds of filter, and
+// files of other systems, bring one more module each.
 
-import * as scalar from './wasm/full.js';
+import * as foreign from './wasm/foreign.js';
+import * as glue from './wasm/full.js';
+import * as kinds from './wasm/kinds.js';
 import { bind } from './bind.js';
+import { makePlanner } from './planner.js';
 
 /** Loads the module; the same promise every time. See `full.d.ts`. */
-export const load = bind(scalar, 'full');
+export const load = bind(glue, 'full', { foreign, kinds }, makePlanner);
 export { MayhapError } from './fault.js';

@@ -1,44 +1,71 @@
-// The planner and the number grammar of the whole module; nothing for the reader.
+// The planner, the rate models and the number grammar of the whole module.
 
 import { faults } from './fault.js';
+import { parseBytes, parseCount, parseFpp } from './numbers.js';
+
+// The kinds and the numbers of a candidate in the order of the module's `planner.rs`.
+const KINDS = ['standard', 'blocked', 'blocked128', 'blocked64', 'counting', 'scalable', 'window',
+  'matrix', 'fuse'];
+const NUMBERS = ['items', 'targetFpp', 'numBits', 'numHashes', 'numBytes', 'expectedFpp', 'fppAt2x',
+  'fppAt10x', 'cacheLinesHit', 'cacheLinesMiss', 'bitsPerItem'];
+
+/** Why a kind is not the best one, in the words of `mayhap plan`. */
+const REASONS = [
+  () => 'cannot delete',
+  () => 'cannot forget old keys',
+  () => 'cannot grow',
+  () => 'is built once, from all keys',
+  (lowest) => `reaches no rate below ${lowest.toExponential(3)}`,
+  () => 'would be larger than 2^56 bits',
+  (bytes) => `does not fit in ${bytes} bytes`,
+  (bytes) => `needs ${bytes} bytes, more than the budget`,
+  (times) => `needs ${fixed(times, 2)} times the bits`,
+  (times) => `has ${fixed(times, 2)} times the rate`,
+  (share) => `holds ${fixed(share * 100, 0)} % of the keys`,
+  (lines, best) => `touches ${fixed(lines, 1)} cache lines per query, the best ${fixed(best, 1)}`,
+  () => 'does not serve',
+];
+
+/** With so many decimals; halfway between two, the even one, as Rust writes it. */
+function fixed(number, decimals) {
+  const nearest = number.toFixed(decimals);
+  if (!/50{29}$/.test(number.toFixed(decimals + 30))) return nearest;
+  const below = number.toFixed(decimals + 30).slice(0, -30).replace(/\.$/, '');
+  return /[02468]$/.test(below) ? below : nearest;
+}
 
 /** The functions of `full.d.ts` beside `Filter`. */
 export function makePlanner(glue) {
-  if (!glue.plan) return {};
-  const number = (value) => (value === null || value === undefined ? NaN : value);
+  const number = (value) => value ?? NaN;
 
   function plan(given) {
-    const needs = new glue.Needs();
-    needs.items = number(given.items);
-    needs.target_fpp = number(given.fpp);
-    needs.max_bytes = number(given.maxBytes);
-    needs.delete = given.delete ?? false;
-    needs.forget = given.forget ?? false;
-    needs.frozen = given.frozen ?? false;
-    needs.unknown_items = given.unknownItems ?? false;
-    needs.sets = given.sets ?? 1;
-    let planned;
-    try {
-      planned = faults(glue, () => glue.plan(needs));
-    } finally {
-      needs.free();
-    }
-    const candidates = planned.candidates.map((candidate) => {
-      const fppAfter = (items) => candidate.fpp_after(items);
-      const curve = (given.curve ?? []).map(fppAfter);
-      return { ...plain(candidate), curve };
+    const curve = Float64Array.from(given.curve ?? []);
+    const flags = [given.delete, given.forget, given.frozen, given.unknownItems]
+      .reduce((sum, flag, i) => sum + (flag ? 1 << i : 0), 0);
+    const row = faults(glue, () => glue.plan(number(given.items), number(given.fpp),
+      number(given.maxBytes), given.sets ?? 1, flags, curve));
+    let place = 1;
+    const take = (count) => Array.from(row.subarray(place, (place += count)));
+    const kindAndWhy = () => {
+      const [kind, reason, left, right] = take(4);
+      return { kind: KINDS[kind], why: Number.isNaN(reason) ? '' : REASONS[reason](left, right) };
+    };
+    const candidates = Array.from({ length: row[0] }, (_, i) => {
+      const known = kindAndWhy();
+      const numbers = take(NUMBERS.length).map((value) => (Number.isNaN(value) ? null : value));
+      const named = Object.fromEntries(NUMBERS.map((name, at) => [name, numbers[at]]));
+      return { isBest: i === 0 && known.why === '', ...known, ...named, curve: take(curve.length) };
     });
-    const why = planned.unfit_why;
-    const unfit = planned.unfit.map((kind, i) => ({ kind, why: why[i] }));
-    planned.free();
+    const unfit = [];
+    while (place < row.length) unfit.push(kindAndWhy());
     return { candidates, unfit };
   }
 
   return {
     plan,
-    parseCount: glue.parse_count,
-    parseBytes: glue.parse_bytes,
-    parseFpp: glue.parse_fpp,
+    parseCount,
+    parseBytes,
+    parseFpp,
     textbookFpp: glue.textbook_fpp,
     numHashesFor: glue.num_hashes_for,
     hashSetBytes: glue.hash_set_bytes,
@@ -50,19 +77,4 @@ export function makePlanner(glue) {
       return { withFilter, withHashMap, withoutFilter, ofFalsePositives };
     },
   };
-}
-
-/** The fields of a module's object, in camelCase; a number that is not known is `null`. */
-function plain(object) {
-  const fields = {};
-  for (const [name, { get }] of Object.entries(
-    Object.getOwnPropertyDescriptors(Object.getPrototypeOf(object)),
-  )) {
-    if (!get) continue;
-    const value = get.call(object);
-    const camel = name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-    fields[camel] = Number.isNaN(value) ? null : value;
-  }
-  object.free();
-  return fields;
 }

@@ -45,16 +45,23 @@ export interface Filter {
 
 /** The class of [`Filter`]. */
 export interface Filters<F> {
-  /** Opens the bytes of a file, and checks them. */
-  open(bytes: Uint8Array, options?: { secretKey?: Uint8Array }): F;
+  /**
+   * Opens the bytes of a file, and checks them. For a file of another system, or of a kind that the
+   * module does not have, a companion is fetched first, once.
+   */
+  open(bytes: Uint8Array, options?: { secretKey?: Uint8Array }): Promise<F>;
   /** Opens a stream, unpacked if it is gzip. */
   fromStream(stream: ReadableStream<Uint8Array>, options?: { secretKey?: Uint8Array }): Promise<F>;
   fetch(url: string | URL, options?: { secretKey?: Uint8Array }): Promise<F>;
 }
 
-/** How the module is loaded: `module` instead of the file beside this one. */
+export type ModuleSource = BufferSource | WebAssembly.Module | Response | Promise<Response>;
+
+/** How the module is loaded: from `module` instead of the file beside this one. */
 export interface LoadOptions {
-  module?: BufferSource | WebAssembly.Module | Response | Promise<Response>;
+  module?: ModuleSource;
+  /** The same for its companions: files of other systems, and the other kinds of ours. */
+  companions?: { foreign?: ModuleSource; kinds?: ModuleSource };
   /** Vector instructions; where they are known unless given. */
   simd?: boolean;
 }

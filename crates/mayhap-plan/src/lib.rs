@@ -2,9 +2,10 @@
 //!
 //! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them, and `solve.rs`
 //! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
-//! planned, `text.rs` the words that all share. `chart.rs` draws the rate against the number of
-//! keys, `cost.rs` reads costs, `machine.rs` finds the sizes of caches. `explain/` draws the bits
-//! that keys set, and why a query answers as it does.
+//! planned, `link.rs` a link that shows the plan in the browser, `text.rs` the words that all
+//! share. `chart.rs` draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs`
+//! finds the sizes of caches. `explain/` draws the bits that keys set, and why a query answers as
+//! it does.
 //!
 //! # Examples
 //!
@@ -24,6 +25,7 @@
 mod chart;
 mod cost;
 pub mod explain;
+mod link;
 mod machine;
 mod recipe;
 mod report;
@@ -33,6 +35,7 @@ mod text;
 
 pub use chart::{Curve, chart};
 pub use cost::Amount;
+pub use link::link;
 pub use machine::memory_sizes;
 pub use recipe::recipe;
 pub use report::{Numbers, Report, Request};

@@ -6,7 +6,22 @@ use crate::{Digest, Error, Layout};
 /// `floor(a · b / 2^64)`: maps 64 random bits evenly onto `0..b` without a division.
 #[inline(always)]
 pub(crate) const fn mulhi(a: u64, b: u64) -> u64 {
-    ((a as u128 * b as u128) >> 64) as u64
+    if cfg!(target_family = "wasm") {
+        mulhi_in_parts(a, b)
+    } else {
+        ((a as u128 * b as u128) >> 64) as u64
+    }
+}
+
+/// As `mulhi`, from products of 32 bits: WebAssembly has no wider ones, and there the product of
+/// two `u128` is a call that writes its result into memory.
+#[inline(always)]
+const fn mulhi_in_parts(a: u64, b: u64) -> u64 {
+    const LOW: u64 = u32::MAX as u64;
+    let (a_high, a_low, b_high, b_low) = (a >> 32, a & LOW, b >> 32, b & LOW);
+    let middle = a_high * b_low + ((a_low * b_low) >> 32);
+    let carry = a_low * b_high + (middle & LOW);
+    a_high * b_high + (middle >> 32) + (carry >> 32)
 }
 
 /// The multipliers of `standard`'s probes: 1 first, then `splitmix64(i) | 1`.
@@ -168,6 +183,19 @@ pub fn positions(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_product_in_parts_is_the_whole_one() {
+        let edges = [0, 1, 2, u64::from(u32::MAX), 1 << 32, (1 << 32) + 1, u64::MAX - 1, u64::MAX];
+        let random = (0..2_000).map(splitmix64);
+        let all: alloc::vec::Vec<u64> = edges.into_iter().chain(random).collect();
+        for &a in &all {
+            for &b in all.iter().step_by(7).chain(&edges) {
+                let whole = ((u128::from(a) * u128::from(b)) >> 64) as u64;
+                assert_eq!(mulhi_in_parts(a, b), whole, "{a} · {b}");
+            }
+        }
+    }
 
     #[test]
     fn slots_come_from_the_top_lane_after_lane() {

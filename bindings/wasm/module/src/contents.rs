@@ -4,7 +4,7 @@ use crate::Info;
 use crate::keys::Keys;
 
 /// A filter.
-#[cfg(not(feature = "full"))]
+#[cfg(not(feature = "write"))]
 pub(crate) trait Contents {
     /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
@@ -14,7 +14,7 @@ pub(crate) trait Contents {
 }
 
 /// A filter that may also be filled, united and written.
-#[cfg(feature = "full")]
+#[cfg(feature = "write")]
 pub(crate) trait Contents: std::any::Any {
     /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);

@@ -1,13 +1,8 @@
 //! Filters are created, filled, united and written.
 
-use crate::contents::Contents;
 use crate::filter::Filter;
-use crate::native::Kept;
 use crate::{Fault, keys};
-use mayhap::{
-    AnyFilter, BinaryFuse, Bitmap, BloomMatrix, CountingBloomFilter, Digest, DigestFunction,
-    Layout, ScalableBloomFilter, WindowBloomFilter,
-};
+use mayhap::{Bitmap, Digest, DigestFunction};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// What the kinds can take in.
@@ -33,52 +28,13 @@ pub(crate) trait Fill: Sized {
     }
 }
 
-impl Fill for AnyFilter {
-    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
-        self.insert_digests_into(digests, new);
-        Ok(())
-    }
-
-    fn unite(&mut self, other: &Self) -> Result<(), Fault> {
-        Ok(self.union_with(other)?)
-    }
-
-    fn positions(&self, digest: Digest) -> Vec<f64> {
-        self.params().positions(digest).map(|position| position as f64).collect()
-    }
-
-    fn bits(&self) -> &[u8] {
-        bytemuck::cast_slice(self.blocks())
-    }
+/// A filter that is to be created.
+pub(crate) struct New {
+    pub(crate) items: u64,
+    pub(crate) target_fpp: f64,
+    pub(crate) function: DigestFunction,
+    pub(crate) max_bytes: u64,
 }
-
-impl Fill for CountingBloomFilter {
-    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
-        self.insert_digests_into(digests, new);
-        Ok(())
-    }
-
-    fn unite(&mut self, other: &Self) -> Result<(), Fault> {
-        Ok(self.union_with(other)?)
-    }
-}
-
-impl Fill for ScalableBloomFilter {
-    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
-        Ok(self.insert_digests_into(digests, new)?)
-    }
-}
-
-impl Fill for WindowBloomFilter {
-    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
-        self.insert_digests_into(digests, new);
-        Ok(())
-    }
-}
-
-impl Fill for BinaryFuse {}
-
-impl Fill for BloomMatrix {}
 
 #[wasm_bindgen]
 impl Filter {
@@ -95,32 +51,21 @@ impl Filter {
         seed: u64,
         max_bytes: f64,
     ) -> Result<Filter, Fault> {
-        let (items, max_bytes) = (expected_items as u64, max_bytes as u64);
-        let function = DigestFunction::xxh3(seed);
-        let layout = match kind {
-            "" => None,
-            "standard" => Some(Layout::Standard),
-            "blocked" => Some(Layout::Blocked),
-            "blocked128" => Some(Layout::Blocked128),
-            "blocked64" => Some(Layout::Blocked64),
-            "counting" => {
-                let builder = CountingBloomFilter::builder().digest_function(function);
-                let builder = builder.expected_items(items).target_fpp(target_fpp);
-                return Ok(filled(builder.max_bytes(max_bytes).build()?));
-            }
-            "scalable" => {
-                let mut filter = ScalableBloomFilter::new(items, target_fpp, function)?;
-                filter.set_max_bytes(max_bytes);
-                return Ok(filled(filter));
-            }
-            _ => return Err(Fault::new("WrongKind", "")),
+        let needs = New {
+            items: expected_items as u64,
+            target_fpp,
+            function: DigestFunction::xxh3(seed),
+            max_bytes: max_bytes as u64,
         };
-        let builder = AnyFilter::builder().digest_function(function).max_bytes(max_bytes);
-        let mut builder = builder.expected_items(items).target_fpp(target_fpp);
-        if let Some(layout) = layout {
-            builder = builder.layout(layout);
+        #[cfg(feature = "plain")]
+        if let Some(filter) = crate::plain::create(kind, &needs) {
+            return Ok(Self::of(filter?));
         }
-        Ok(filled(builder.build()?))
+        #[cfg(feature = "kinds")]
+        if let Some(filter) = crate::kinds::create(kind, &needs) {
+            return Ok(Self::of(filter?));
+        }
+        Err(Fault::new("WrongKind", ""))
     }
 
     /// Inserts the texts in the room; where the answers are, 1 for a key that was new.
@@ -174,11 +119,4 @@ impl Filter {
         let start = start.min(bits.len());
         bits[start..start.saturating_add(length).min(bits.len())].to_vec()
     }
-}
-
-fn filled<F>(filter: F) -> Filter
-where
-    Kept<F>: Contents + 'static,
-{
-    Filter::of(Box::new(Kept { filter, key_options: String::new() }))
 }

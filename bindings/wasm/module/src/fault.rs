@@ -10,8 +10,10 @@ pub struct Fault {
     code: &'static str,
     about: &'static str,
     /// The bound, the needed value, or the left one of two that differ.
+    #[wasm_bindgen(readonly)]
     pub bound: f64,
     /// The value found, or the right one of two that differ.
+    #[wasm_bindgen(readonly)]
     pub found: f64,
 }
 

@@ -1,6 +1,7 @@
 //! A batch of keys, in memory that JavaScript writes: no key crosses the border by itself.
 
 use crate::Fault;
+#[cfg(feature = "native")]
 use mayhap::{Digest, DigestFunction};
 
 /// Room for keys and for the answers about them, used again from batch to batch.
@@ -54,6 +55,7 @@ impl<'a> Texts<'a> {
 
 impl Keys<'_> {
     /// Digests all of them.
+    #[cfg(feature = "native")]
     pub(crate) fn digests(&self, function: &DigestFunction) -> Vec<Digest> {
         match self {
             Self::Texts(texts) => texts.iter().map(|text| function.digest(text)).collect(),
@@ -66,6 +68,7 @@ impl Keys<'_> {
     }
 
     /// Calls `each` with the bytes of every key in order.
+    #[cfg(feature = "foreign")]
     pub(crate) fn for_each(&self, mut each: impl FnMut(usize, &[u8])) {
         match self {
             Self::Texts(texts) => texts.iter().enumerate().for_each(|(i, text)| each(i, text)),

@@ -1,7 +1,9 @@
 //! The kinds of ours beside the plain filter.
 
-use crate::Info;
-use crate::native::Answers;
+use crate::contents::Contents;
+use crate::create::{Fill, New};
+use crate::native::{Answers, Kept};
+use crate::{Fault, Info};
 use mayhap::{
     BinaryFuse, Bitmap, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter,
     WindowBloomFilter,
@@ -75,5 +77,55 @@ impl Answers for BloomMatrix {
         info.num_parts = self.num_sets() as f64;
         let absent = self.estimated_fpps().iter().map(|fpp| 1.0 - fpp).product::<f64>();
         info.estimated_fpp = 1.0 - absent;
+    }
+}
+
+impl Fill for CountingBloomFilter {
+    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
+        self.insert_digests_into(digests, new);
+        Ok(())
+    }
+
+    fn unite(&mut self, other: &Self) -> Result<(), Fault> {
+        Ok(self.union_with(other)?)
+    }
+}
+
+impl Fill for ScalableBloomFilter {
+    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
+        Ok(self.insert_digests_into(digests, new)?)
+    }
+}
+
+impl Fill for WindowBloomFilter {
+    fn fill(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Fault> {
+        self.insert_digests_into(digests, new);
+        Ok(())
+    }
+}
+
+impl Fill for BinaryFuse {}
+
+impl Fill for BloomMatrix {}
+
+/// An empty filter of the kind, if it is one of those that are created here.
+pub(crate) fn create(kind: &str, new: &New) -> Option<Result<Box<dyn Contents>, Fault>> {
+    let function = new.function;
+    match kind {
+        "counting" => {
+            let builder = CountingBloomFilter::builder().digest_function(function);
+            let builder = builder.expected_items(new.items).target_fpp(new.target_fpp);
+            let built = builder.max_bytes(new.max_bytes).build();
+            Some(built.map(|filter| Kept::boxed(filter, "")).map_err(Fault::from))
+        }
+        "scalable" => {
+            let built = ScalableBloomFilter::new(new.items, new.target_fpp, function);
+            let limited = built.map(|mut filter| {
+                filter.set_max_bytes(new.max_bytes);
+                Kept::boxed(filter, "")
+            });
+            Some(limited.map_err(Fault::from))
+        }
+        _ => None,
     }
 }

@@ -1,16 +1,16 @@
-//! Our own filters.
+//! Our own filters: what all kinds have in common.
 
 use crate::Info;
 use crate::contents::Contents;
 use crate::keys::Keys;
 use mayhap::native::{Header, Native};
-use mayhap::{AnyFilter, Bitmap, Digest};
+use mayhap::{Bitmap, Digest};
 
 /// A filter and what its file records of keys.
 #[derive(Debug)]
 pub(crate) struct Kept<F> {
-    pub(crate) filter: F,
-    pub(crate) key_options: String,
+    filter: F,
+    key_options: String,
 }
 
 /// What each kind does in its own way.
@@ -20,6 +20,15 @@ pub(crate) trait Answers {
 
     /// Sets what the header does not know.
     fn describe(&self, info: &mut Info);
+}
+
+impl<F> Kept<F>
+where
+    Self: Contents + 'static,
+{
+    pub(crate) fn boxed(filter: F, key_options: &str) -> Box<dyn Contents> {
+        Box::new(Self { filter, key_options: key_options.into() })
+    }
 }
 
 impl<F: Native + Answers> Kept<F> {
@@ -51,7 +60,7 @@ impl<F: Native + Answers> Kept<F> {
     }
 }
 
-#[cfg(not(feature = "full"))]
+#[cfg(not(feature = "write"))]
 impl<F: Native + Answers> Contents for Kept<F> {
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
         self.found(keys, answers);
@@ -62,7 +71,7 @@ impl<F: Native + Answers> Contents for Kept<F> {
     }
 }
 
-#[cfg(feature = "full")]
+#[cfg(feature = "write")]
 impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
         self.found(keys, answers);
@@ -118,21 +127,4 @@ fn spread(bits: &Bitmap, answers: &mut [u8]) {
 fn hex(number: u64) -> String {
     let digit = |i: u32| char::from_digit((number >> (4 * i) & 15) as u32, 16).unwrap_or('0');
     (0..16).rev().map(digit).collect()
-}
-
-impl Answers for AnyFilter {
-    fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
-        self.contains_digests_into(digests, found);
-    }
-
-    fn describe(&self, info: &mut Info) {
-        info.kind = self.params().layout().name();
-        info.estimated_fpp = self.estimated_fpp();
-        info.fill_ratio = self.fill_ratio();
-        #[cfg(feature = "full")]
-        {
-            info.health = self.health().name();
-            info.estimated_items = self.estimated_items().items;
-        }
-    }
 }

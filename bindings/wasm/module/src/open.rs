@@ -1,46 +1,69 @@
 //! Bytes to a filter.
 
+use crate::Fault;
 use crate::contents::Contents;
+#[cfg(feature = "native")]
 use crate::native::Kept;
-use crate::{Fault, foreign};
-#[cfg(feature = "full")]
-use mayhap::native::{Header, Kind, Native};
-use mayhap::native::{MAGIC, decode_as};
-use mayhap::{AnyFilter, SecretKey};
-#[cfg(feature = "full")]
+#[cfg(feature = "plain")]
+use mayhap::AnyFilter;
+#[cfg(feature = "native")]
+use mayhap::SecretKey;
+#[cfg(feature = "kinds")]
+use mayhap::native::{Header, Kind};
+#[cfg(feature = "native")]
+use mayhap::native::{MAGIC, Native, decode_as};
+#[cfg(feature = "kinds")]
 use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, ScalableBloomFilter, WindowBloomFilter,
 };
 
 /// Opens a file of ours, or of another system, by what it begins with; checks every byte of ours.
 pub(crate) fn open(bytes: &[u8], key: Option<&[u8]>) -> Result<Box<dyn Contents>, Fault> {
-    if !bytes.starts_with(&MAGIC) {
-        return foreign::open(bytes);
+    #[cfg(feature = "native")]
+    if bytes.starts_with(&MAGIC) {
+        return ours(bytes, key);
     }
+    #[cfg(not(feature = "native"))]
+    let _ = key;
+    #[cfg(feature = "foreign")]
+    let other = crate::foreign::open(bytes);
+    #[cfg(not(feature = "foreign"))]
+    let other = Err(Fault::new("NotAFilter", ""));
+    other
+}
+
+#[cfg(feature = "native")]
+fn ours(bytes: &[u8], key: Option<&[u8]>) -> Result<Box<dyn Contents>, Fault> {
     let key = match key.map(<[u8; 16]>::try_from) {
         None => None,
         Some(Ok(key)) => Some(SecretKey::new(key)),
         Some(Err(_)) => return Err(Fault::new("WrongKey", "")),
     };
-    #[cfg(feature = "full")]
+    #[cfg(feature = "kinds")]
     match Header::decode(bytes)?.kind() {
-        Kind::Bloom => {}
         Kind::Counting => return kept::<CountingBloomFilter>(bytes, key),
         Kind::Scalable => return kept::<ScalableBloomFilter>(bytes, key),
         Kind::Window => return kept::<WindowBloomFilter>(bytes, key),
         Kind::Matrix => return kept::<BloomMatrix>(bytes, key),
         Kind::Fuse => return kept::<BinaryFuse>(bytes, key),
-        kind => return Err(Fault::new("WrongKind", kind.name())),
+        kind if cfg!(not(feature = "plain")) || kind != Kind::Bloom => {
+            return Err(Fault::new("WrongKind", kind.name()));
+        }
+        _ => {}
     }
-    let (filter, header) = decode_as::<AnyFilter>(bytes, key)?;
-    Ok(Box::new(Kept { filter, key_options: header.key_options().into() }))
+    #[cfg(feature = "plain")]
+    let plain = kept::<AnyFilter>(bytes, key);
+    #[cfg(not(feature = "plain"))]
+    let plain = Err(Fault::new("WrongKind", ""));
+    plain
 }
 
-#[cfg(feature = "full")]
+#[cfg(feature = "native")]
 fn kept<F>(bytes: &[u8], key: Option<SecretKey>) -> Result<Box<dyn Contents>, Fault>
 where
-    F: Native + crate::native::Answers + crate::create::Fill + 'static,
+    F: Native,
+    Kept<F>: Contents + 'static,
 {
     let (filter, header) = decode_as::<F>(bytes, key)?;
-    Ok(Box::new(Kept { filter, key_options: header.key_options().into() }))
+    Ok(Kept::boxed(filter, header.key_options()))
 }

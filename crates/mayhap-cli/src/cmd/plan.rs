@@ -6,7 +6,9 @@ use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
-use mayhap_plan::{Amount, Curve, Known, Report, Request, Solved, Table, chart, memory_sizes};
+use mayhap_plan::{
+    Amount, Curve, Known, Report, Request, Solved, Table, chart, link, memory_sizes,
+};
 use mayhap_sets::LayoutName;
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::write_millis;
@@ -24,6 +26,7 @@ Examples:
   mayhap plan --window 10M -p 1%               # the last 10 million keys
   mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets contains a key?
   mayhap plan -m 1M -k 3 -n 100k               # n, p, m and k of a plain filter
+  mayhap plan -n 10M -p 1% --url explorer/index.html   # its link in the browser
   mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
 
 const NOTES: &str = "\
@@ -104,6 +107,10 @@ pub struct Args {
     /// Print all numbers as JSON
     #[arg(long)]
     json: bool,
+    /// Print the link to the explorer page at this address, with these numbers, and nothing else
+    #[arg(long, value_name = "PAGE",
+          conflicts_with_all = ["json", "plot", "bits", "hashes", "layout"])]
+    url: Option<String>,
     /// Keys are removed one by one
     #[arg(long, help_heading = "Needs")]
     delete: bool,
@@ -153,6 +160,11 @@ pub fn run(args: &Args, color: Color) -> Result<Outcome, Error> {
     let needs = args.needs()?;
     let known = [needs.items.is_some(), needs.target_fpp.is_some(), needs.max_bytes.is_some()];
     match known.into_iter().filter(|known| *known).count() {
+        2.. if args.url.is_some() => args.link(&needs),
+        _ if args.url.is_some() => Err(Error::usage(
+            "--url shows one filter, which fewer than two numbers do not determine",
+            "give two of -n, -p and --budget",
+        )),
         0 => Err(Error::usage("none of -n, -p and --budget is given", HINT)),
         1 if args.plot => Err(Error::usage(
             "--plot needs the parameters of one filter, and one number gives a table",
@@ -276,6 +288,18 @@ impl Args {
             )),
             (Some(WindowSize::Items(items)), _) => Ok(Some(items)),
         }
+    }
+
+    /// The link of `--url`.
+    fn link(&self, needs: &Needs) -> Result<Outcome, Error> {
+        if needs.by_time {
+            return Err(Error::usage(
+                "the page has no time windows",
+                "give the window as a number of keys, for example: --window 10M",
+            ));
+        }
+        print_stdout(&format!("{}\n", link(self.url.as_deref().unwrap_or_default(), needs)))?;
+        Ok(Outcome::Done)
     }
 
     fn table(&self, needs: &Needs) -> Result<Outcome, Error> {

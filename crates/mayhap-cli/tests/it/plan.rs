@@ -15,6 +15,20 @@ fn text(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(succeed(folder, &[&["plan"], arguments].concat(), b"")).unwrap()
 }
 
+#[test]
+fn a_link_to_the_page_has_the_numbers_exactly() {
+    let folder = folder();
+    let page = "https://example.org/explorer/";
+    let link = text(folder.path(), &["-n", "10M", "-p", "1 in 3", "--delete", "--url", page]);
+    assert_eq!(link, format!("{page}#n=10000000&p=3.333333333333333e-1&delete=1\n"));
+    let link = text(folder.path(), &["--budget", "2GiB", "-p", "0.1%", "--url", page]);
+    assert_eq!(link, format!("{page}#p=1e-3&m=2147483648\n"));
+    for arguments in [&["-n", "10M"][..], &["--window", "7d", "-n", "1M", "-p", "1%"]] {
+        let refused = run(folder.path(), &[&["plan", "--url", page], arguments].concat(), b"");
+        assert!(!refused.status.success() && refused.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
 /// Whether two are alike, but for the last digit that JSON's reader may change.
 fn alike(found: &Value, expected: impl Into<Option<f64>>) -> bool {
     match (found.as_f64(), expected.into()) {

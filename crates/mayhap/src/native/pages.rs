@@ -5,7 +5,7 @@ use crate::Error;
 use crate::bits::Block;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes in a page of the body.
 pub const PAGE_BYTES: usize = 4096;
@@ -45,11 +45,12 @@ pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
 
 /// The checksum of the checksum table, which the header holds: XXH3-64, seed 0, of its bytes.
 pub fn table_checksum(page_checksums: &[u64]) -> u64 {
-    let mut hasher = Xxh3::new();
-    for checksum in page_checksums {
-        hasher.update(&checksum.to_le_bytes());
+    if cfg!(target_endian = "little") {
+        return xxh3_64(bytemuck::cast_slice(page_checksums));
     }
-    hasher.digest()
+    let bytes: Vec<u8> =
+        page_checksums.iter().flat_map(|checksum| checksum.to_le_bytes()).collect();
+    xxh3_64(&bytes)
 }
 
 /// Compares every page of `body` with `table`, both as stored in the file.

@@ -1,7 +1,7 @@
 //! Requests for cache lines ahead of use.
 #![cfg_attr(
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    expect(unsafe_code, reason = "prefetch intrinsics")
+    any(target_arch = "x86_64", target_arch = "aarch64", target_family = "wasm"),
+    expect(unsafe_code, reason = "prefetch intrinsics, and loads in their place")
 )]
 
 use crate::bits::Block;
@@ -19,6 +19,9 @@ pub(crate) fn fits_cache(num_blocks: usize) -> bool {
 }
 
 /// Requests the cache line of `slice[index]`, to read it; does nothing on other architectures.
+///
+/// WebAssembly has no prefetch. A load whose value is not used takes its place: the processor goes
+/// on without it, and has the lines of many such loads on their way at once.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
@@ -31,7 +34,16 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
         #[cfg(target_arch = "aarch64")]
         asm!("prfm pldl1keep, [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    #[cfg(target_family = "wasm")]
+    if index < slice.len() {
+        // SAFETY: in bounds, as compared; the elements are blocks and words, whose bytes are all
+        // initialised.
+        let _ = unsafe { line.cast::<u8>().read_volatile() };
+    }
+    #[cfg(any(
+        miri,
+        not(any(target_arch = "x86_64", target_arch = "aarch64", target_family = "wasm"))
+    ))]
     let _ = line;
 }
 
