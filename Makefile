@@ -20,8 +20,8 @@ TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes of about equal length that .ci/run takes side by side. What builds much
 # into target/debug is in the first, and of two builds into one folder one waits: no step of a lane
 # builds into target/release while the other one does.
-LANE_1 = kills package planted python-short test-interop
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short loom shuttle miri fuzz
+LANE_1 = kills package planted python-short engines-short loom shuttle
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
