@@ -1,8 +1,9 @@
 //! The page of numbers, read as Prometheus does.
 
-use crate::http::Server;
+use crate::http::{Server, kept};
 use mayhap_server::config::Config;
-use serde_json::json;
+use mayhap_server::durable::Policy;
+use serde_json::{Value, json};
 
 /// Reads the page as Prometheus does; the families and filters of its lines.
 pub(crate) fn check_metrics(page: &str) -> Vec<(String, String)> {
@@ -71,4 +72,50 @@ fn metrics_count_what_was_done_and_tell_few_filters() {
     ] {
         assert!(page.lines().any(|other| other == line), "{line}\nnot in\n{page}");
     }
+}
+
+/// The names in an expression that a dashboard sends to Prometheus.
+fn names(expression: &str) -> impl Iterator<Item = &str> {
+    expression
+        .split(|char: char| !char.is_ascii_alphanumeric() && char != '_')
+        .filter(|word| word.starts_with("mayhap_"))
+}
+
+#[test]
+fn the_dashboard_for_grafana_shows_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let logged = kept(folder.path(), Policy::No);
+    let limited = Server::start(Config { max_memory: Some(1 << 30), ..Config::default() });
+    let mut series = std::collections::BTreeSet::new();
+    for server in [logged, limited] {
+        server.send("PUT /v1/filters/a", &json!({ "capacity": 1000, "fixed": true }));
+        let page = server.get("/metrics").text();
+        series.extend(check_metrics(&page).into_iter().map(|(name, _)| name));
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana.json");
+    let dashboard: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let mut places = std::collections::BTreeSet::new();
+    for panel in panels {
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(!targets.is_empty(), "{panel}");
+        for target in targets {
+            let expression = target["expr"].as_str().unwrap();
+            assert!(names(expression).count() > 0, "{expression}");
+            for name in names(expression) {
+                assert!(series.contains(name), "no series {name}");
+            }
+        }
+        let [x, y, width, height] =
+            ["x", "y", "w", "h"].map(|side| panel["gridPos"][side].as_u64().unwrap());
+        assert!(x + width <= 24, "{panel}");
+        for row in y..y + height {
+            for column in x..x + width {
+                assert!(places.insert((row, column)), "two panels at {row}, {column}");
+            }
+        }
+    }
+    let ids: std::collections::BTreeSet<_> =
+        panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len());
 }
