@@ -5,7 +5,7 @@ use mayhap::{Blocked, Build, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Stan
 use mayhap_bench::keys::BenchKey;
 
 /// Adds our rows.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
+pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
     use Scope::{All, Large, Most};
     let cell = rows.cell;
     let blocked = || build::<Filter<Blocked, OwnedBlocks>>(cell);
