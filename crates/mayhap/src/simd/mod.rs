@@ -67,4 +67,4 @@ pub use only_scalar::kernel_names;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
-pub(crate) use probes::Probes;
+pub(crate) use probes::{Probes, Word};
