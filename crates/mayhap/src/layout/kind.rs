@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, InstructionSet, simd};
 
 /// The operations of a layout on digests and blocks. Sealed: [`crate::Standard`],
 /// [`crate::Blocked`] and [`crate::NarrowBlocked`] are the only ones.
@@ -15,6 +15,8 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     const LAYOUT: Layout;
     /// `params` must have this layout.
     fn new(params: &FilterParams) -> Self;
+    /// From now on the hot loops use no more instructions than these. `params` as for `new`.
+    fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet);
     /// The instruction set of the hot loops.
     fn kernel_name(&self) -> &'static str;
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool;

@@ -4,7 +4,7 @@ use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sizing::estimated_fpp;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, positions, simd};
+use crate::{Digest, FilterParams, InstructionSet, positions, simd};
 
 /// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
 ///
@@ -86,6 +86,10 @@ impl LayoutKind for Standard {
 
     fn new(params: &FilterParams) -> Self {
         Self { probes: simd::Probes::new(params.num_bits(), params.num_hashes()) }
+    }
+
+    fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet) {
+        self.probes = simd::Probes::up_to(params.num_bits(), params.num_hashes(), most);
     }
 
     fn kernel_name(&self) -> &'static str {

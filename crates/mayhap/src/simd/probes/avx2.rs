@@ -7,7 +7,7 @@
 use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;
 use crate::positions::PROBE_MULTIPLIERS;
-use crate::simd::limit::{Level, allows};
+use crate::simd::limit::{InstructionSet, allows};
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -15,7 +15,7 @@ kernels!("avx2");
 
 /// Whether this CPU has AVX2 and BMI.
 pub(super) fn is_available() -> bool {
-    allows(Level::Avx2) && has_features!("avx2", "bmi1", "bmi2")
+    allows(InstructionSet::Avx2) && has_features!("avx2", "bmi1", "bmi2")
 }
 
 /// Positions of probes `first` to `first + 3`: `mulhi(digest · A_i, m)` in each lane, for m below

@@ -3,7 +3,7 @@
 use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;
 use crate::positions::PROBE_MULTIPLIERS;
-use crate::simd::limit::{Level, allows};
+use crate::simd::limit::{InstructionSet, allows};
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -11,7 +11,7 @@ kernels!("avx512");
 
 /// Whether this CPU has AVX-512 F and DQ, and BMI.
 pub(super) fn is_available() -> bool {
-    allows(Level::Avx512) && has_features!("avx512f", "avx512dq", "bmi1", "bmi2")
+    allows(InstructionSet::Avx512) && has_features!("avx512f", "avx512dq", "bmi1", "bmi2")
 }
 
 /// Positions of probes `first` to `first + 7`: `mulhi(digest · A_i, m)` in each lane, for m below

@@ -15,7 +15,7 @@ mod scalar;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
-use super::fits_cache;
+use super::{InstructionSet, fits_cache};
 use crate::Digest;
 use crate::bits::Block;
 use crate::sizing::MAX_NUM_HASHES;
@@ -38,7 +38,18 @@ impl Probes {
     ///
     /// If `num_hashes` is not from 1 to 32.
     pub(crate) fn new(num_bits: u64, num_hashes: u32) -> Self {
-        Self::all(num_bits, num_hashes).next().expect("the scalar one is always there")
+        Self::up_to(num_bits, num_hashes, InstructionSet::Avx512)
+    }
+
+    /// The fastest one with no more instructions than these.
+    ///
+    /// # Panics
+    ///
+    /// As [`Probes::new`].
+    pub(crate) fn up_to(num_bits: u64, num_hashes: u32, most: InstructionSet) -> Self {
+        let mut all = Self::all(num_bits, num_hashes);
+        all.find(|probes| InstructionSet::of_kernel(probes.kernel_name()) <= most)
+            .expect("the scalar one is always there")
     }
 
     /// All kernels that this CPU can run, the fastest first; the last is scalar.
