@@ -22,8 +22,9 @@ Usage: filters [--quick] [--sizes 10k,1M,100M] [--fpp 0.01,0.001] [--keys u64,UR
                [--rows blocked,fastbloom] [--rounds 9] [--budget-ms 10] [--out DIR] [--json FILE]
 
 Writes DIR/filters.md and DIR/filters.json (default: bench/results); with --quick, or if sizes,
-rates, keys or rows are named, only if --out or --json says where. A row runs if its name has one
-of the parts.
+rates, keys or rows are named, only if --out or --json says where. With MAYHAP_KERNEL=avx2 in the
+environment they are filters-avx2.md and filters-avx2.json. A row runs if its name has one of the
+parts.
 ";
 
 struct Options {
@@ -62,8 +63,14 @@ fn main() {
     let report = Report { facts, rounds: options.plan.rounds, records, ratios };
     println!("{}", report.to_markdown());
     eprintln!("took {:.0?}", start.elapsed());
-    let json = options.json.or_else(|| Some(options.out.as_ref()?.join("filters.json")));
-    let markdown = options.out.map(|folder| folder.join("filters.md"));
+    // A configuration of its own, beside the other.
+    let name = match std::env::var("MAYHAP_KERNEL") {
+        Ok(kernel) => format!("filters-{kernel}"),
+        Err(_) => "filters".to_owned(),
+    };
+    let in_folder = |extension| Some(options.out.as_ref()?.join(format!("{name}.{extension}")));
+    let markdown = in_folder("md");
+    let json = options.json.clone().or_else(|| in_folder("json"));
     for (path, text) in [(markdown, report.to_markdown()), (json, report.to_json())] {
         let Some(path) = path else { continue };
         if let Err(error) = std::fs::write(&path, text) {

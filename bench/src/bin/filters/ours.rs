@@ -24,6 +24,7 @@ pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
     let shared = || build::<Filter<Standard, SharedBlocks>>(cell);
     rows.add(Most, "mayhap concurrent standard", || One(shared()));
     rows.add_threads(Most, "mayhap concurrent standard", 2, || One(shared()));
+    rows.add(Most, "mayhap concurrent standard, batch", || Batch(shared()));
     rows.add_threads(Most, "mayhap concurrent standard, batch", 2, || Batch(shared()));
 }
 
