@@ -2,7 +2,7 @@
 //!
 //! Vectors keep the multiplications out of the scalar unit that also makes the digest: there is
 //! one, and its queue of 24 on Zen 4 is shorter than the multiplications of two queries, so that
-//! the next query could not begin before this one ended. Gathers are slower than eight loads.
+//! the next query could not begin before this one ended.
 
 use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;

@@ -1,4 +1,5 @@
-//! AVX-512: 8 positions in one register, their words by scalar loads, as in `avx2.rs`.
+//! AVX-512: 8 positions in one register, their words by scalar loads, as in `avx2.rs`. The compiler
+//! makes gathers of some of them, which cannot be made of the loads of a shared filter.
 
 use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;
