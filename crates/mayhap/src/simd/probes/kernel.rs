@@ -32,6 +32,7 @@ pub(super) struct Contains<W: 'static> {
 
 /// The [`Kernel`]s of an instruction set at index k - 1: `contains` and `contains_group` of the
 /// module, the rest by `bmi2.rs`. Above k = 20, which is a rate of one in a million, all is scalar.
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 macro_rules! kernels {
     ($name:literal) => {
         pub(super) static KERNELS: [Kernel; 32] = kernels!(
