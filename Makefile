@@ -228,6 +228,8 @@ plots:
 
 bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
+	MAYHAP_KERNEL=avx2 $(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters -- \
+		--keys u64 --fpp 0.01 --out bench/results
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
 

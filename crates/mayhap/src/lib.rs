@@ -70,7 +70,7 @@ pub use filter::{
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;
-pub use simd::{kernel_names, on_this_cpu};
+pub use simd::{InstructionSet, kernel_names, on_this_cpu};
 pub use sizing::FilterParams;
 pub use sizing::fuse::FuseWidth;
 

@@ -101,12 +101,18 @@ pub(crate) struct Row<K> {
 }
 
 /// The rows of a cell, built one by one and only if they take part.
-pub(crate) struct Rows<K> {
+pub(crate) struct Rows<'a, K> {
     pub(crate) cell: Cell,
+    /// Parts of names of the only rows that take part; all do if there are none.
+    only: &'a [String],
     pub(crate) rows: Vec<Row<K>>,
 }
 
-impl<K: BenchKey> Rows<K> {
+impl<K: BenchKey> Rows<'_, K> {
+    fn is_wanted(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part))
+    }
+
     /// Adds a filter with one thread.
     pub(crate) fn add<C: Contestant<K> + 'static>(
         &mut self,
@@ -125,7 +131,7 @@ impl<K: BenchKey> Rows<K> {
         threads: usize,
         make: impl FnOnce() -> C,
     ) {
-        if self.cell.includes::<K>(scope) {
+        if self.cell.includes::<K>(scope) && self.is_wanted(name) {
             let contestant = Box::new(make());
             self.rows.push(Row { name, threads, is_floor: false, contestant });
         }
@@ -133,14 +139,17 @@ impl<K: BenchKey> Rows<K> {
 
     /// Adds a floor.
     pub(crate) fn add_floor<C: Contestant<K> + 'static>(&mut self, name: &'static str, floor: C) {
+        if !self.is_wanted(name) {
+            return;
+        }
         let contestant = Box::new(floor);
         self.rows.push(Row { name, threads: 1, is_floor: true, contestant });
     }
 }
 
-/// All rows of a cell, empty filters in them.
-pub(crate) fn rows<K: BenchKey>(cell: Cell) -> Vec<Row<K>> {
-    let mut rows = Rows { cell, rows: Vec::new() };
+/// The rows of a cell whose names have one of these parts, or all; empty filters in them.
+pub(crate) fn rows<K: BenchKey>(cell: Cell, only: &[String]) -> Vec<Row<K>> {
+    let mut rows = Rows { cell, only, rows: Vec::new() };
     crate::floor::add(&mut rows);
     crate::ours::add(&mut rows);
     crate::peers::add(&mut rows);

@@ -6,7 +6,7 @@ use mayhap::{Block, BlockedBloomFilter, Digest, OwnedBlocks};
 use mayhap_bench::keys::BenchKey;
 
 /// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
+pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
     let cell = rows.cell;
     let num_blocks = BlockedBloomFilter::builder()
         .expected_items(cell.n)

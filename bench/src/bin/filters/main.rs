@@ -19,16 +19,19 @@ use timing::Plan;
 
 const USAGE: &str = "\
 Usage: filters [--quick] [--sizes 10k,1M,100M] [--fpp 0.01,0.001] [--keys u64,URL]
-               [--rounds 9] [--budget-ms 10] [--out DIR] [--json FILE]
+               [--rows blocked,fastbloom] [--rounds 9] [--budget-ms 10] [--out DIR] [--json FILE]
 
 Writes DIR/filters.md and DIR/filters.json (default: bench/results); with --quick, or if sizes,
-rates or keys are named, only if --out or --json says where.
+rates, keys or rows are named, only if --out or --json says where. With MAYHAP_KERNEL=avx2 in the
+environment they are filters-avx2.md and filters-avx2.json. A row runs if its name has one of the
+parts.
 ";
 
 struct Options {
     sizes: Vec<u64>,
     target_fpps: Vec<f64>,
     keys: Vec<String>,
+    rows: Vec<String>,
     plan: Plan,
     out: Option<PathBuf>,
     json: Option<PathBuf>,
@@ -50,8 +53,8 @@ fn main() {
                 let size = format_count(n);
                 eprintln!("{size} {key} keys, p = {target_fpp}, after {:.0?}", start.elapsed());
                 records.extend(match key.as_str() {
-                    "u64" => run::<u64>(cell, options.plan),
-                    _ => run::<Url>(cell, options.plan),
+                    "u64" => run::<u64>(cell, &options),
+                    _ => run::<Url>(cell, &options),
                 });
             }
         }
@@ -60,8 +63,14 @@ fn main() {
     let report = Report { facts, rounds: options.plan.rounds, records, ratios };
     println!("{}", report.to_markdown());
     eprintln!("took {:.0?}", start.elapsed());
-    let json = options.json.or_else(|| Some(options.out.as_ref()?.join("filters.json")));
-    let markdown = options.out.map(|folder| folder.join("filters.md"));
+    // A configuration of its own, beside the other.
+    let name = match std::env::var("MAYHAP_KERNEL") {
+        Ok(kernel) => format!("filters-{kernel}"),
+        Err(_) => "filters".to_owned(),
+    };
+    let in_folder = |extension| Some(options.out.as_ref()?.join(format!("{name}.{extension}")));
+    let markdown = in_folder("md");
+    let json = options.json.clone().or_else(|| in_folder("json"));
     for (path, text) in [(markdown, report.to_markdown()), (json, report.to_json())] {
         let Some(path) = path else { continue };
         if let Err(error) = std::fs::write(&path, text) {
@@ -71,9 +80,9 @@ fn main() {
     }
 }
 
-fn run<K: BenchKey>(cell: Cell, plan: Plan) -> Vec<Record> {
-    let mut rows = contestants::rows::<K>(cell);
-    let medians = timing::run(cell, &mut rows, plan);
+fn run<K: BenchKey>(cell: Cell, options: &Options) -> Vec<Record> {
+    let mut rows = contestants::rows::<K>(cell, &options.rows);
+    let medians = timing::run(cell, &mut rows, options.plan);
     rows.iter().zip(medians).map(|(row, medians)| Record::new(cell, row, medians)).collect()
 }
 
@@ -82,6 +91,7 @@ fn options() -> Result<Options, String> {
         sizes: vec![10_000, 1_000_000, 100_000_000],
         target_fpps: vec![0.01, 0.001],
         keys: vec!["u64".to_owned(), "URL".to_owned()],
+        rows: Vec::new(),
         plan: Plan { rounds: 9, budget: Duration::from_millis(10) },
         out: None,
         json: None,
@@ -90,7 +100,7 @@ fn options() -> Result<Options, String> {
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         use lexopt::Arg::Long;
-        if matches!(argument, Long("quick" | "sizes" | "fpp" | "keys")) {
+        if matches!(argument, Long("quick" | "sizes" | "fpp" | "keys" | "rows")) {
             is_whole = false;
         }
         match argument {
@@ -102,6 +112,7 @@ fn options() -> Result<Options, String> {
             Long("sizes") => options.sizes = list(&mut parser, parse_count)?,
             Long("fpp") => options.target_fpps = list(&mut parser, fpp)?,
             Long("keys") => options.keys = list(&mut parser, key)?,
+            Long("rows") => options.rows = list(&mut parser, |part| Ok(part.to_owned()))?,
             Long("rounds") => {
                 options.plan.rounds = list(&mut parser, parse_count)?[0] as usize;
             }

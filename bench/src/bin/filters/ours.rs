@@ -5,7 +5,7 @@ use mayhap::{Blocked, Build, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Stan
 use mayhap_bench::keys::BenchKey;
 
 /// Adds our rows.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
+pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
     use Scope::{All, Large, Most};
     let cell = rows.cell;
     let blocked = || build::<Filter<Blocked, OwnedBlocks>>(cell);
@@ -24,6 +24,7 @@ pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
     let shared = || build::<Filter<Standard, SharedBlocks>>(cell);
     rows.add(Most, "mayhap concurrent standard", || One(shared()));
     rows.add_threads(Most, "mayhap concurrent standard", 2, || One(shared()));
+    rows.add(Most, "mayhap concurrent standard, batch", || Batch(shared()));
     rows.add_threads(Most, "mayhap concurrent standard, batch", 2, || Batch(shared()));
 }
 

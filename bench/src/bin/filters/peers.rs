@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use xorf::Filter as _;
 
 /// Adds the peers.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
+pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
     use Scope::{All, Most};
     let cell @ Cell { n, target_fpp, is_first_fpp } = rows.cell;
     let items = n as usize;

@@ -71,6 +71,20 @@ impl Kind for Quotient {
     }
 }
 
+/// Hashes by itself. It says nothing of whether an inserted key was new, nor of its memory.
+pub(crate) struct Aleph(pub(crate) aleph_filter::AlephFilter);
+
+impl Kind for Aleph {
+    fn insert(&mut self, key: u64) -> bool {
+        self.0.insert(&key.to_le_bytes());
+        true
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.0.contains(&key.to_le_bytes())
+    }
+}
+
 /// Hashes by itself.
 pub(crate) struct Growable(pub(crate) growable_bloom_filter::GrowableBloom);
 

@@ -3,7 +3,8 @@
 use crate::contestants::Calls::{Batch, Single};
 use crate::contestants::{DIGEST, Table};
 use crate::ours::Fuse;
-use crate::peers::{Cuckoo, Growable, Quotient, Rotating, Static};
+use crate::peers::{Aleph, Cuckoo, Growable, Quotient, Rotating, Static};
+use aleph_filter::AlephFilter;
 use growable_bloom_filter::GrowableBloom;
 use mayhap::{
     BlockedBloomFilter, ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, FuseWidth,
@@ -50,6 +51,7 @@ pub(crate) fn grow(n: u64, p: f64) -> Table {
     table.add("growable-bloom-filter", Single, move || {
         Growable(GrowableBloom::new(p, first as usize))
     });
+    table.add("aleph-filter", Single, move || Aleph(AlephFilter::new(first as usize, p)));
     table.add("qfilter told the final n, xxh3 digest", Single, move || {
         Quotient::growing(first, n, p)
     });

@@ -3,7 +3,7 @@
 use super::{Build, Builder, Estimate, Filter, Health};
 use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, StorageMut};
 use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
-use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
+use crate::{Digest, DigestFunction, Error, FilterParams, InstructionSet, Key, Layout};
 
 /// A [`crate::BloomFilter`], a [`crate::BlockedBloomFilter`], or the plain form of a
 /// [`crate::CountingBloomFilter`].
@@ -174,6 +174,10 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
     /// As [`crate::Filter::digest_function`].
     pub const fn digest_function(&self) -> &DigestFunction {
         with_filter!(self, filter => filter.digest_function())
+    }
+
+    pub(super) fn limit_kernel(&mut self, most: InstructionSet) {
+        with_filter!(self, filter => filter.limit_kernel(most));
     }
 
     /// As [`crate::Filter::kernel_name`].

@@ -3,7 +3,7 @@
 use super::{AnyFilter, Filter, Preset};
 use crate::bits::{OwnedBlocks, SharedBlocks};
 use crate::layout::{Layout, LayoutKind};
-use crate::{DigestFunction, Error, FilterParams, sizing};
+use crate::{DigestFunction, Error, FilterParams, InstructionSet, sizing};
 use core::marker::PhantomData;
 
 /// Builds a filter of type `F` from the given numbers; the others are solved for.
@@ -41,6 +41,7 @@ pub struct Builder<F> {
     num_hashes: Option<u32>,
     digest_function: DigestFunction,
     max_bytes: u64,
+    most_instructions: Option<InstructionSet>,
     filter: PhantomData<fn() -> F>,
 }
 
@@ -55,6 +56,7 @@ impl<F: Build> Builder<F> {
             num_hashes: None,
             digest_function: DigestFunction::default(),
             max_bytes: u64::MAX,
+            most_instructions: None,
             filter: PhantomData,
         }
     }
@@ -101,6 +103,24 @@ impl<F: Build> Builder<F> {
     /// Rejects filters larger than this before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
+        self
+    }
+
+    /// The most that the hot loops of the filter use, for tests and measurements: by default they
+    /// are those of the best instruction set that the CPU has, and `MAYHAP_KERNEL` allows
+    /// ([`crate::kernel_names`]). Answers never depend on it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{BlockedBloomFilter, InstructionSet};
+    /// let builder = BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01);
+    /// let filter = builder.instruction_set(InstructionSet::Scalar).build()?;
+    /// assert_eq!(filter.kernel_name(), "scalar");
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn instruction_set(mut self, most: InstructionSet) -> Self {
+        self.most_instructions = Some(most);
         self
     }
 
@@ -183,7 +203,11 @@ impl<F: Build> Builder<F> {
     ///
     /// As [`Builder::params`], and [`Error::OutOfMemory`].
     pub fn build(self) -> Result<F, Error> {
-        F::empty(self.params()?, self.digest_function)
+        let mut filter = F::empty(self.params()?, self.digest_function)?;
+        if let Some(most) = self.most_instructions {
+            filter.limit_kernel(most);
+        }
+        Ok(filter)
     }
 }
 
@@ -213,6 +237,9 @@ pub trait Build: Sized {
     /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the type fixes another layout.
     fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error>;
 
+    #[doc(hidden)]
+    fn limit_kernel(&mut self, most: InstructionSet);
+
     /// Returns a builder for a filter of this type.
     fn builder() -> Builder<Self> {
         Builder::new()
@@ -225,6 +252,10 @@ impl<L: LayoutKind> Build for Filter<L, OwnedBlocks> {
     fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
         Self::from_parts(params, digest_function, OwnedBlocks::zeroed(params.num_blocks())?, 0)
     }
+
+    fn limit_kernel(&mut self, most: InstructionSet) {
+        Self::limit_kernel(self, most);
+    }
 }
 
 impl<L: LayoutKind> Build for Filter<L, SharedBlocks> {
@@ -232,6 +263,10 @@ impl<L: LayoutKind> Build for Filter<L, SharedBlocks> {
 
     fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
         Ok(Filter::<L, OwnedBlocks>::empty(params, digest_function)?.into_concurrent())
+    }
+
+    fn limit_kernel(&mut self, most: InstructionSet) {
+        Self::limit_kernel(self, most);
     }
 }
 
@@ -241,6 +276,10 @@ impl Build for AnyFilter {
     fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
         let blocks = OwnedBlocks::zeroed(params.num_blocks())?;
         Self::from_parts(params, digest_function, blocks, 0)
+    }
+
+    fn limit_kernel(&mut self, most: InstructionSet) {
+        Self::limit_kernel(self, most);
     }
 }
 

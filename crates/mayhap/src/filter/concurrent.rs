@@ -162,15 +162,6 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
 
     #[inline(always)]
     pub(super) fn contains_each(&self, digests: &[Digest], found: &mut [u64]) {
-        let words = self.blocks.words();
-        let prefetch = !crate::simd::fits_cache(words.len() / 8);
-        for (group, found) in digests.chunks(64).zip(found) {
-            if prefetch {
-                for &digest in group {
-                    self.layout.prefetch_shared::<false>(words, digest);
-                }
-            }
-            *found |= self.layout.contains_shared_group(words, group);
-        }
+        self.layout.contains_batch_shared(self.blocks.words(), digests, found);
     }
 }

@@ -59,7 +59,7 @@ pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::{Blocked, LayoutKind, Standard};
-use crate::{Bitmap, Digest, DigestFunction, Error, FilterParams, Key};
+use crate::{Bitmap, Digest, DigestFunction, Error, FilterParams, InstructionSet, Key};
 
 /// The classic Bloom filter: the fewest bits, up to k cache lines per query.
 ///
@@ -194,6 +194,10 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// ```
     pub fn kernel_name(&self) -> &'static str {
         self.layout.kernel_name()
+    }
+
+    pub(crate) fn limit_kernel(&mut self, most: InstructionSet) {
+        self.layout.limit_kernel(&self.params, most);
     }
 
     /// The bits.

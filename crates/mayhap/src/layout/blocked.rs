@@ -3,7 +3,7 @@
 use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage};
 use crate::sync::AtomicU64;
-use crate::{Digest, FilterParams, positions, simd};
+use crate::{Digest, FilterParams, InstructionSet, positions, simd};
 
 /// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes; for k = 4, one bit in
 /// each of 4 lanes of 128 bits.
@@ -28,6 +28,10 @@ impl LayoutKind for Blocked {
         let num_hashes = params.num_hashes();
         let backend = simd::Backend::detect(num_hashes);
         Self { backend, num_hashes, pairs: simd::Pairs::detect() }
+    }
+
+    fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet) {
+        self.backend = simd::Backend::up_to(params.num_hashes(), most);
     }
 
     fn kernel_name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use super::Layout;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
-use crate::{Digest, FilterParams};
+use crate::{Digest, FilterParams, InstructionSet, simd};
 
 /// The operations of a layout on digests and blocks. Sealed: [`crate::Standard`],
 /// [`crate::Blocked`] and [`crate::NarrowBlocked`] are the only ones.
@@ -15,6 +15,8 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     const LAYOUT: Layout;
     /// `params` must have this layout.
     fn new(params: &FilterParams) -> Self;
+    /// From now on the hot loops use no more instructions than these. `params` as for `new`.
+    fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet);
     /// The instruction set of the hot loops.
     fn kernel_name(&self) -> &'static str;
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool;
@@ -33,6 +35,17 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
         answers.fold(0, |found, (i, &digest)| {
             found | u64::from(self.contains_shared(words, digest)) << i
         })
+    }
+    fn contains_batch_shared(&self, words: &[AtomicU64], digests: &[Digest], found: &mut [u64]) {
+        let is_near = simd::fits_cache(words.len() / 8);
+        for (group, found) in digests.chunks(64).zip(found) {
+            if !is_near {
+                for &digest in group {
+                    self.prefetch_shared::<false>(words, digest);
+                }
+            }
+            *found |= self.contains_shared_group(words, group);
+        }
     }
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
     /// Prefetches the cache lines that the digest needs, for reading or writing.

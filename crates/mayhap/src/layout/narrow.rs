@@ -4,7 +4,7 @@
 use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, positions, simd};
+use crate::{Digest, FilterParams, InstructionSet, positions, simd};
 
 /// The `blocked128` layout: 8 lanes of 16 bits, one bit per lane.
 pub type Blocked128 = NarrowBlocked<2>;
@@ -111,6 +111,9 @@ impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
     fn new(params: &FilterParams) -> Self {
         Self { num_blocks: params.num_bits() / Self::LAYOUT.block_bits() }
     }
+
+    /// There is no other than the scalar one.
+    fn limit_kernel(&mut self, _: &FilterParams, _: InstructionSet) {}
 
     fn kernel_name(&self) -> &'static str {
         "scalar"

@@ -4,7 +4,7 @@ use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sizing::estimated_fpp;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, positions, simd};
+use crate::{Digest, FilterParams, InstructionSet, positions, simd};
 
 /// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
 ///
@@ -40,20 +40,34 @@ impl Standard {
         }
     }
 
-    /// Answers up to 64 keys whose lines are not in the cache, in two rounds of prefetching.
-    fn contains_group(&self, words: &[u64], digests: &[Digest]) -> u64 {
+    /// Queries keys whose lines are not in the cache: those of the first probes are requested a
+    /// group ahead, the others where these answer "maybe".
+    fn contains_far<W: simd::Word>(&self, words: &[W], digests: &[Digest], found: &mut [u64]) {
         let multipliers = self.multipliers();
         let (first, rest) = multipliers.split_at(FIRST_PROBES.min(multipliers.len()));
-        let mut maybe = 0u64;
-        for (i, &digest) in digests.iter().enumerate() {
-            maybe |= u64::from(self.probes.has_all(words, digest, first)) << i;
+        let mut groups = digests.chunks(GROUP);
+        let mut next = groups.next();
+        for &digest in next.unwrap_or_default() {
+            self.prefetch_all(words, digest, first);
         }
-        let survivors = maybe;
-        for_each_one(survivors, |i| self.prefetch_all(words, digests[i], rest));
-        for_each_one(survivors, |i| {
-            maybe &= !(u64::from(!self.probes.has_all(words, digests[i], rest)) << i);
-        });
-        maybe
+        let mut start = 0;
+        while let Some(group) = next {
+            next = groups.next();
+            for &digest in next.unwrap_or_default() {
+                self.prefetch_all(words, digest, first);
+            }
+            let mut maybe = 0u64;
+            for (i, &digest) in group.iter().enumerate() {
+                maybe |= u64::from(self.probes.has_each(words, digest, first)) << i;
+            }
+            let survivors = maybe;
+            for_each_one(survivors, |i| self.prefetch_all(words, group[i], rest));
+            for_each_one(survivors, |i| {
+                maybe &= !(u64::from(!self.probes.has_each(words, group[i], rest)) << i);
+            });
+            found[start / 64] |= maybe << (start % 64);
+            start += GROUP;
+        }
     }
 }
 
@@ -74,19 +88,17 @@ impl LayoutKind for Standard {
         Self { probes: simd::Probes::new(params.num_bits(), params.num_hashes()) }
     }
 
+    fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet) {
+        self.probes = simd::Probes::up_to(params.num_bits(), params.num_hashes(), most);
+    }
+
     fn kernel_name(&self) -> &'static str {
         self.probes.kernel_name()
     }
 
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
-        let words = block::words(blocks);
-        if simd::fits_cache(blocks.len()) {
-            // All at once: a mispredicted branch costs more than the probes it saves.
-            self.probes.contains(words, digest)
-        } else {
-            self.probes.has_all(words, digest, self.multipliers())
-        }
+        self.probes.contains(block::words(blocks), digest)
     }
 
     #[inline(always)]
@@ -114,49 +126,39 @@ impl LayoutKind for Standard {
 
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
         let words = block::words(blocks);
-        if simd::fits_cache(blocks.len()) {
-            return self.probes.contains_batch(words, digests, found);
+        if !self.probes.is_near() {
+            return self.contains_far(words, digests, found);
         }
-        let multipliers = self.multipliers();
-        let first = &multipliers[..FIRST_PROBES.min(multipliers.len())];
-        let mut groups = digests.chunks(GROUP);
-        let mut next = groups.next();
-        for &digest in next.unwrap_or_default() {
-            self.prefetch_all(words, digest, first);
-        }
-        let mut start = 0;
-        while let Some(group) = next {
-            next = groups.next();
-            for &digest in next.unwrap_or_default() {
-                self.prefetch_all(words, digest, first);
-            }
-            found[start / 64] |= self.contains_group(words, group) << (start % 64);
-            start += GROUP;
+        for (group, found) in digests.chunks(64).zip(found) {
+            *found |= self.probes.contains_group(words, group);
         }
     }
 
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
-        let fits_cache = simd::fits_cache(blocks.len());
-        for (group_index, group) in digests.chunks(GROUP).enumerate() {
-            if !fits_cache {
+        let words = block::words_mut(blocks);
+        for (i, group) in digests.chunks(GROUP).enumerate() {
+            if !self.probes.is_near() {
                 for &digest in group {
-                    self.prefetch_all(block::words(blocks), digest, self.multipliers());
+                    self.prefetch_all(words, digest, self.multipliers());
                 }
             }
-            for (i, &digest) in group.iter().enumerate() {
-                let i = group_index * GROUP + i;
-                new[i / 64] |= u64::from(self.insert(blocks, digest)) << (i % 64);
-            }
+            let start = i * GROUP;
+            new[start / 64] |= self.probes.insert_group(words, group) << (start % 64);
         }
     }
 
     #[inline]
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        self.multipliers().iter().all(|&multiplier| {
-            let (word, bit) = self.position(digest, multiplier);
-            // ORDERING: Relaxed. See `insert_shared`.
-            words[word].load(Ordering::Relaxed) & bit != 0
-        })
+        self.probes.contains_shared(words, digest)
+    }
+
+    fn contains_batch_shared(&self, words: &[AtomicU64], digests: &[Digest], found: &mut [u64]) {
+        if !self.probes.is_near() {
+            return self.contains_far(words, digests, found);
+        }
+        for (group, found) in digests.chunks(64).zip(found) {
+            *found |= self.probes.contains_shared_group(words, group);
+        }
     }
 
     #[inline]

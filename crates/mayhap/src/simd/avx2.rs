@@ -3,7 +3,7 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::limit::{Level, allows};
+use super::limit::{InstructionSet, allows};
 use super::scalar::set_shared;
 use super::{Pairs, shared};
 use crate::Digest;
@@ -18,7 +18,7 @@ kernels!("avx2");
 /// Whether this CPU has AVX2 and BMI.
 #[inline]
 pub(super) fn is_available() -> bool {
-    allows(Level::Avx2) && has_features!("avx2", "bmi1", "bmi2")
+    allows(InstructionSet::Avx2) && has_features!("avx2", "bmi1", "bmi2")
 }
 
 /// One bit per lane for one pass, words 0–3 and 4–7.

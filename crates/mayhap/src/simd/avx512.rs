@@ -3,7 +3,7 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::limit::{Level, allows};
+use super::limit::{InstructionSet, allows};
 use super::scalar::set_shared;
 use super::{Pairs, shared};
 use crate::Digest;
@@ -18,7 +18,7 @@ kernels!("avx512");
 /// Whether this CPU has AVX-512 F, BW, DQ, VL and BMI.
 #[inline]
 pub(super) fn is_available() -> bool {
-    allows(Level::Avx512)
+    allows(InstructionSet::Avx512)
         && has_features!("avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2")
 }
 

@@ -1,7 +1,7 @@
 //! The choice of the kernel: the fastest one that the CPU at hand has.
 
-use super::Pairs;
 use super::kernel::{Kernel, of_k};
+use super::{InstructionSet, Pairs};
 use crate::Digest;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
@@ -30,7 +30,14 @@ impl Backend {
 
     /// The fastest kernel for this k that this CPU can run.
     pub(crate) fn detect(num_hashes: u32) -> Self {
-        Self::all(num_hashes).next().unwrap_or(Self(&super::scalar::KERNELS[of_k(num_hashes)]))
+        Self::up_to(num_hashes, InstructionSet::Avx512)
+    }
+
+    /// The fastest one with no more instructions than these.
+    pub(crate) fn up_to(num_hashes: u32, most: InstructionSet) -> Self {
+        let mut all = Self::all(num_hashes);
+        all.find(|kernel| InstructionSet::of_kernel(kernel.name()) <= most)
+            .unwrap_or(Self(&super::scalar::KERNELS[of_k(num_hashes)]))
     }
 
     /// The kernel's name.

@@ -37,7 +37,6 @@ mod cpu;
 mod digest;
 #[cfg(not(target_family = "wasm"))]
 mod kernel;
-#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(loom, shuttle))))]
 mod limit;
 #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
 mod neon;
@@ -60,6 +59,7 @@ pub use backend::kernel_names;
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
 pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
+pub use limit::InstructionSet;
 #[cfg(target_family = "wasm")]
 pub(crate) use only_scalar::Backend;
 #[cfg(target_family = "wasm")]
@@ -67,4 +67,4 @@ pub use only_scalar::kernel_names;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
-pub(crate) use probes::Probes;
+pub(crate) use probes::{Probes, Word};

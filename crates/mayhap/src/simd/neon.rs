@@ -3,7 +3,7 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::limit::{Level, allows};
+use super::limit::{InstructionSet, allows};
 use super::scalar::{contains_shared, contains_shared_group, insert_shared};
 use crate::Digest;
 use crate::bits::Block;
@@ -16,7 +16,7 @@ kernels!("neon");
 /// Whether this CPU has NEON.
 #[inline]
 pub(super) fn is_available() -> bool {
-    allows(Level::Neon) && has_features!("neon")
+    allows(InstructionSet::Neon) && has_features!("neon")
 }
 
 /// One bit per lane for one pass, two words a register.

@@ -1,7 +1,7 @@
 //! The kernel where there is only the scalar one: called without a table of functions, so that a
 //! module for the browser is linked with what it calls and nothing else.
 
-use super::{Pairs, scalar};
+use super::{InstructionSet, Pairs, scalar};
 use crate::Digest;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
@@ -29,6 +29,11 @@ impl Backend {
 
     /// The kernel for this k.
     pub(crate) fn detect(num_hashes: u32) -> Self {
+        Self(num_hashes)
+    }
+
+    /// The kernel for this k.
+    pub(crate) fn up_to(num_hashes: u32, _: InstructionSet) -> Self {
         Self(num_hashes)
     }
 

@@ -5,7 +5,7 @@
 )]
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-use super::limit::{Level, allows};
+use super::limit::{InstructionSet, allows};
 
 /// Runs `count`, a loop over blocks, with the CPU's population count instruction if it has one: the
 /// closure becomes part of a function that is compiled for it. Otherwise a count takes 12
@@ -14,7 +14,7 @@ use super::limit::{Level, allows};
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        if allows(Level::Avx512)
+        if allows(InstructionSet::Avx512)
             && has_features!("avx512f", "avx512vl", "avx512vpopcntdq", "popcnt")
         {
             // SAFETY: the CPU has these features.

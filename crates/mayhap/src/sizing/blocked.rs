@@ -19,6 +19,8 @@
 use super::search::fewest;
 use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::{Error, Layout};
+use alloc::vec::Vec;
+use core::cell::RefCell;
 
 /// The largest number of lanes in a block: a smaller k has a lane for each bit.
 const LANES: u32 = 8;
@@ -54,8 +56,12 @@ pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, i
     if items == 0 || num_blocks == 0 {
         return if items == 0 { 0.0 } else { 1.0 };
     }
+    fpp_of_blocks(num_blocks, items, block_fpp(lane_bits as f64, num_hashes))
+}
+
+/// The rate of at least one block with at least one key, from that of a block by its keys.
+fn fpp_of_blocks(num_blocks: u64, items: u64, in_block: impl Fn(f64) -> f64) -> f64 {
     let mean = items as f64 / num_blocks as f64;
-    let in_block = block_fpp(lane_bits as f64, num_hashes);
     let fpp = if mean > FULL_BLOCK_ITEMS || num_blocks == 1 {
         in_block(mean)
     } else {
@@ -114,6 +120,26 @@ pub fn best_num_hashes(num_blocks: u64, items: u64) -> u32 {
     [8, 16].into_iter().fold(4, |best, k| if fpp(k) < fpp(best) { k } else { best })
 }
 
+/// A function of whole numbers that is computed once for each of them: a search evaluates the rate
+/// of a block with j keys at each size that it tries, and most of its time would go there.
+fn once_each(g: impl Fn(f64) -> f64) -> impl Fn(f64) -> f64 {
+    let known = RefCell::new(Vec::new());
+    move |j| {
+        let mut known = known.borrow_mut();
+        let i = j as usize;
+        if i as f64 != j || i > FULL_BLOCK_ITEMS as usize {
+            return g(j);
+        }
+        if known.len() <= i {
+            known.resize(i + 1, f64::NAN);
+        }
+        if known[i].is_nan() {
+            known[i] = g(j);
+        }
+        known[i]
+    }
+}
+
 /// The fewest bits for n items at p or less in a layout with blocks, and the k out of `num_hashes`
 /// that needs them; the lowest if several do.
 pub(super) fn solve_bits(
@@ -124,6 +150,18 @@ pub(super) fn solve_bits(
 ) -> Result<(u64, u32), Error> {
     let block_bits = layout.block_bits();
     let limit = MAX_NUM_BITS / block_bits;
+    solve_blocks_up_to(limit, layout, num_hashes, items, target_fpp)
+}
+
+/// [`solve_bits`] in at most `limit` blocks, which is refused as soon as these do not suffice.
+pub(super) fn solve_blocks_up_to(
+    limit: u64,
+    layout: Layout,
+    num_hashes: &[u32],
+    items: u64,
+    target_fpp: f64,
+) -> Result<(u64, u32), Error> {
+    let block_bits = layout.block_bits();
     // No layout needs fewer bits than the ideal standard filter.
     let ideal = super::standard::ideal_num_bits(items, target_fpp);
     let low = (ideal / block_bits as f64) as u64;
@@ -134,8 +172,11 @@ pub(super) fn solve_bits(
     num_hashes
         .iter()
         .filter_map(|&k| {
-            let lane_bits = layout.lane_bits(k);
-            let fpp = |blocks| expected_fpp_of_lanes(blocks, lane_bits, k, items);
+            let in_block = once_each(block_fpp(layout.lane_bits(k) as f64, k));
+            let fpp = |blocks| fpp_of_blocks(blocks, items, &in_block);
+            if limit < MAX_NUM_BITS / block_bits && fpp(limit.max(1)) > target_fpp {
+                return None;
+            }
             Some((fewest(low.max(1), limit, target_fpp, fpp)? * block_bits, k))
         })
         .min()

@@ -17,7 +17,8 @@
 
 use super::distinct::Intake;
 use super::{
-    FilterParams, blocked, check_fpp, check_target, digest_collisions, with_digest_collisions,
+    FilterParams, MAX_NUM_BITS, blocked, check_fpp, check_target, digest_collisions,
+    with_digest_collisions,
 };
 use crate::{Error, Layout};
 
@@ -207,7 +208,12 @@ pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
         // Rounding in the power must not put the product above the target.
         let part = libm::pow(of_bits, 1.0 / f64::from(num_parts)) * (1.0 - 1e-12);
         let num_hashes = if num_parts == 1 { Layout::Blocked.num_hashes() } else { &[8, 16] };
-        let found = blocked::solve_bits(Layout::Blocked, num_hashes, items, part)
+        // More blocks than these would not be worth the part.
+        let limit = best.map_or(MAX_NUM_BITS / 512, |least| {
+            let worth = least.num_bits() as f64 / BITS_WORTH_A_PART / f64::from(num_parts);
+            (worth / 512.0) as u64 + 1
+        });
+        let found = blocked::solve_blocks_up_to(limit, Layout::Blocked, num_hashes, items, part)
             .and_then(|(bits, k)| LayerParams::new(bits, k, num_parts, items));
         match (found, best) {
             (Ok(found), None) => best = Some(found),
@@ -321,6 +327,37 @@ pub fn chain_layer(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Without a limit to the blocks of further parts.
+    fn searched_in_full(items: u64, target_fpp: f64) -> Option<LayerParams> {
+        let of_bits = target_fpp - digest_collisions(items);
+        (1..=MAX_PARTS)
+            .filter_map(|num_parts| {
+                let part = libm::pow(of_bits, 1.0 / f64::from(num_parts)) * (1.0 - 1e-12);
+                let num_hashes: &[u32] = if num_parts == 1 { &[4, 8, 16] } else { &[8, 16] };
+                let (bits, k) =
+                    blocked::solve_bits(Layout::Blocked, num_hashes, items, part).ok()?;
+                LayerParams::new(bits, k, num_parts, items).ok()
+            })
+            .reduce(|best, found| {
+                let is_worth = found.num_bits() as f64 * BITS_WORTH_A_PART < best.num_bits() as f64;
+                if is_worth { found } else { best }
+            })
+    }
+
+    #[test]
+    fn parts_that_are_not_worth_it_are_refused_without_a_change_of_the_layer() {
+        let mut by_parts = [0; MAX_PARTS as usize];
+        for items in [1, 2, 10, 60, 700, 2_048, 10_000, 1_000_000, 1 << 40] {
+            for target in [0.9, 0.2, 0.05, 0.02, 0.01, 2e-3, 1.6e-3, 1e-4, 1e-5, 1e-7, 1e-10] {
+                let Ok(layer) = layer(items, target) else { continue };
+                let expected = searched_in_full(items, target);
+                assert_eq!(Some(layer), expected, "n {items}, p {target}");
+                by_parts[layer.num_parts() as usize - 1] += 1;
+            }
+        }
+        assert!(by_parts[..3].iter().all(|&layers| layers > 3), "{by_parts:?}");
+    }
 
     #[test]
     fn shares_sum_to_less_than_the_target_however_many_layers_come() {

@@ -12,6 +12,7 @@ mod examples;
 mod fuse;
 mod golden;
 mod huge;
+mod kernels;
 mod keys;
 mod matrix;
 mod matrix_names;

@@ -1,74 +1,61 @@
-//! AVX-512: 8 positions in one register, 8 words in one gather.
+//! AVX-512: 8 positions in one register, their words by scalar loads, as in `avx2.rs`. The compiler
+//! makes gathers of some of them, which cannot be made of the loads of a shared filter.
 
-use super::kernel::{Kernel, Range};
+use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;
 use crate::positions::PROBE_MULTIPLIERS;
-use crate::simd::limit::{Level, allows};
+use crate::simd::limit::{InstructionSet, allows};
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
-pub(super) static KERNEL: Kernel = Kernel { name: "avx512", contains, contains_batch };
+kernels!("avx512");
 
 /// Whether this CPU has AVX-512 F and DQ, and BMI.
 pub(super) fn is_available() -> bool {
-    allows(Level::Avx512) && has_features!("avx512f", "avx512dq", "bmi1", "bmi2")
+    allows(InstructionSet::Avx512) && has_features!("avx512f", "avx512dq", "bmi1", "bmi2")
 }
 
-/// Positions of probes `first` to `first + 7`: `mulhi(digest · A_i, m)` in each lane.
+/// Positions of probes `first` to `first + 7`: `mulhi(digest · A_i, m)` in each lane, for m below
+/// 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
-fn positions(digest: Digest, first: usize, num_bits: u64) -> __m512i {
+fn positions(digest: Digest, first: usize, num_bits: u32) -> [u64; 8] {
     let multipliers: &[u64; 8] = &PROBE_MULTIPLIERS.as_chunks().0[first / 8];
     // SAFETY: 8 words are 64 bytes; this load needs no alignment.
     let multipliers = unsafe { _mm512_loadu_si512(multipliers.as_ptr().cast()) };
     let digest = _mm512_set1_epi64(digest.get().cast_signed());
     let product = _mm512_mullo_epi64(digest, multipliers);
     let high = |lanes| _mm512_srli_epi64::<32>(lanes);
-    let m_low = _mm512_set1_epi64(num_bits.cast_signed()); // `mul_epu32` looks at the low halves
-    let low = high(_mm512_mul_epu32(product, m_low));
-    let middle = _mm512_add_epi64(_mm512_mul_epu32(high(product), m_low), low);
-    if num_bits >> 32 == 0 {
-        return high(middle);
-    }
-    let m_high = high(m_low);
-    let low_half = _mm512_set1_epi64(0xFFFF_FFFF);
-    let other =
-        _mm512_add_epi64(_mm512_mul_epu32(product, m_high), _mm512_and_si512(middle, low_half));
-    let top = _mm512_add_epi64(_mm512_mul_epu32(high(product), m_high), high(middle));
-    _mm512_add_epi64(top, high(other))
+    let num_bits = _mm512_set1_epi64(i64::from(num_bits));
+    let low = high(_mm512_mul_epu32(product, num_bits));
+    let positions = high(_mm512_add_epi64(_mm512_mul_epu32(high(product), num_bits), low));
+    // SAFETY: any 64 bytes are 8 words.
+    unsafe { core::mem::transmute(positions) }
 }
 
 /// # Safety
 ///
-/// As [`Kernel`]: `words` has at least `range.num_bits` bits.
+/// As [`Kernel`], as all functions here.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
-unsafe fn contains(words: &[u64], digest: Digest, range: Range) -> bool {
-    let mut missing = 0;
-    // Without an early exit: a mispredicted branch costs as much as three gathers.
-    for first in (0..range.num_hashes as usize).step_by(8) {
-        let lanes = range.num_hashes as usize - first;
-        let probes: __mmask8 = if lanes < 8 { (1 << lanes) - 1 } else { 0xFF };
-        let positions = positions(digest, first, range.num_bits);
-        let indices = _mm512_srli_epi64::<6>(positions);
-        // SAFETY: positions are below `num_bits`, which the caller promises `words` to have.
-        let found = unsafe {
-            let nothing = _mm512_setzero_si512();
-            _mm512_mask_i64gather_epi64::<8>(nothing, probes, indices, words.as_ptr().cast())
-        };
-        // A rotate takes its count modulo 64.
-        let bits = _mm512_rolv_epi64(_mm512_set1_epi64(1), positions);
-        missing |= _mm512_mask_testn_epi64_mask(probes, found, bits);
+unsafe fn contains<W: Word, const K: usize>(words: &[W], digest: Digest, range: &Range) -> bool {
+    let mut found = 1;
+    for first in (0..K).step_by(8) {
+        for position in positions(digest, first, range.num_bits as u32).into_iter().take(K - first)
+        {
+            // SAFETY: positions are below `num_bits`, which the caller promises `words` to have.
+            found &= unsafe { bit(words, position) };
+        }
     }
-    missing == 0
+    found & 1 == 1
 }
 
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
-unsafe fn contains_batch(words: &[u64], digests: &[Digest], range: Range, found: &mut [u64]) {
-    for (group, found) in digests.chunks(64).zip(found) {
-        for (i, &digest) in group.iter().enumerate() {
-            // SAFETY: as the caller promises.
-            *found |= u64::from(unsafe { contains(words, digest, range) }) << i;
-        }
-    }
+unsafe fn contains_group<W: Word, const K: usize>(
+    words: &[W],
+    digests: &[Digest],
+    range: &Range,
+) -> u64 {
+    // SAFETY: as the caller promises.
+    group(digests, |digest| unsafe { contains::<W, K>(words, digest, range) })
 }

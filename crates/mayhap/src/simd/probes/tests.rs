@@ -3,6 +3,7 @@
 use super::Probes;
 use crate::Digest;
 use crate::positions::{PROBE_MULTIPLIERS, standard};
+use crate::sync::AtomicU64;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -17,7 +18,7 @@ fn every_kernel_equals_the_scalar_one() {
     let digests = digests(if cfg!(miri) { 37 } else { 3001 });
     let sizes: &[u64] = if cfg!(miri) { &[64, 1000] } else { &[64, 65, 1000, 30_000, 1 << 20] };
     for &num_bits in sizes {
-        for num_hashes in [1, 2, 7, 8, 9, 16, 17, 31, 32] {
+        for num_hashes in [1, 2, 3, 4, 7, 8, 9, 16, 17, 20, 21, 31, 32] {
             let all: Vec<Probes> = Probes::all(num_bits, num_hashes).collect();
             let scalar = all.last().unwrap();
             assert_eq!(scalar.kernel.name, "scalar");
@@ -36,19 +37,51 @@ fn every_kernel_equals_the_scalar_one() {
                 assert_eq!(scalar.insert(&mut words, digest), is_new);
             }
             assert_eq!(words, naive);
+            let shared = atomics(&words);
             for probes in &all {
-                let mut batch = vec![0; digests.len().div_ceil(64)];
-                probes.contains_batch(&words, &digests, &mut batch);
+                let far = Probes { is_near: false, ..*probes };
                 for (i, &digest) in digests.iter().enumerate() {
                     let expected = scalar.contains(&words, digest);
-                    assert_eq!(probes.contains(&words, digest), expected, "{probes:?}");
-                    assert_eq!(batch[i / 64] >> (i % 64) & 1 == 1, expected, "{probes:?} batch");
                     assert!(i >= members || expected, "{probes:?} lost a member");
+                    for probes in [probes, &far] {
+                        assert_eq!(probes.contains(&words, digest), expected, "{probes:?}");
+                        assert_eq!(probes.contains_shared(&shared, digest), expected, "{probes:?}");
+                    }
                 }
+                for group in digests.chunks(64) {
+                    let expected = scalar.contains_group(&words, group);
+                    assert_eq!(probes.contains_group(&words, group), expected, "{probes:?}");
+                    assert_eq!(probes.contains_shared_group(&shared, group), expected);
+                    let one_by_one = group.iter().rev().fold(0, |found, &digest| {
+                        found << 1 | u64::from(scalar.contains(&words, digest))
+                    });
+                    assert_eq!(expected, one_by_one);
+                }
+                insertions_equal_those_of_the_scalar_kernel(probes, &digests[..members], &words);
             }
             std::println!("{:?}: {} kernels agree", all[0], all.len());
         }
     }
+}
+
+fn atomics(words: &[u64]) -> Vec<AtomicU64> {
+    words.iter().map(|&word| AtomicU64::new(word)).collect()
+}
+
+/// One at a time and in groups, into an empty filter: `words` at the end.
+fn insertions_equal_those_of_the_scalar_kernel(probes: &Probes, members: &[Digest], words: &[u64]) {
+    let scalar = Probes::all(probes.num_bits(), probes.num_hashes()).last().unwrap();
+    let [mut expected, mut one_by_one, mut grouped] = [0; 3].map(|_| vec![0; words.len()]);
+    for group in members.chunks(64) {
+        let new = probes.insert_group(&mut grouped, group);
+        for (i, &digest) in group.iter().enumerate() {
+            let is_new = scalar.insert(&mut expected, digest);
+            assert_eq!(probes.insert(&mut one_by_one, digest), is_new, "{probes:?}");
+            assert_eq!(new >> i & 1 == 1, is_new, "{probes:?}, group");
+        }
+        assert_eq!(new.checked_shr(group.len() as u32).unwrap_or(0), 0, "{probes:?}");
+    }
+    assert!(expected == words && one_by_one == words && grouped == words, "{probes:?}");
 }
 
 /// Positions past 2^32, in sparse memory: only the pages that hold bits are there.
