@@ -263,6 +263,8 @@ def test_the_plan_is_said_and_forced(rows, file, tmp_path, caplog):
     assert "contains: plan whole" in caplog.text
     with pytest.raises(ValueError, match="plan is 'both'"):
         mayhap.build(rows, "text", KEYS, 0.01, str(tmp_path / "x"), plan="both")
+    with pytest.raises(ValueError, match="of 97 MiB, above the limit of 64; use"):
+        mayhap.build(rows, "text", 80_000_000, 0.01, str(tmp_path / "x"), plan="whole")
     assert _plan.choose("build", 64 << 20, _plan.WHOLE_BYTES, None) == "whole"
     assert _plan.choose("build", (64 << 20) + 1, _plan.WHOLE_BYTES, None) == "segments"
 

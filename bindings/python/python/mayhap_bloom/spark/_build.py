@@ -77,6 +77,10 @@ def build(
     num_bytes = filter_bytes(n, p)
     shape = Shape(n, p, seed, num_bytes)
     target = Target(path)
+    if plan == "whole" and num_bytes > WHOLE_BYTES:
+        # Of 80 million keys, none was in the filter: the cause is not known.
+        most = f"{num_bytes >> 20} MiB, above the limit of {WHOLE_BYTES >> 20}"
+        raise ValueError(f'the plan "whole" cannot build filters of {most}; use "segments"')
     if choose("build", num_bytes, WHOLE_BYTES, plan) == "whole":
         _whole(keys, shape, target)
     else:
@@ -93,6 +97,10 @@ def _whole(keys: Keys, shape: Shape, target: Target) -> None:
     def union(batches: Iterator[Any]) -> Iterator[Any]:
         return _union(batches, shape)
 
+    def any_key(batches: Iterator[Any]) -> Iterator[Any]:
+        for _ in _digests.buffered(columns(batches), shape.seed):
+            yield _row(0, False, b"")
+
     schema = "segment int, is_filter boolean, body binary"
     parts = rows.mapInArrow(partial, schema)
     for tasks in (FAN_IN, 1):
@@ -100,6 +108,8 @@ def _whole(keys: Keys, shape: Shape, target: Target) -> None:
     filter = shape.bloom()
     for row in parts.collect():
         _unite(filter, row.is_filter, pyarrow.py_buffer(row.body))
+    if not filter.count and rows.mapInArrow(any_key, schema).limit(1).collect():
+        raise RuntimeError(f'{target}: the plan "whole" lost all keys; use "segments"')
     # One that follows from the bits, as of the other plan.
     filter.settle_count()
     with target.writing() as local:
