@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from checks import FPP, Job
+from checks import FPP, PLANS, Job
 
 from mayhap_bloom import spark as mayhap
 
@@ -40,7 +40,7 @@ def run(job: Job, rounds: int) -> None:
     jobs: dict[str, Callable[[], object]] = {}
     for column in ("url", "id"):
         jobs[f"bloomFilter, {column}"] = lambda c=column: spark_bloom(job, c)
-        for plan in job.plans:
+        for plan in PLANS:
             jobs[f"build, {column}, {plan}"] = lambda c=column, p=plan: job.build(c, p)
             files = lambda c=column, p=plan: job.build(c, p, job.parquet())  # noqa: E731
             jobs[f"build of ParquetFiles, {column}, {plan}"] = files
@@ -57,7 +57,7 @@ def run(job: Job, rounds: int) -> None:
     medians = {name: statistics.median(each) for name, each in times.items()}
     for column in ("url", "id"):
         peer = f"bloomFilter, {column}"
-        for plan in job.plans:
+        for plan in PLANS:
             _line(job, medians, f"build, {column}, {plan}", peer, 0.5)
             _line(job, medians, f"build of ParquetFiles, {column}, {plan}", peer, 0.5)
     _line(job, medians, "dedup", "dropDuplicates", 0.3)

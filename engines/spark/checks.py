@@ -37,8 +37,6 @@ class Job:
         folder.mkdir()
         self.rows = spark.read.parquet(str(data / "rows"))
         self.probe = spark.read.parquet(str(data / "probe"))
-        #: Of `build`: "whole" is refused beyond 64 MiB (docs/engines.md, known defect).
-        self.plans = PLANS if num_rows <= 10_000_000 else ("segments",)
         self.distinct = {"url": rows.distinct(num_rows), "id": num_rows}
         self.oracle = {column: self._by_command(column) for column in ("url", "id")}
 
@@ -70,7 +68,7 @@ class Job:
 
     def files(self) -> None:
         """Files of both plans beside those of the command."""
-        for column, plan in itertools.product(("url", "id"), self.plans):
+        for column, plan in itertools.product(("url", "id"), PLANS):
             last = last_stage(self.spark)
             path = self.build(column, plan)
             same = filecmp.cmp(path, self.oracle[column], shallow=False)
@@ -81,7 +79,7 @@ class Job:
                 what = f"bytes shuffled a key, {column}"
                 self.report.check(what, "≤ 9", f"{sent:.2f}", sent <= 9)
 
-        for plan in self.plans:
+        for plan in PLANS:
             same = filecmp.cmp(
                 self.build("url", plan, self.parquet()), self.oracle["url"], shallow=False
             )
@@ -125,7 +123,7 @@ class Job:
 
     def kills(self, rounds: int) -> None:
         """Builds while workers are killed, one in each stage."""
-        for plan in self.plans:
+        for plan in PLANS:
             stages = STAGES[plan]
             same, built, complete, hits = 0, 0, 0, 0
             # A stage that is over before it is seen does not count: another round.

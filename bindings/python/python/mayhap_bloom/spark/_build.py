@@ -77,10 +77,6 @@ def build(
     num_bytes = filter_bytes(n, p)
     shape = Shape(n, p, seed, num_bytes)
     target = Target(path)
-    if plan == "whole" and num_bytes > WHOLE_BYTES:
-        # Of 80 million keys, none was in the filter: the cause is not known.
-        most = f"{num_bytes >> 20} MiB, above the limit of {WHOLE_BYTES >> 20}"
-        raise ValueError(f'the plan "whole" cannot build filters of {most}; use "segments"')
     if choose("build", num_bytes, WHOLE_BYTES, plan) == "whole":
         _whole(keys, shape, target)
     else:
@@ -106,10 +102,13 @@ def _whole(keys: Keys, shape: Shape, target: Target) -> None:
     for tasks in (FAN_IN, 1):
         parts = to_segments(parts, tasks, parts["segment"] % tasks).mapInArrow(union, schema)
     filter = shape.bloom()
-    for row in parts.collect():
+    united = parts.collect()
+    # Where memory runs out while the JVM sends rows to Python, Spark returns none, and no error.
+    if not united and rows.mapInArrow(any_key, schema).limit(1).collect():
+        size = f"the filter of {shape.num_bytes >> 20} MiB did not reach the driver"
+        raise RuntimeError(f'{size}: raise spark.driver.memory, or use the plan "segments"')
+    for row in united:
         _unite(filter, row.is_filter, pyarrow.py_buffer(row.body))
-    if not filter.count and rows.mapInArrow(any_key, schema).limit(1).collect():
-        raise RuntimeError(f'{target}: the plan "whole" lost all keys; use "segments"')
     # One that follows from the bits, as of the other plan.
     filter.settle_count()
     with target.writing() as local:

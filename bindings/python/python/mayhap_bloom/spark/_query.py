@@ -98,7 +98,8 @@ def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
     # Rows without a key go anywhere, but always to the same task.
     hashed = ("string", "binary", "integer", "long", "double", "date", "timestamp")
     plain = [f.name for f in df.schema.fields if f.dataType.typeName() in hashed]
-    anywhere = functions.pmod(functions.xxhash64(*map(named, plain or [column])), functions.lit(count))
+    keys = map(named, plain or [column])
+    anywhere = functions.pmod(functions.xxhash64(*keys), functions.lit(count))
     name = f"_segment_of_{column}"
     rows = df.withColumn(name, functions.coalesce(number, anywhere.cast("int")))
     return to_segments(rows, count, named(name)).drop(name)
