@@ -40,6 +40,8 @@ def session(cluster: Cluster) -> Any:
         "spark.stage.maxConsecutiveAttempts": "20",
         "spark.deploy.maxExecutorRetries": "-1",
         "spark.ui.port": "0",
+        # Stages are to be seen while they run, however short.
+        "spark.ui.liveUpdate.period": "0",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL",
     }
