@@ -202,11 +202,11 @@ python-short: servers debug
 		sh bindings/python/test.sh
 
 # The modules for browsers in Node, the pages in Chromium; prints their sizes.
-web: debug
+web: debug servers
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap sh web/test.sh
 
 # The same without the builds for vector instructions; in folders of its own, but for the command.
-web-short: debug
+web-short: debug servers
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap SHORT=1 sh web/test.sh
 
 # Spark on a cluster of its own, beside Spark's own means; recorded in bench/results/engines.md.

@@ -31,9 +31,9 @@ page() {
 	}
 }
 page 120000 'explorer, all files' "$out"/explorer/*
-page 60000 'dashboard, all files' crates/mayhap-server/src/http/ui/*.html \
-	crates/mayhap-server/src/http/ui/*.css crates/mayhap-server/src/http/ui/*.js \
-	crates/mayhap-server/src/http/ui/*.svg
+page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
+	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
+	crates/mayhap-dashboard/src/page/*.svg
 # The server of the dashboard.
 [ -n "${MAYHAP:-}" ] || ${CARGO:-cargo} build --locked -p mayhap-cli
 node --test bindings/wasm/test/*.test.mjs

@@ -29,6 +29,7 @@ mod find;
 pub mod guard;
 mod magnus;
 mod native;
+mod observe;
 mod redisson;
 mod replies;
 mod server;
@@ -44,6 +45,7 @@ pub use magnus::{MagnusOptions, MagnusParams, RemoteMagnus};
 #[doc(hidden)]
 pub use native::Meta;
 pub use native::{Download, NativeFilter, NativeOptions, Union, Upload};
+pub use observe::{Client, FilterScheme, Listed, NamedFilter, SlowRequest, Status};
 pub use redisson::RemoteRedisson;
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};
 pub use trouble::Trouble;

@@ -3,12 +3,13 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 16] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
     "mayhap-redis",
     "mayhap-server",
+    "mayhap-dashboard",
     "mayhap-units",
     "mayhap-keys",
     "mayhap-lists",

@@ -82,7 +82,8 @@ fn formats() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| Format::from_name(&name).ok_or("unknown format"))
 }
 
-fn key_types() -> impl TypedValueParser<Value = KeyType> {
+/// The names of key types.
+pub fn key_types() -> impl TypedValueParser<Value = KeyType> {
     let names = KeyType::ALL.iter().map(|key_type| key_type.name());
     PossibleValuesParser::new(names)
         .try_map(|name| KeyType::from_name(&name).ok_or("unknown key type"))

@@ -20,6 +20,8 @@ pub mod url;
 
 pub use digest::{DigestArgs, secret_key};
 pub use existing::{Existing, conflict};
+#[cfg(feature = "redis")]
+pub use foreign::key_types;
 pub use foreign::{ForeignArgs, HashesError, NEW_FORMAT, SystemArgs, parse_hashes};
 pub use lines::LineArgs;
 pub use lock::LockArgs;

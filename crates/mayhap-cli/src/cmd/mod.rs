@@ -32,13 +32,15 @@ pub mod serve;
 mod sources;
 #[cfg(feature = "redis")]
 pub mod ttl;
+#[cfg(feature = "redis")]
+pub mod ui;
 pub mod verify;
 pub mod which;
 
 use crate::args::{MessageArgs, lines, url};
 use crate::error::Error;
 use crate::files;
-use crate::io::messages::{self, Talk};
+use crate::io::messages::{self, Color, Talk};
 use crate::outcome::Outcome;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -112,6 +114,8 @@ enum Verb {
     Pull(pull::Args),
     #[cfg(feature = "redis")]
     Ttl(ttl::Args),
+    #[cfg(feature = "redis")]
+    Ui(ui::Args),
     #[cfg(feature = "server")]
     Serve(serve::Args),
     #[cfg(feature = "server")]
@@ -127,6 +131,49 @@ enum Verb {
 }
 
 impl Verb {
+    /// Runs it.
+    fn run(self, talk: Talk, color: Color) -> Result<Outcome, Error> {
+        match self {
+            Self::Dedup(args) => dedup::run(&args, talk),
+            Self::Build(args) => build::run(&args, talk),
+            Self::Create(args) => create::run(&args, talk),
+            Self::Add(args) => add::run(&args, talk),
+            Self::Remove(args) => remove::run(&args, talk),
+            Self::Grow(args) => grow::run(&args, talk),
+            Self::Clear(args) => clear::run(&args, talk),
+            Self::Delete(args) => delete::run(&args, talk),
+            Self::Check(args) => check::run(&args, talk),
+            Self::Filter(args) => filter::run(&args, talk),
+            Self::Info(args) => info::run(&args, talk),
+            Self::Verify(args) => verify::run(&args, talk),
+            Self::Merge(args) => merge::run(&args, talk),
+            Self::Assemble(args) => assemble::run(&args, talk),
+            Self::Which(args) => which::run(&args, talk),
+            Self::Detect(args) => detect::run(&args, talk),
+            Self::Convert(args) => convert::run(&args, talk),
+            #[cfg(feature = "redis")]
+            Self::Push(args) => push::run(&args, talk),
+            #[cfg(feature = "redis")]
+            Self::Pull(args) => pull::run(&args, talk),
+            #[cfg(feature = "redis")]
+            Self::Ttl(args) => ttl::run(&args, talk),
+            #[cfg(feature = "redis")]
+            Self::Ui(args) => ui::run(&args, talk),
+            #[cfg(feature = "server")]
+            Self::Serve(args) => serve::run(&args, talk),
+            #[cfg(feature = "server")]
+            Self::Backup(args) => backup::run(&args, talk),
+            #[cfg(feature = "server")]
+            Self::Restore(args) => backup::restore(&args, talk),
+            Self::Plan(args) => plan::run(&args, color),
+            Self::Bench(args) => bench::run(&args, talk),
+            Self::Plot(args) => plot::run(&args),
+            Self::Explain(args) => explain::run(&args),
+            Self::Completions(args) => completions::run(&args),
+            Self::Man(args) => man::run(&args, talk),
+        }
+    }
+
     /// Whether nothing was written where a signal ended it.
     fn writes_whole_or_nothing(&self) -> bool {
         match self {
@@ -157,43 +204,7 @@ pub fn main() -> ExitCode {
         return ExitCode::from(error.exit_code());
     }
     let is_whole = cli.verb.writes_whole_or_nothing();
-    let result = match cli.verb {
-        Verb::Dedup(args) => dedup::run(&args, talk),
-        Verb::Build(args) => build::run(&args, talk),
-        Verb::Create(args) => create::run(&args, talk),
-        Verb::Add(args) => add::run(&args, talk),
-        Verb::Remove(args) => remove::run(&args, talk),
-        Verb::Grow(args) => grow::run(&args, talk),
-        Verb::Clear(args) => clear::run(&args, talk),
-        Verb::Delete(args) => delete::run(&args, talk),
-        Verb::Check(args) => check::run(&args, talk),
-        Verb::Filter(args) => filter::run(&args, talk),
-        Verb::Info(args) => info::run(&args, talk),
-        Verb::Verify(args) => verify::run(&args, talk),
-        Verb::Merge(args) => merge::run(&args, talk),
-        Verb::Assemble(args) => assemble::run(&args, talk),
-        Verb::Which(args) => which::run(&args, talk),
-        Verb::Detect(args) => detect::run(&args, talk),
-        Verb::Convert(args) => convert::run(&args, talk),
-        #[cfg(feature = "redis")]
-        Verb::Push(args) => push::run(&args, talk),
-        #[cfg(feature = "redis")]
-        Verb::Pull(args) => pull::run(&args, talk),
-        #[cfg(feature = "redis")]
-        Verb::Ttl(args) => ttl::run(&args, talk),
-        #[cfg(feature = "server")]
-        Verb::Serve(args) => serve::run(&args, talk),
-        #[cfg(feature = "server")]
-        Verb::Backup(args) => backup::run(&args, talk),
-        #[cfg(feature = "server")]
-        Verb::Restore(args) => backup::restore(&args, talk),
-        Verb::Plan(args) => plan::run(&args, cli.messages.color),
-        Verb::Bench(args) => bench::run(&args, talk),
-        Verb::Plot(args) => plot::run(&args),
-        Verb::Explain(args) => explain::run(&args),
-        Verb::Completions(args) => completions::run(&args),
-        Verb::Man(args) => man::run(&args, talk),
-    };
+    let result = cli.verb.run(talk, cli.messages.color);
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Nothing | Outcome::Off) => ExitCode::from(1),

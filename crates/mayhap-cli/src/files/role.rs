@@ -75,7 +75,7 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
         ("man", "out") => WritesFolder,
-        ("push" | "pull" | "ttl", "url") => Url,
+        ("push" | "pull" | "ttl" | "ui", "url") => Url,
         _ => return None,
     })
 }

@@ -72,8 +72,8 @@ fn scaled(command: &str) -> String {
         // What never ends by itself: serve.rs has tests of that.
         words.push("--check-config");
     }
-    if matches!(words[..], ["mayhap", "backup" | "restore", ..]) {
-        // They need a server's folder: tests/serve/backup.rs has tests of that.
+    if matches!(words[..], ["mayhap", "backup" | "restore" | "ui", ..]) {
+        // They need a server's folder, or never end: tests/serve/backup.rs and ui.rs have tests.
         words.push("--help");
     }
     words.join(" ").replace("mayhap bench ", "mayhap bench --seconds 0.01 ")

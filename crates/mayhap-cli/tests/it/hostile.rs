@@ -110,9 +110,10 @@ fn readers(folder: &Path, files: &[String]) -> Vec<(String, Vec<String>)> {
                 }
             }
         }
-        // One makes a filter, two need a server too, one needs its digests, and two forget its keys
-        // only when forced.
-        let makes = ["create", "push", "ttl", "grow", "clear", "delete"].contains(&&*verb.name);
+        // One makes a filter, three need a server too, one needs its digests, and two forget its
+        // keys only when forced.
+        let makes =
+            ["create", "push", "ttl", "ui", "grow", "clear", "delete"].contains(&&*verb.name);
         assert!(ways == 0 || makes || readers.len() > before, "no way to read with {verb:?}");
     }
     let _ = std::fs::remove_file(folder.join("victim"));

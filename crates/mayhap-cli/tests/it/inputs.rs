@@ -61,6 +61,7 @@ const ROWS: Rows = &[
     ("delete", &[], &[KEY, ("file", "", Changes, "plain")]),
     ("grow", &[], &[KEY, ("file", "", Changes, "plain"), ("output", "-o", Writes, "plain")]),
     ("ttl", &["redis://127.0.0.1:1/0/x"], &[KEY]),
+    ("ui", &["redis://127.0.0.1:1"], &[KEY]),
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),
     ("verify", &[], &[KEY, ("file", "", Reads, "plain"), ("keys", "", Reads, "list")]),
     ("merge", &[], &[("output", "-o", Merges, "plain"), KEY, ("files", "", Reads, "plain")]),
@@ -98,7 +99,7 @@ const ROWS: Rows = &[
 ];
 
 /// Arguments that name no file but a filter on a server.
-const URLS: &[(&str, &str)] = &[("push", "url"), ("pull", "url"), ("ttl", "url")];
+const URLS: &[(&str, &str)] = &[("push", "url"), ("pull", "url"), ("ttl", "url"), ("ui", "url")];
 
 #[test]
 fn the_table_has_every_file_of_every_verb() {

@@ -47,6 +47,7 @@ mod state;
 mod support;
 mod truth;
 mod turns;
+mod ui;
 mod verbs;
 mod verify;
 mod window;

@@ -1,6 +1,7 @@
 //! The handle of a filter on a server.
 
 use super::coalesce::Coalescer;
+use super::extent::Extent;
 use super::generation::{Generation, Target};
 use super::round::Act;
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
@@ -149,7 +150,11 @@ impl RemoteFilter for NativeFilter {
     }
 
     async fn info(&self) -> Result<FilterInfo, Error> {
-        self.read_info().await
+        self.read_info(Extent::All).await
+    }
+
+    async fn glance(&self) -> Result<FilterInfo, Error> {
+        self.read_info(Extent::Sample).await
     }
 
     async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {

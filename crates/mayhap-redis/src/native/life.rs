@@ -1,5 +1,6 @@
 //! Time to live, deletion, and information about a filter.
 
+use super::extent::{Extent, Piece};
 use super::filter::{Current, NativeFilter};
 use super::generation::{Generation, Target};
 use super::maker::forget;
@@ -8,6 +9,7 @@ use super::options::millis;
 use super::resolve::Look;
 use super::round::Trailer;
 use super::wire::{bytes, eval, int, items, meta_of, read_meta, value_of, word, words};
+use crate::observe::scaled;
 use crate::server::Command;
 use crate::{Error, FilterInfo, Server};
 use mayhap::sizing::estimated_fpp;
@@ -168,51 +170,59 @@ impl NativeFilter {
 
     /// Counts the bits of one generation: if it is switched to another one meanwhile, those of the
     /// new one.
-    pub(super) async fn read_info(&self) -> Result<FilterInfo, Error> {
+    pub(super) async fn read_info(&self, extent: Extent) -> Result<FilterInfo, Error> {
         let until = Instant::now() + self.inner.server.options().deadline;
         loop {
             let current = self.current();
-            let (seen, bad) = self.look(&current).await?;
+            let pieces = extent.pieces(&current.made.meta);
+            let (seen, bad) = self.look(&current, &pieces).await?;
             let is_own = |meta: &Meta| {
                 meta.generation == current.made.meta.generation && meta.state == State::Ready
             };
             if let Some(meta) = seen.meta.as_ref().filter(|meta| is_own(meta) && bad.is_empty()) {
-                return Ok(info(meta, seen.count_ones, seen.ttl));
+                let counted = pieces.iter().map(|(_, bytes)| bytes.end - bytes.start).sum();
+                let ones = match extent {
+                    Extent::All => seen.count_ones,
+                    Extent::Sample => scaled(seen.count_ones, counted, meta.params.num_bits()),
+                };
+                return Ok(info(meta, ones, seen.ttl));
             }
             let look = Look { is_query: true, from_replica: false };
             self.resolve(&current, &bad, look, until).await?;
         }
     }
 
-    /// Counts the bits on the server, a shard at a time, without the trailers, and reads the
-    /// parameters: all in one round trip unless there are more than 256 shards. Reports which
-    /// shards are missing.
-    async fn look(&self, current: &Current) -> Result<(Seen, Vec<(usize, Trailer)>), Error> {
+    /// Counts the bits of these pieces on the server and reads the parameters: all in one round
+    /// trip unless there are more than 256. Reports which of their shards are missing.
+    async fn look(
+        &self,
+        current: &Current,
+        pieces: &[Piece],
+    ) -> Result<(Seen, Vec<(usize, Trailer)>), Error> {
         let (made, key) = (&current.made, self.place_of(current).meta_key());
         let (mut seen, mut bad) = (Seen::default(), Vec::new());
-        let shards: Vec<usize> = (0..made.keys.len()).collect();
-        for shards in shards.chunks(256) {
-            let mut commands = Vec::with_capacity(2 * shards.len() + 2);
-            if shards[0] == 0 {
+        for (i, pieces) in pieces.chunks(256).enumerate() {
+            let mut commands = Vec::with_capacity(2 * pieces.len() + 2);
+            if i == 0 {
                 // Not as a read: a replica may lag behind.
                 commands.push(Command::write(&key, words(&["HGETALL", &key])));
                 commands.push(Command::write(&key, words(&["PTTL", &key])));
             }
-            commands.extend(shards.iter().flat_map(|&shard| {
-                let end = (made.meta.cut.body_bytes(shard) - 1).to_string();
-                let count = words(&["BITCOUNT", &made.keys[shard].0, "0", &end]);
-                [made.write(shard, count), made.write(shard, made.get_trailer(shard))]
+            commands.extend(pieces.iter().flat_map(|(shard, bytes)| {
+                let [from, end] = [bytes.start, bytes.end - 1].map(|byte| byte.to_string());
+                let count = words(&["BITCOUNT", &made.keys[*shard].0, &from, &end]);
+                [made.write(*shard, count), made.write(*shard, made.get_trailer(*shard))]
             }));
             let mut replies = self.inner.server.run_unconfirmed(commands).await?.into_iter();
             let mut next = |key: &str, what| match replies.next() {
                 Some(reply) => value_of(reply, key, what),
                 None => Ok(Value::Nil),
             };
-            if shards[0] == 0 {
+            if i == 0 {
                 seen.meta = meta_of(&next(&key, "the parameters of the filter")?, &key)?;
                 seen.ttl = int(&next(&key, "the expiry of the filter")?);
             }
-            for &shard in shards {
+            for &(shard, _) in pieces {
                 let key = &made.keys[shard].0;
                 let count = next(key, "to count bits")?;
                 seen.count_ones += int(&count).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);

@@ -9,7 +9,7 @@
 //! | `round.rs`, `batch.rs` | commands for digests and their replies; batches in rounds |
 //! | `single.rs`, `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
 //! | `resolve.rs` | shards that are missing or being switched |
-//! | `life.rs` | expiry, deletion and counts |
+//! | `life.rs`, `extent.rs` | expiry, deletion and counts; of which bits |
 //! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards |
 //! | `swap.rs` | switching to a rebuilt filter |
 //! | `wire.rs` | commands, scripts and replies |
@@ -20,6 +20,7 @@ mod batch;
 mod bulk;
 mod coalesce;
 mod create;
+mod extent;
 mod filter;
 mod generation;
 mod life;

@@ -9,6 +9,7 @@
 //! A switch that dies before step 4 leaves fences whose token soon expires: the next writer removes
 //! them, and step 4 of a client that was only slow fails.
 
+use super::extent::Extent;
 use super::filter::{Current, NativeFilter};
 use super::generation::{Generation, Target};
 use super::maker::Maker;
@@ -89,7 +90,7 @@ impl NativeFilter {
     /// would.
     pub(super) async fn switch_to_empty(&self) -> Result<(), Error> {
         let (server, name) = (&self.inner.server, &self.inner.name);
-        let left = self.read_info().await?.ttl_ms;
+        let left = self.read_info(Extent::All).await?.ttl_ms;
         let meta = &self.current().made.meta;
         let options = NativeOptions {
             digest_function: self.inner.digest_function,

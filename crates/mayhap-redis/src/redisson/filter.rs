@@ -2,6 +2,7 @@
 
 use super::{config, script};
 use crate::bitfield::{self, Op, Part, parts};
+use crate::observe::{scaled, windows};
 use crate::replies::millis;
 use crate::server::{Command, Server};
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
@@ -10,6 +11,7 @@ use mayhap::sizing::estimated_fpp;
 use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
 use redis::{Cmd, Value, cmd};
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,6 +173,69 @@ impl RemoteRedisson {
         if done { Ok(()) } else { Err(self.not_found()) }
     }
 
+    fn num_bits(&self) -> u64 {
+        self.inner.config.size().unsigned_abs()
+    }
+
+    /// The information, from the bits in these bytes.
+    async fn read_info(&self, pieces: &[Range<u64>]) -> Result<FilterInfo, Error> {
+        let inner = &self.inner;
+        let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
+            Ok(now) if same(&now, &inner.config) => now,
+            Ok(_) | Err(Error::NotFound { .. }) => {
+                return Err(self.explained(self.changed()).await);
+            }
+            Err(other) => return Err(other),
+        };
+        let read = |name, key: &str| {
+            let mut command: Cmd = cmd(name);
+            command.arg(key);
+            Command::read(key, command)
+        };
+        let (name, config_key) = (&*inner.name, &*inner.config_key);
+        let counts = pieces.iter().map(|bytes| {
+            let mut count = cmd("BITCOUNT");
+            count.arg(name).arg(bytes.start).arg(bytes.end.saturating_sub(1));
+            Command::read(name, count)
+        });
+        let others = [read("STRLEN", name), read("PTTL", name), read("PTTL", config_key)];
+        let commands = counts.chain(others).collect();
+        let mut replies = inner.server.run(commands).await?.into_iter();
+        let mut next = |key, what| match replies.next() {
+            Some(reply) => reply.int(key, what),
+            None => Err(Error::strange(what, &Value::Nil)),
+        };
+        let (mut ones, mut counted) = (0, 0);
+        for bytes in pieces {
+            ones += next(name, "BITCOUNT")?.unsigned_abs();
+            counted += bytes.end - bytes.start;
+        }
+        let num_bytes = next(name, "STRLEN")?.unsigned_abs();
+        // −1 forever, −2 missing: anything else is a time.
+        let times = [next(name, "PTTL")?, next(config_key, "PTTL")?];
+        let ttl_ms = times.into_iter().filter_map(|time| u64::try_from(time).ok()).min();
+        let num_bits = self.num_bits();
+        let count_ones = match pieces {
+            [whole] if whole.end == num_bits.div_ceil(8) => ones,
+            _ => scaled(ones, counted, num_bits),
+        };
+        let count = inner.scheme.count(count_ones);
+        Ok(FilterInfo {
+            layout: "redisson",
+            num_bits,
+            num_hashes: now.num_hashes(),
+            expected_items: u64::try_from(now.expected_insertions()).ok(),
+            grows: false,
+            target_fpp: Some(now.false_probability()),
+            count_ones,
+            estimated_items: (count_ones < num_bits).then_some(count as f64),
+            estimated_fpp: estimated_fpp(count_ones, num_bits, now.num_hashes()),
+            num_shards: 1,
+            num_bytes,
+            ttl_ms,
+        })
+    }
+
     fn not_found(&self) -> Error {
         Error::NotFound { name: self.inner.name.clone() }
     }
@@ -282,52 +347,12 @@ impl RemoteFilter for RemoteRedisson {
 
     /// `estimated_items` is `count()`. `BITCOUNT` blocks a server for about 0.1 ms per MiB.
     async fn info(&self) -> Result<FilterInfo, Error> {
-        let inner = &self.inner;
-        let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
-            Ok(now) if same(&now, &inner.config) => now,
-            Ok(_) | Err(Error::NotFound { .. }) => {
-                return Err(self.explained(self.changed()).await);
-            }
-            Err(other) => return Err(other),
-        };
-        let read = |name, key: &str| {
-            let mut command: Cmd = cmd(name);
-            command.arg(key);
-            Command::read(key, command)
-        };
-        let (name, config_key) = (&*inner.name, &*inner.config_key);
-        let commands = vec![
-            read("BITCOUNT", name),
-            read("STRLEN", name),
-            read("PTTL", name),
-            read("PTTL", config_key),
-        ];
-        let mut replies = inner.server.run(commands).await?.into_iter();
-        let mut next = |key, what| match replies.next() {
-            Some(reply) => reply.int(key, what),
-            None => Err(Error::strange(what, &Value::Nil)),
-        };
-        let count_ones = next(name, "BITCOUNT")?.unsigned_abs();
-        let num_bytes = next(name, "STRLEN")?.unsigned_abs();
-        // −1 forever, −2 missing: anything else is a time.
-        let times = [next(name, "PTTL")?, next(config_key, "PTTL")?];
-        let ttl_ms = times.into_iter().filter_map(|time| u64::try_from(time).ok()).min();
-        let num_bits = now.size().unsigned_abs();
-        let count = inner.scheme.count(count_ones);
-        Ok(FilterInfo {
-            layout: "redisson",
-            num_bits,
-            num_hashes: now.num_hashes(),
-            expected_items: u64::try_from(now.expected_insertions()).ok(),
-            grows: false,
-            target_fpp: Some(now.false_probability()),
-            count_ones,
-            estimated_items: (count_ones < num_bits).then_some(count as f64),
-            estimated_fpp: estimated_fpp(count_ones, num_bits, now.num_hashes()),
-            num_shards: 1,
-            num_bytes,
-            ttl_ms,
-        })
+        let whole = 0..self.num_bits().div_ceil(8);
+        self.read_info(&[whole]).await
+    }
+
+    async fn glance(&self) -> Result<FilterInfo, Error> {
+        self.read_info(&windows(self.num_bits().div_ceil(8))).await
     }
 
     /// A common expiry for config and bits.

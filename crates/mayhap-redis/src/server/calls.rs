@@ -96,7 +96,7 @@ impl Server {
             get.arg("GET").arg(name);
             Command { cmd: get, slot, kind: CommandKind::Write }
         };
-        let masters = self.inner.backend.masters();
+        let masters = self.masters();
         let gets = masters.iter().flat_map(|&slot| [get(slot, "appendonly"), get(slot, "save")]);
         // Not through WAIT: nothing is written.
         let replies = self.run_with(gets.collect(), false).await?;
@@ -110,6 +110,11 @@ impl Server {
             _ => Persistence::Unknown,
         });
         Ok(least.min().unwrap_or(Persistence::Unknown))
+    }
+
+    /// One slot of each master.
+    pub(crate) fn masters(&self) -> Vec<u16> {
+        self.inner.backend.masters()
     }
 
     /// Sends one command.

@@ -13,6 +13,7 @@ mod guard;
 mod life;
 mod magnus;
 mod native;
+mod observe;
 mod proxy;
 mod redisson;
 mod trouble;

@@ -1,8 +1,8 @@
 //! What is done with filters: list, look, merge, delete.
 
 use super::body::Json;
-use super::name::{Name, encode};
-use super::{Failure, State};
+use super::name::Name;
+use super::{Failure, State, encode};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;

@@ -9,26 +9,18 @@ use crate::guesses::Try;
 use crate::metrics::Counter;
 use axum::extract::{Extension, Request, State as From};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mayhap_dashboard::caller::{HEADERS, host, is_of_other_site, single};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A wrong password is answered so much later.
 const FAILED_LOGIN_DELAY: Duration = Duration::from_secs(1);
-
-/// Headers of every answer: nothing is guessed, framed, kept or sent to other sites.
-const HEADERS: [(HeaderName, &str); 5] = [
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (header::CACHE_CONTROL, "no-store"),
-];
 
 /// Paths that reveal nothing about filters: probes, the page, its style, the description.
 const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.json"];
@@ -84,55 +76,23 @@ pub(super) async fn guard(
 /// Refuses names that are not ours (a page whose name was bound to our address) and other
 /// sites' pages.
 fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
-    let host = single(request.headers(), &header::HOST)
-        .and_then(|host| host.parse::<Authority>().ok())
-        .filter(|host| is_ours(state, host))
-        .ok_or_else(|| {
-            let problem =
-                "the Host header is not a name of this server; allow names with the setting \
-                 http_hosts";
-            Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
-        })?;
-    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
-    if is_safe {
-        return Ok(());
+    let host = host(request.headers()).filter(|host| is_ours(state, host)).ok_or_else(|| {
+        let problem = "the Host header is not a name of this server; allow names with the setting \
+                       http_hosts";
+        Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
+    })?;
+    let scheme = if state.is_tls { "https" } else { "http" };
+    if is_of_other_site(request.method(), request.headers(), scheme, host.as_str()) {
+        let problem = "the request is from a page of another site";
+        return Err(Failure::new(StatusCode::FORBIDDEN, problem));
     }
-    let headers = request.headers();
-    let foreign = || {
-        Failure::new(
-            StatusCode::FORBIDDEN,
-            "the request is from a page of another \
-                                                          site",
-        )
-    };
-    if headers.contains_key(header::ORIGIN) {
-        let scheme = if state.is_tls { "https://" } else { "http://" };
-        let origin = single(headers, &header::ORIGIN).and_then(|text| text.strip_prefix(scheme));
-        let origin = origin.ok_or_else(foreign)?;
-        if !origin.eq_ignore_ascii_case(host.as_str()) {
-            return Err(foreign());
-        }
-    }
-    match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
-        None | Some(b"same-origin" | b"none") => Ok(()),
-        Some(_) => Err(foreign()),
-    }
-}
-
-/// The header's text, if there is exactly one.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
+    Ok(())
 }
 
 /// Whether this is a name of ours: loopback, the address that we listen on, or one of `http_hosts`.
 ///
 /// Where we listen on all addresses any address is ours: a page of a stranger has a name.
 fn is_ours(state: &State, authority: &Authority) -> bool {
-    if authority.as_str().contains('@') {
-        return false;
-    }
     let host = authority.host().to_ascii_lowercase();
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let config = &state.shared.config();

@@ -30,7 +30,7 @@ mod server;
 mod ui;
 mod which;
 
-pub(crate) use name::encode;
+pub(crate) use mayhap_dashboard::path::encode;
 pub use server::Http;
 
 use crate::Shared;

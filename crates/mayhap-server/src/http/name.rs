@@ -3,13 +3,10 @@
 use super::{Failure, State};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+use percent_encoding::percent_decode_str;
 
 /// The segment of the path that is the name: `/v1/filters/NAME`.
 const SEGMENT: usize = 3;
-
-/// What stands in a path as it is.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':');
 
 /// A filter's name from the path.
 #[derive(Debug, Clone)]
@@ -49,9 +46,4 @@ impl Name {
         }
         Ok(Self(name))
     }
-}
-
-/// A name as it stands in a path.
-pub(crate) fn encode(name: &[u8]) -> String {
-    percent_encode(name, PLAIN).to_string()
 }

@@ -20,6 +20,8 @@ const TRIES: u32 = 3;
 /// How long replicas may take before a write is sent again.
 const REPLICAS: Duration = Duration::from_millis(500);
 
+const SERVER_EXAMPLE: &str = "for example: redis://127.0.0.1:6379";
+
 /// Where a filter is.
 #[derive(Debug)]
 pub struct Place {
@@ -56,15 +58,27 @@ impl Place {
     /// [`Error::Usage`] if it is none, or names a cluster or a filter.
     #[cfg(feature = "server")]
     pub fn of_server(path: &Path) -> Result<Self, Error> {
-        let example = "for example: redis://127.0.0.1:6379";
-        let address = parse(path, example)?;
+        let place = Self::without_filter(path)?;
+        if place.address.is_cluster() {
+            let problem = format!("{} is a cluster, not a server", place.name);
+            return Err(Error::usage(problem, SERVER_EXAMPLE));
+        }
+        Ok(place)
+    }
+
+    /// Reads a URL of a server or a cluster as a whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if it is none, or names a filter.
+    pub fn without_filter(path: &Path) -> Result<Self, Error> {
+        let address = parse(path, SERVER_EXAMPLE)?;
         let name = address.to_string();
-        let problem = match (address.is_cluster(), address.name()) {
-            (true, _) => "is a cluster, not a server",
-            (_, Some(_)) => "names a filter, not the server alone",
-            (false, None) => return Ok(Self { address, name, filter: String::new() }),
-        };
-        Err(Error::usage(format!("{name} {problem}"), example))
+        if address.name().is_some() {
+            let problem = format!("{name} names a filter, not the server alone");
+            return Err(Error::usage(problem, SERVER_EXAMPLE));
+        }
+        Ok(Self { address, name, filter: String::new() })
     }
 
     /// Whether the connection is encrypted.

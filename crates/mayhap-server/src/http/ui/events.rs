@@ -6,22 +6,13 @@ use super::super::{Failure, State, filters};
 use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::metrics::Counter;
-use axum::body::Body;
 use axum::extract::{Extension, Query, State as From};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use axum::response::Response;
+use mayhap_dashboard::events::{MAX_FILTERS, Numbers, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::MissedTickBehavior;
-
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Filters of one stream: more than any screen has rows.
-const MAX_FILTERS: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,25 +24,14 @@ pub(super) struct Wanted {
     events: Option<u64>,
 }
 
-/// What a stream needs from one event to the next.
-struct Stream {
-    state: State,
-    rights: Rights,
-    names: Arc<[Vec<u8>]>,
-    left: u64,
-    /// The version of the users whose rights these are.
-    users_version: u64,
-    timer: tokio::time::Interval,
-    stopped: watch::Receiver<bool>,
-}
-
 /// `GET /ui/events?filters=a,b`
 ///
-/// The connection counts as idle: it makes room for others, and the browser opens it again.
+/// It ends when the server stops and when the users have changed. The connection counts as idle: it
+/// makes room for others. The browser opens it again.
 pub(super) async fn events(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
-    Extension(stopped): Extension<watch::Receiver<bool>>,
+    Extension(mut stopped): Extension<watch::Receiver<bool>>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Failure> {
     filters::need(rights.read, "read")?;
@@ -63,40 +43,25 @@ pub(super) async fn events(
         let found = names.len();
         return Err(Failure::bad(format!("{found} filters, above the limit of {MAX_FILTERS}")));
     }
-    let mut timer = tokio::time::interval(INTERVAL);
-    timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let left = wanted.events.unwrap_or(u64::MAX);
     let users_version = state.shared.users_version();
-    let stream = Stream { state, rights, names, left, users_version, timer, stopped };
-    let body = Body::from_stream(stream::unfold(stream, |stream| async move {
-        let (event, stream) = stream.next().await?;
-        Some((Ok::<_, Infallible>(event), stream))
-    }));
-    Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
-}
-
-impl Stream {
-    /// The next event; `None` at the end, when the server stops, and when the users have changed:
-    /// the browser opens the stream again.
-    async fn next(mut self) -> Option<(String, Self)> {
-        self.left = self.left.checked_sub(1)?;
-        tokio::select! {
-            _ = self.timer.tick() => {}
-            _ = self.stopped.changed() => return None,
-        }
-        if self.state.shared.users_version() != self.users_version {
-            return None;
-        }
-        let (state, rights) = (self.state.clone(), self.rights.clone());
-        let names = self.names.clone();
-        // Beside the thread of all connections: a filter may be busy.
-        let numbers = move || {
-            let filters = described(&state, &rights, &names);
-            json!({ "server": server(&state), "filters": filters })
-        };
-        let numbers = tokio::task::spawn_blocking(numbers).await.ok()?;
-        Some((format!("data: {numbers}\n\n"), self))
-    }
+    let next = move || -> Numbers<Value> {
+        let (state, rights, names) = (state.clone(), rights.clone(), names.clone());
+        Box::pin(async move {
+            if state.shared.users_version() != users_version {
+                return None;
+            }
+            // Beside the thread of all connections: a filter may be busy.
+            let numbers = move || {
+                let filters = described(&state, &rights, &names);
+                json!({ "server": server(&state), "filters": filters })
+            };
+            tokio::task::spawn_blocking(numbers).await.ok()
+        })
+    };
+    let end = async move {
+        let _ = stopped.changed().await;
+    };
+    Ok(stream(wanted.events, next, end))
 }
 
 /// Those of the names that exist and that the user may read.

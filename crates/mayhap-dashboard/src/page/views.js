@@ -1,6 +1,6 @@
 // The views beside the table: one filter, durability, clients, slow requests.
 
-import { count, element, keyOf, nameOf, pairs, rate, size, time } from '/ui/text.js';
+import { count, element, keyOf, nameOf, pairs, promise, rate, size, time } from '/ui/text.js';
 
 /** JSON of a path; the server's own words if it refuses. */
 export async function fetchJson(path, options) {
@@ -57,6 +57,7 @@ export function makeFilter(key, report) {
   const path = `/v1/filters/${key}`;
   const items = element('textarea', { rows: '2' });
   const answer = element('p', { role: 'status' });
+  const copy = element('span', {}, element('a', { href: `${path}/file`, download: '' }, 'Download'));
   let first;
   let measured;
 
@@ -92,24 +93,25 @@ export function makeFilter(key, report) {
   function put(filter, at) {
     first ??= { at, items: filter.items };
     title.textContent = nameOf(filter);
-    const promised = filter.expected_fpp <= filter.target_fpp * 1.01;
+    if (filter.pull) copy.replaceChildren('Copy it to a file: ', element('code', {}, filter.pull));
     facts.replaceChildren(...pairs([
       ['Kind', filter.kind], ['Keys', `${count(filter.items)} of ${count(filter.capacity)}`],
       ['Full in', forecast(filter, first, at)],
-      ['Rate now', element('span', { class: promised ? 'good' : 'bad' }, rate(filter.expected_fpp))],
+      ['Rate now', element('span', { class: promise(filter) }, rate(filter.expected_fpp))],
       ['Rate promised', rate(filter.target_fpp)],
       ['Rate from the bits', rate(measured?.estimated_fpp)], ['Fill', rate(measured?.fill_ratio)],
-      ['Layers', count(filter.layers)], ['Memory', size(filter.num_bytes)],
+      'shards' in filter ? ['Values that hold it', count(filter.shards)] : ['Layers', count(filter.layers)],
+      ['Memory', size(filter.num_bytes)],
       ['Expires', filter.expires_at ? time((filter.expires_at - at) / 1000) : 'never'],
       ['Problem', filter.problem ?? 'none'],
     ]));
-    now.put(filter.expected_fpp);
-    keys.put(filter.items);
+    if (Number.isFinite(filter.expected_fpp)) now.put(filter.expected_fpp);
+    if (Number.isFinite(filter.items)) keys.put(filter.items);
   }
 
   return {
     element: element('section', {}, title, facts,
-      element('p', {}, measure, ' ', element('a', { href: `${path}/file`, download: '' }, 'Download')),
+      element('p', {}, measure, ' ', copy),
       element('form', {}, element('label', {}, 'Keys, a line each', items),
         button('Query', 'check'), button('Add', 'add')),
       answer, now.element, keys.element),
@@ -118,16 +120,33 @@ export function makeFilter(key, report) {
   };
 }
 
-/** The write-ahead log and the images. */
+const good = (is, yes, no) => element('span', { class: is ? 'good' : 'bad' }, is ? yes : no);
+
+/** What Redis and Valkey keep, and whether they remove filters for want of memory. */
+const kept = (persistence, at) => pairs([
+  ['Append-only file', good(persistence.has_log, 'on', 'off: what was added since the snapshot ends with the server')],
+  ['Last snapshot', persistence.saved_at ? `${time((at - persistence.saved_at) / 1000)} ago` : 'none yet'],
+  ['Last writes', good(persistence.is_saved, 'good', 'failed')],
+  ['Changes in no snapshot', count(persistence.unsaved_changes)],
+  ['At the limit of memory', good(persistence.eviction === 'noeviction', 'writes are refused',
+    `keys are removed (${persistence.eviction}), filters too`)],
+  ['Keys removed so far', count(persistence.evicted_keys)],
+]);
+
+/** The write-ahead log and the images; what Redis keeps. */
 export function makeDurability() {
   const facts = element('dl', { class: 'column' });
   const lag = makeChart('Not yet on disk, milliseconds', count);
-  function update({ server: { log, at } }) {
+  function update({ server: { log, at, persistence } }) {
+    lag.element.hidden = !log;
+    if (persistence) {
+      facts.replaceChildren(...kept(persistence, at));
+      return;
+    }
     if (!log) {
       facts.replaceChildren(...pairs([['Write-ahead log', 'off: filters end with the server']]));
       return;
     }
-    const good = (is, yes, no) => element('span', { class: is ? 'good' : 'bad' }, is ? yes : no);
     facts.replaceChildren(...pairs([
       ['Policy', log.policy], ['Writes', good(log.writable, 'taken', 'refused')],
       ['Write-ahead log', size(log.log_bytes)], ['Images', size(log.image_bytes)],
@@ -166,7 +185,7 @@ function makeList(title, path, columns, report) {
 export const makeClients = (report) => makeList('Clients', '/ui/clients', [
   ['Number', (c) => c.id], ['Address', (c) => c.address], ['Name', (c) => c.name], ['User', (c) => c.user ?? ''],
   ['Connected for', (c) => time(c.connected_ms / 1000)], ['Idle for', (c) => time(c.idle_ms / 1000)],
-  ['Requests', (c) => count(c.requests)], ['Buffers', (c) => size(c.num_bytes)],
+  ['Requests', (c) => c.request ?? count(c.requests)], ['Buffers', (c) => size(c.num_bytes)],
 ], report);
 
 export const makeSlow = (report) => makeList('Slow requests', '/ui/slow', [

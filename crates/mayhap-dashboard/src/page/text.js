@@ -22,6 +22,12 @@ export function rate(number) {
   return number < 1e-4 ? number.toExponential(1) : `${Number((number * 100).toPrecision(3))} %`;
 }
 
+/** Whether a filter keeps its rate, as the class of an element; nothing if either is unknown. */
+export function promise({ expected_fpp: now, target_fpp: promised }) {
+  if (typeof now !== 'number' || typeof promised !== 'number') return '';
+  return now > promised * 1.01 ? 'bad' : 'good';
+}
+
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return '–';
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -31,14 +31,20 @@ function watch(keys) {
 
 function strip(server) {
   const seconds = last ? (server.at - last.at) / 1000 : 0;
-  const perSecond = (name) => (seconds > 0 ? count(Math.round((server[name] - last[name]) / seconds)) : '–');
+  const perSecond = (name) => (seconds > 0 && server[name] >= last[name]
+    ? count(Math.round((server[name] - last[name]) / seconds)) : '–');
+  // Of Redis and Valkey there are others, and not all of these.
   document.getElementById('server').replaceChildren(...pairs([
+    ...(server.name ? [['Server', server.name], ['Version', server.version ?? '–'], ['Nodes', count(server.nodes)]] : []),
     ['Filters', count(server.filters)],
+    ...('keys' in server ? [['Keys of all types', count(server.keys)]] : []),
     ['Memory', server.max_bytes ? `${size(server.num_bytes)} of ${size(server.max_bytes)}` : size(server.num_bytes)],
     ['Connections', count(server.connections)], ['Requests / s', perSecond('requests')],
-    ['Queried / s', perSecond('items_checked')], ['Added / s', perSecond('items_added')],
+    ...('items_checked' in server
+      ? [['Queried / s', perSecond('items_checked')], ['Added / s', perSecond('items_added')]] : []),
     ['Up', time(server.uptime_seconds)],
   ]));
+  if (server.problem) report(server.problem);
   last = server;
 }
 
@@ -57,6 +63,8 @@ function makeFilters() {
       const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`);
       table.put(page.filters, Date.now());
       performance.mark('filters');
+      if (page.is_cut) report('There are more filters than are shown.');
+      else if (page.unnamed) report(`Not shown: ${count(page.unnamed)} whose name is not UTF-8.`);
       cursor = page.next;
     } while (cursor && view.element === table.element);
   };

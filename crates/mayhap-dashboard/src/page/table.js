@@ -1,6 +1,6 @@
 // The table of filters: only the rows on the screen exist, so that 10,000 filters scroll as ten do.
 
-import { count, element, keyOf, nameOf, rate, size, time } from '/ui/text.js';
+import { count, element, keyOf, nameOf, promise, rate, size, time } from '/ui/text.js';
 
 const ROW = 29;
 const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Added / s', 'Expires'];
@@ -46,7 +46,8 @@ export function makeTable(watch) {
       const place = places.get(filter.path);
       const last = place === undefined ? undefined : filters[place];
       const seconds = last?.at ? (at - last.at) / 1000 : 0;
-      filter.added = seconds > 0.2 ? Math.max(0, filter.items - last.items) / seconds : last?.added;
+      const known = seconds > 0.2 && Number.isFinite(filter.items) && Number.isFinite(last.items);
+      filter.added = known ? Math.max(0, filter.items - last.items) / seconds : last?.added;
       filter.at = at;
       if (place === undefined) places.set(filter.path, filters.push(filter) - 1);
       else filters[place] = filter;
@@ -67,14 +68,13 @@ function row(filter, index) {
   const full = filter.capacity ? filter.items / filter.capacity : null;
   const number = (text, kind = '') => element('td', { class: `number ${kind}` }, text);
   const link = element('a', { href: `#filter=${keyOf(filter)}` }, nameOf(filter));
-  const broken = filter.expected_fpp > filter.target_fpp * 1.01;
   const expires = filter.expires_at ? time((filter.expires_at - Date.now()) / 1000) : '–';
   return element('tr', { 'aria-rowindex': index + 2 },
     element('td', { title: nameOf(filter) }, link),
-    element('td', {}, filter.kind),
+    element('td', filter.problem ? { title: filter.problem, class: 'bad' } : {}, filter.problem ? 'unusable' : filter.kind),
     number(count(filter.items)),
-    number(full === null ? '–' : `${Math.round(full * 100)} %`, full > 0.8 && !filter.expansion ? 'bad' : ''),
-    number(rate(filter.expected_fpp), broken ? 'bad' : 'good'),
+    number(full === null ? '–' : `${Math.round(full * 100)} %`, full > 0.8 && !filter.expansion && !filter.grows ? 'bad' : ''),
+    number(rate(filter.expected_fpp), promise(filter)),
     number(rate(filter.target_fpp)),
     number(size(filter.num_bytes)),
     number(filter.added === undefined ? '–' : count(Math.round(filter.added))),

@@ -1,0 +1,34 @@
+//! The files of the page, which are in the program.
+
+/// A file of the page.
+#[derive(Debug, Clone, Copy)]
+pub struct File {
+    /// Its path at the server.
+    pub path: &'static str,
+    /// Its media type.
+    pub kind: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// All of them.
+///
+/// ```
+/// let page = mayhap_dashboard::files::FILES.iter().find(|file| file.path == "/ui").unwrap();
+/// assert!(page.text.contains("/ui/main.js"));
+/// ```
+pub const FILES: [File; 7] = [
+    file("/ui", "text/html; charset=utf-8", include_str!("page/page.html")),
+    file("/ui/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
+    file("/ui/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
+    file("/ui/main.js", SCRIPT, include_str!("page/main.js")),
+    file("/ui/table.js", SCRIPT, include_str!("page/table.js")),
+    file("/ui/views.js", SCRIPT, include_str!("page/views.js")),
+    file("/ui/text.js", SCRIPT, include_str!("page/text.js")),
+];
+
+const fn file(path: &'static str, kind: &'static str, text: &'static str) -> File {
+    File { path, kind, text }
+}

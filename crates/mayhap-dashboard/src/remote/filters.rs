@@ -1,0 +1,154 @@
+//! The handlers of filters: list, look, query, add, and the stream of numbers.
+
+use super::State;
+use super::describe::{Bits, named};
+use super::failure::Failure;
+use super::keys::Act;
+use crate::events::{MAX_FILTERS, Numbers};
+use axum::extract::{Path, Query, State as From};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, StreamExt};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::future::pending;
+use std::sync::Arc;
+
+/// Filters of one page of the list.
+const MAX_PAGE: usize = 1000;
+/// Filters that are looked at together, in one pipeline.
+const TOGETHER: usize = 16;
+/// Texts of one request.
+const MAX_ITEMS: usize = 10_000;
+
+pub(super) type Answer = Result<Response, Failure>;
+
+/// A value as JSON in a line.
+pub(super) fn json(value: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], value.to_string() + "\n").into_response()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Page {
+    #[serde(default)]
+    cursor: usize,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/filters?cursor=0&limit=100`: names; their numbers come with the events.
+pub(super) async fn list(From(state): From<State>, Query(page): Query<Page>) -> Answer {
+    let list = state.0.names.latest().await?;
+    let rest = list.filters.get(page.cursor..).unwrap_or_default();
+    let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
+    let filters: Vec<Value> = rest.iter().take(limit).map(named).collect();
+    let next = (rest.len() > limit).then_some(page.cursor + limit);
+    let (is_cut, unnamed) = (list.is_cut, list.unnamed);
+    Ok(json(&json!({ "filters": filters, "next": next, "is_cut": is_cut, "unnamed": unnamed })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Look {
+    #[serde(default)]
+    measure: bool,
+}
+
+/// `GET /v1/filters/{name}?measure=true`: with `measure`, all bits are counted.
+pub(super) async fn info(
+    From(state): From<State>,
+    Path(name): Path<String>,
+    Query(look): Query<Look>,
+) -> Answer {
+    let bits = if look.measure { Bits::All } else { Bits::Sample };
+    Ok(json(&state.describe(&name, bits).await?))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Items {
+    items: Vec<String>,
+}
+
+/// `POST /v1/filters/{name}/check`
+pub(super) async fn check(
+    From(state): From<State>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: String,
+) -> Answer {
+    let items = items(&headers, &body)?;
+    let present = state.act(name, items, Act::Check).await?;
+    Ok(json(&json!({ "present": present })))
+}
+
+/// `POST /v1/filters/{name}/add`
+pub(super) async fn add(
+    From(state): From<State>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: String,
+) -> Answer {
+    if !state.0.options.may_add {
+        let problem = "this page may only query: mayhap ui --allow-add lets it add keys";
+        return Err(Failure::new(StatusCode::FORBIDDEN, problem));
+    }
+    let items = items(&headers, &body)?;
+    let new = state.act(name, items, Act::Add).await?;
+    Ok(json(&json!({ "new": new })))
+}
+
+fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    // A form of another site cannot send this type.
+    if kind.is_none_or(|kind| !kind.starts_with("application/json")) {
+        let problem = "send application/json: {\"items\": [\"a\", \"b\"]}";
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
+    }
+    let Items { items } =
+        serde_json::from_str(body).map_err(|error| Failure::bad(format!("the body: {error}")))?;
+    if items.len() > MAX_ITEMS {
+        let found = items.len();
+        return Err(Failure::bad(format!("{found} items, above the limit of {MAX_ITEMS}")));
+    }
+    Ok(items)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// Names as they stand in a path, separated by commas.
+    #[serde(default)]
+    filters: String,
+    /// Events until the stream ends; without it, it goes on.
+    events: Option<u64>,
+}
+
+/// `GET /ui/events?filters=a,b`
+pub(super) async fn events(From(state): From<State>, Query(wanted): Query<Wanted>) -> Answer {
+    let names = wanted.filters.split(',').filter(|name| !name.is_empty());
+    let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));
+    let names: Result<Arc<[String]>, _> = names.collect();
+    let names = names.map_err(|_| Failure::bad("a name is not UTF-8"))?;
+    if names.len() > MAX_FILTERS {
+        let found = names.len();
+        return Err(Failure::bad(format!("{found} filters, above the limit of {MAX_FILTERS}")));
+    }
+    let next = move || -> Numbers<Value> {
+        let (state, names) = (state.clone(), names.clone());
+        Box::pin(async move {
+            let described = stream::iter(names.to_vec())
+                .map(|name| {
+                    let state = state.clone();
+                    async move { state.describe_or_problem(&name).await }
+                })
+                .buffered(TOGETHER)
+                .filter_map(|described| async { described });
+            let (server, filters) = tokio::join!(state.numbers_of_server(), described.collect());
+            let filters: Vec<Value> = filters;
+            Some(json!({ "server": server, "filters": filters }))
+        })
+    };
+    Ok(crate::events::stream(wanted.events, next, pending()))
+}

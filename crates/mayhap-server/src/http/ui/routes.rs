@@ -1,0 +1,29 @@
+//! The paths of the dashboard.
+
+use super::super::{Failure, State, filters};
+use super::{events, people};
+use crate::config::Rights;
+use axum::Router;
+use axum::extract::Extension;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get};
+use mayhap_dashboard::files::{FILES, File};
+
+/// All paths below `/ui`.
+pub(in crate::http) fn router() -> Router<State> {
+    let files = FILES.into_iter();
+    files
+        .fold(Router::new(), |router, file| router.route(file.path, handler(file)))
+        .route("/ui/events", get(events::events))
+        .route("/ui/clients", get(people::clients))
+        .route("/ui/slow", get(people::slow))
+}
+
+/// A file for whoever may read: for others the page would only be empty.
+fn handler(file: File) -> MethodRouter<State> {
+    get(move |Extension(rights): Extension<Rights>| async move {
+        filters::need(rights.read, "read")?;
+        Ok::<Response, Failure>(([(header::CONTENT_TYPE, file.kind)], file.text).into_response())
+    })
+}

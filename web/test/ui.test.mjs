@@ -1,0 +1,140 @@
+// The dashboard of a Redis server in Chromium: filters of mayhap and of Redisson among other keys,
+// live, with a name that is markup, by `mayhap ui`.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { checkAccess, launch, root, watch } from './browser.mjs';
+
+const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
+const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
+mkdirSync(shots, { recursive: true });
+const folder = mkdtempSync(join(tmpdir(), 'mayhap-ui-'));
+const HOSTILE = '<img src=x onerror=alert(1)>';
+
+const mayhap = (words, input = '') => execFileSync(binary, words, { input, stdio: ['pipe', 'pipe', 'inherit'] });
+const keys = (from, to) => Array.from({ length: to - from }, (_, i) => `key-${from + i}\n`).join('');
+
+/** Starts a program and waits for a line of one of its streams. */
+async function start(program, words, stream, pattern) {
+  const child = spawn(program, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise((done) => child.once('exit', done));
+  const lines = [];
+  let found;
+  for await (const line of createInterface({ input: child[stream] })) {
+    lines.push(line);
+    found = pattern.exec(line);
+    if (found) break;
+  }
+  assert.ok(found, lines.join('\n'));
+  child.stdout.resume();
+  child.stderr.resume();
+  return { found, stop: async () => { child.kill('SIGTERM'); await ended; } };
+}
+
+/** A port that was free a moment ago. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+let redis;
+let ui;
+let url;
+let browser;
+before(async () => {
+  const port = await freePort();
+  redis = await start('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '',
+    '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru'], 'stdout', /Ready to accept/);
+  const at = `redis://127.0.0.1:${port}`;
+  const hostile = `${at}/0/${encodeURIComponent(HOSTILE)}`;
+  mayhap(['create', '-q', hostile, '-n', '1000', '-p', '1%']);
+  mayhap(['add', '-q', '--overfill', hostile], keys(0, 1500));
+  mayhap(['create', '-q', `${at}/0/users`, '--format', 'redisson', '-n', '10000', '-p', '0.1%']);
+  mayhap(['add', '-q', `${at}/0/users`], keys(0, 2000));
+  for (let i = 0; i < 12; i += 1) {
+    mayhap(['create', '-q', `${at}/0/shop:${i}`, '-n', String(1000 << i), '-p', '0.1%', '--ttl', `${i + 1}h`]);
+  }
+  ui = await start(binary, ['ui', '--http', '0', '--allow-add', at], 'stderr', /http:\S+\/ui/);
+  [url] = ui.found;
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await ui?.stop();
+  await redis?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(hash, use, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const check = watch(page);
+  page.on('dialog', (dialog) => assert.fail(`a dialog: ${dialog.message()}`));
+  await page.goto(url + hash);
+  await use(page);
+  check();
+  await context.close();
+}
+
+test('the filters of a Redis server are listed with their numbers', () => open('', async (page) => {
+  await page.getByRole('link', { name: 'users' }).waitFor();
+  await page.locator('table[aria-rowcount="15"]').waitFor();
+  const cells = (name) => page.locator('tr', { has: page.getByRole('link', { name, exact: true }) })
+    .locator('td').allTextContents();
+  await page.locator('td', { hasText: 'mayhap blocked' }).first().waitFor();
+  const [, kind, count, full, , promised] = await cells('users');
+  assert.deepEqual([kind, full, promised], ['redisson', '20 %', '0.1 %']);
+  assert.ok(Math.abs(Number(count.replace(',', '')) - 2000) < 60, count);
+  // Beyond its capacity, and beyond its rate.
+  const over = page.locator('tr', { has: page.getByRole('link', { name: HOSTILE, exact: true }) });
+  assert.equal(await over.locator('td.bad').count(), 2);
+  assert.equal(await page.locator('main img').count(), 0);
+  await page.locator('#server', { hasText: 'redis' }).waitFor();
+  await page.screenshot({ path: `${shots}dashboard-redis.png` });
+  await checkAccess(page);
+}));
+
+test('it is queried and filled as on the command line', () =>
+  open(`#filter=${encodeURIComponent(HOSTILE).replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`, async (page) => {
+    await page.getByRole('heading', { name: HOSTILE, exact: true, level: 2 }).waitFor();
+    await page.getByLabel('Keys, a line each').fill('key-1\nnever <b>seen</b>');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('key-1: already there; never <b>seen</b>: new').waitFor();
+    await page.getByRole('button', { name: 'Query' }).click();
+    await page.getByText('never <b>seen</b>: maybe in it').waitFor();
+    await page.getByRole('button', { name: 'Measure from the bits' }).click();
+    await page.locator('div', { hasText: /^Fill\d/ }).waitFor();
+    // What it offers for a copy makes one.
+    const command = await page.locator('code').textContent();
+    const address = command.replace(/^mayhap pull '?/, '').replace(/'$/, '');
+    mayhap(['pull', '-q', address, join(folder, 'copy.mayhap')]);
+    await checkAccess(page);
+  }));
+
+test('what Redis keeps and removes, its clients and slow requests are shown', async () => {
+  await open('#durability', async (page) => {
+    await page.getByText('keys are removed (allkeys-lru), filters too').waitFor();
+    await page.getByText('off: what was added since the snapshot ends with the server').waitFor();
+    await page.screenshot({ path: `${shots}dashboard-redis-durability.png` });
+    await checkAccess(page);
+  });
+  await open('#clients', (page) => page.getByRole('cell', { name: 'default', exact: true }).first().waitFor());
+  await open('#slow', (page) => page.getByRole('columnheader', { name: 'Took' }).waitFor());
+});
+
+test('it fits a narrow screen and a dark one', () => open('', async (page) => {
+  await page.locator('td', { hasText: 'mayhap blocked' }).first().waitFor();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+  await page.screenshot({ path: `${shots}dashboard-narrow-dark.png` });
+  await checkAccess(page);
+}, { viewport: { width: 390, height: 800 }, colorScheme: 'dark' }));
