@@ -10,7 +10,8 @@ for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff valg
   qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
-for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium; do
+for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium \
+  firefox-esr:firefox-esr; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)

@@ -1,11 +1,16 @@
 #!/bin/sh
-# Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium.
+# Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium, the
+# extension in Firefox too.
 # SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built if it is not given; SHORT=1
 # builds no modules with vector instructions. Prints the sizes as they are sent.
 set -eu
 cd "$(dirname "$0")/.."
 command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || {
 	echo 'web/test.sh needs Chromium: apt-get install chromium, or CHROMIUM=/path' >&2
+	exit 1
+}
+command -v "${FIREFOX:-/usr/bin/firefox-esr}" >/dev/null || {
+	echo 'web/test.sh needs Firefox: apt-get install firefox-esr, or FIREFOX=/path' >&2
 	exit 1
 }
 sh bindings/wasm/build.sh

@@ -14,9 +14,12 @@ mkdir -p "$tools" "$out/package/wasm"
 rustup target list --installed | grep -q '^wasm32-unknown-unknown$' \
 	|| rustup target add wasm32-unknown-unknown
 rustup component list --installed | grep -q '^rust-src' || rustup component add rust-src
-cp tools.json "$tools/package.json"
-cp tools-lock.json "$tools/package-lock.json"
-[ -x "$tools/node_modules/.bin/wasm-opt" ] || npm ci --prefix "$tools" --no-audit --no-fund
+cmp -s tools-lock.json "$tools/installed.json" || {
+	cp tools.json "$tools/package.json"
+	cp tools-lock.json "$tools/package-lock.json"
+	npm ci --prefix "$tools" --no-audit --no-fund
+	cp tools-lock.json "$tools/installed.json"
+}
 $cargo build --locked -p bindgen -p oracle
 
 # What every browser since 2023 has; more, and the optimiser writes what older ones refuse.

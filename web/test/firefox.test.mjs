@@ -1,0 +1,96 @@
+// The extension in Firefox: it warns of listed pages, lets others be, and goes on if asked.
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { root, serve } from './browser.mjs';
+
+const web = `${root}target/web/`;
+const { default: puppeteer } = createRequire(`${web}tools/`)('puppeteer-core');
+const { hashOf } = await import(`${web}extension/checker.js`);
+const { load } = await import(`${web}package/full.js`);
+const { Filter } = await load();
+
+const listed = Array.from({ length: 1000 }, (_, i) => `login-${i}.example/${i}/verify`);
+const late = 'late.example/new/page';
+const ALLOWED = 30;
+
+async function fileOf(keys) {
+  const filter = await Filter.create({ kind: 'standard', items: 1000, fpp: 1e-4 });
+  filter.insertMany(keys);
+  return filter.encode();
+}
+
+let server;
+let folder;
+let browser;
+let page;
+before(async () => {
+  const send = (body) => (_, response) => response.end(body);
+  const known = { '/base.mayhap': send(await fileOf(listed)), '/update.mayhap': send(await fileOf([late])) };
+  for (const expression of [...listed, late]) {
+    const hash = await hashOf(expression);
+    known[`/hashes/${hash.slice(0, 8)}`] = send(hash);
+  }
+  const shown = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>page</h1>');
+  server = await serve(root, new Proxy(known, {
+    get: (routes, path) => routes[path] ?? (path.startsWith('/hashes/') ? send('') : shown),
+  }));
+  folder = mkdtempSync(join(tmpdir(), 'mayhap-firefox-'));
+  cpSync(`${web}extension`, `${folder}/extension`, { recursive: true });
+  writeFileSync(`${folder}/extension/config.json`, JSON.stringify({ server: server.url }));
+  browser = await puppeteer.launch({
+    browser: 'firefox',
+    executablePath: process.env.FIREFOX ?? '/usr/bin/firefox-esr',
+    headless: true,
+    // All names are this machine, and no page is asked for before another.
+    extraPrefsFirefox: { 'network.dns.native-is-localhost': true, 'browser.startup.page': 0 },
+  });
+  await browser.installExtension(`${folder}/extension`);
+  page = await browser.newPage();
+});
+after(async () => {
+  await browser?.close();
+  server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const port = () => new URL(server.url).port;
+const text = () => page.evaluate(() => [location.href, document.body?.innerText ?? '']);
+
+/** Waits until the page is the warning and names the expression. */
+async function warned(expression) {
+  for (let i = 0; i < 200; i += 1) {
+    const [url, body] = await text().catch(() => ['', '']);
+    if (url.startsWith('moz-extension:') && body.includes(`It was found as ${expression}.`)) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  assert.fail(`no warning of ${expression}: ${await text()}`);
+}
+
+test('the extension warns in Firefox', { timeout: 120_000 }, async () => {
+  // Until the list is loaded, pages wait for it.
+  for (const expression of [...listed.slice(0, 20), late]) {
+    const [host, ...path] = expression.split('/');
+    const target = `http://user:secret@www.${host.toUpperCase()}:${port()}/x/../${path.join('/')}?a=<img src=x>#top`;
+    await page.goto(target).catch(() => {}); // replaced by the warning while it loads
+    await warned(expression);
+    assert.equal(await page.evaluate(() => document.images.length), 0);
+  }
+  for (let i = 0; i < ALLOWED; i += 1) {
+    await page.goto(`http://shop-${i}.test:${port()}/a/${i}`);
+    assert.deepEqual(await text(), [`http://shop-${i}.test:${port()}/a/${i}`, 'page']);
+  }
+  const [host, ...path] = listed[0].split('/');
+  const target = `http://${host}:${port()}/${path.join('/')}`;
+  await page.goto(target).catch(() => {});
+  await warned(listed[0]);
+  await page.evaluate(() => document.querySelector('#on').click());
+  for (let i = 0; i < 200 && (await text().catch(() => []))[1] !== 'page'; i += 1) {
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  assert.deepEqual(await text(), [target, 'page']);
+});
