@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -41,7 +42,8 @@ class Cluster:
         words = ["--host", "127.0.0.1", "--port", str(self.port), "--webui-port", str(free_port())]
         self.processes = [self._start("org.apache.spark.deploy.master.Master", *words)]
         self._wait_for_master()
-        self.workers = [self._worker(), self._worker()]
+        self.numbers = [0, 0]
+        self.workers = [self._worker(0), self._worker(1)]
 
     def __enter__(self) -> Cluster:
         return self
@@ -50,6 +52,11 @@ class Cluster:
         for process in [*self.workers, *self.processes]:
             kill_tree(process.pid)
             process.wait()
+        shutil.rmtree(self.folder / "local", ignore_errors=True)
+
+    def _local(self, number: int) -> Path:
+        """Where a worker's executors keep what they have shuffled."""
+        return self.folder / "local" / str(number)
 
     def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
         self.number += 1
@@ -57,6 +64,7 @@ class Cluster:
             **os.environ,
             "SPARK_HOME": str(HOME),
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(self._local(self.number)),
             "SPARK_DAEMON_MEMORY": "256m",
             "PYSPARK_PYTHON": sys.executable,
         }
@@ -66,11 +74,13 @@ class Cluster:
                 env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
             )  # fmt: skip
 
-    def _worker(self) -> subprocess.Popen[bytes]:
+    def _worker(self, index: int) -> subprocess.Popen[bytes]:
         words = ["--host", "127.0.0.1", "--cores", "1", "--memory", self.memory]
         words += ["--webui-port", str(free_port())]
         words += ["--work-dir", str(self.folder / "work"), self.master]
-        return self._start("org.apache.spark.deploy.worker.Worker", *words)
+        process = self._start("org.apache.spark.deploy.worker.Worker", *words)
+        self.numbers[index] = self.number
+        return process
 
     def _wait_for_master(self) -> None:
         until = time.monotonic() + 60
@@ -83,10 +93,11 @@ class Cluster:
         raise TimeoutError(f"no master on port {self.port}; its log is in {self.folder}")
 
     def kill_worker(self, index: int) -> None:
-        """Ends a worker with its executor, as when a machine dies, and starts another."""
+        """Ends a worker with its executor and its disk, as a machine dies, and starts another."""
         kill_tree(self.workers[index].pid)
         self.workers[index].wait()
-        self.workers[index] = self._worker()
+        shutil.rmtree(self._local(self.numbers[index]), ignore_errors=True)
+        self.workers[index] = self._worker(index)
 
     def cpu_seconds(self) -> float:
         """CPU time of the workers, their executors and the Python processes of these so far."""

@@ -10,7 +10,8 @@
 #   MAYHAP   the command to compare with; built if it is not given
 #   PROFILE  of what is built, "release" unless given; "dev" is built in less time
 #   TESTS    1: tests of the package's Spark part and of the recipes first
-#   WORK     a folder for the rows, 10 GB for 100 million; a new one that is removed, unless given
+#   WORK     a folder for the rows and what Spark shuffles, 15 GB for 100 million; a new one that is
+#            removed, unless given
 set -eu
 cd "$(dirname "$0")/../.."
 project=$PWD
