@@ -58,9 +58,12 @@ function makeFilters() {
   });
   const fill = async () => {
     let cursor = 0;
+    const slow = setTimeout(() => report('The filters are being looked for among the keys of the server.'), 1000);
     do {
       const limit = cursor ? 1000 : 200;
-      const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`);
+      const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`)
+        .finally(() => clearTimeout(slow));
+      if (!cursor) report('');
       table.put(page.filters, Date.now());
       performance.mark('filters');
       if (page.is_cut) report('There are more filters than are shown.');

@@ -3,7 +3,7 @@
 import { count, element, keyOf, nameOf, promise, rate, size, time } from '/ui/text.js';
 
 const ROW = 29;
-const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Added / s', 'Expires'];
+const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Queried / s', 'Added / s', 'Expires'];
 
 /** A table; `watch` is called with the keys of the filters on the screen when those change. */
 export function makeTable(watch) {
@@ -46,8 +46,12 @@ export function makeTable(watch) {
       const place = places.get(filter.path);
       const last = place === undefined ? undefined : filters[place];
       const seconds = last?.at ? (at - last.at) / 1000 : 0;
-      const known = seconds > 0.2 && Number.isFinite(filter.items) && Number.isFinite(last.items);
-      filter.added = known ? Math.max(0, filter.items - last.items) / seconds : last?.added;
+      const perSecond = (name, before) => {
+        const more = filter[name] - last?.[name];
+        return seconds > 0.2 && Number.isFinite(more) ? Math.max(0, more) / seconds : before;
+      };
+      filter.added = perSecond('items', last?.added);
+      filter.queried = perSecond('items_checked', last?.queried);
       filter.at = at;
       if (place === undefined) places.set(filter.path, filters.push(filter) - 1);
       else filters[place] = filter;
@@ -77,6 +81,7 @@ function row(filter, index) {
     number(rate(filter.expected_fpp), promise(filter)),
     number(rate(filter.target_fpp)),
     number(size(filter.num_bytes)),
+    number(filter.queried === undefined ? '–' : count(Math.round(filter.queried))),
     number(filter.added === undefined ? '–' : count(Math.round(filter.added))),
     number(expires));
 }

@@ -102,6 +102,7 @@ export function makeFilter(key, report) {
       ['Rate from the bits', rate(measured?.estimated_fpp)], ['Fill', rate(measured?.fill_ratio)],
       'shards' in filter ? ['Values that hold it', count(filter.shards)] : ['Layers', count(filter.layers)],
       ['Memory', size(filter.num_bytes)],
+      ...('items_checked' in filter ? [['Queried since the start', count(filter.items_checked)]] : []),
       ['Expires', filter.expires_at ? time((filter.expires_at - at) / 1000) : 'never'],
       ['Problem', filter.problem ?? 'none'],
     ]));

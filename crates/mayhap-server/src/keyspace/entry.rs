@@ -29,6 +29,8 @@ pub struct Entry {
     digest_function: Option<DigestFunction>,
     /// What the log knows of its keys.
     tally: Arc<Tally>,
+    /// Keys that were looked up since the server began.
+    checked: Count,
     /// What it costs beside its bits, given back with it.
     pub(super) overhead: Charge,
     /// A dump that is going out.
@@ -46,8 +48,19 @@ impl Entry {
         let digest_function = filter.digest_function();
         let tally = Arc::new(Tally::new(filter.items()));
         expiring.add(u64::from(expires_at != 0));
-        let (expires_at, outgoing) = (AtomicU64::new(expires_at), Mutex::default());
-        Self { id, spec, expires_at, expiring, filter, digest_function, tally, overhead, outgoing }
+        let expires_at = AtomicU64::new(expires_at);
+        Self {
+            id,
+            spec,
+            expires_at,
+            expiring,
+            filter,
+            digest_function,
+            tally,
+            checked: Count::default(),
+            overhead,
+            outgoing: Mutex::default(),
+        }
     }
 
     /// Whether its time is over.
@@ -68,6 +81,11 @@ impl Entry {
         let before = self.expires_at.swap(expires_at, Ordering::Relaxed);
         self.expiring.add(u64::from(expires_at != 0));
         self.expiring.sub(u64::from(before != 0));
+    }
+
+    /// Keys that were looked up since the server began.
+    pub fn items_checked(&self) -> u64 {
+        self.checked.get()
     }
 
     /// Bytes of its memory.
@@ -114,6 +132,7 @@ impl Entry {
     /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]
     pub fn contains(&self, key: &[u8], now: u64) -> bool {
+        self.checked.add(1);
         match &self.digest_function {
             Some(function) => self.filter.contains(function.digest(key), now),
             None => self.filter.contains_key(key),
@@ -140,12 +159,14 @@ impl Entry {
     /// [`Entry::contains`] for a key that is already a digest; `false` for schemes of others.
     #[inline]
     pub fn contains_digest(&self, digest: Digest, now: u64) -> bool {
+        self.checked.add(1);
         self.filter.contains(digest, now)
     }
 
     /// Looks many keys up; the answers are in [`Turn::answers`], and hold as that of
     /// [`Entry::contains`] does.
     pub fn contains_many(&self, keys: Words<'_>, turn: &mut Turn) {
+        self.checked.add(keys.len() as u64);
         if let Some(function) = self.digest_function {
             turn.digest(keys, function);
             return self.filter.contains_many(&turn.digests, turn.now, &mut turn.answers);
@@ -165,6 +186,7 @@ impl Entry {
 
     /// [`Entry::contains_many`] for digests.
     pub fn contains_digests(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
+        self.checked.add(digests.len() as u64);
         self.filter.contains_many(digests, now, found);
     }
 

@@ -23,6 +23,8 @@ fn the_stream_has_the_server_and_the_filters_that_were_named() {
     }
     let items = json!({ "items": ["one", "two"] });
     assert_eq!(server.send("POST /v1/filters/a/add", &items).status, 200);
+    let items = json!({ "items": ["one", "three", "four"] });
+    assert_eq!(server.send("POST /v1/filters/a/check", &items).status, 200);
     let path = "/ui/events?events=2&filters=a,%253Cimg%2520src=x%253E,missing";
     let events = events(&server.get(path));
     assert_eq!(events.len(), 2);
@@ -34,6 +36,7 @@ fn the_stream_has_the_server_and_the_filters_that_were_named() {
         let names: Vec<_> = filters.iter().map(|filter| filter["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["a", "<img src=x>"]);
         assert_eq!(filters[0]["items"], 2);
+        assert_eq!(filters[0]["items_checked"], 3);
     }
 }
 
