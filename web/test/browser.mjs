@@ -29,6 +29,18 @@ export function watch(page) {
   return () => assert.deepEqual(problems, []);
 }
 
+/** Opens a page; `use` has it until it ends, without errors and without dialogs. */
+export async function visit(browser, url, use, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const check = watch(page);
+  page.on('dialog', (dialog) => assert.fail(`a dialog: ${dialog.message()}`));
+  await page.goto(url);
+  await use(page);
+  check();
+  await context.close();
+}
+
 /** No serious or critical finding of axe-core. */
 export async function checkAccess(page) {
   await page.evaluate(axe);

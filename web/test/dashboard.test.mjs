@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { checkAccess, launch, root, watch } from './browser.mjs';
+import { checkAccess, launch, root, visit } from './browser.mjs';
 
 const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
@@ -74,17 +74,8 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Opens a view; `use` has the page until it ends, without errors and without dialogs. */
-async function open(hash, use, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  const check = watch(page);
-  page.on('dialog', (dialog) => assert.fail(`a dialog: ${dialog.message()}`));
-  await page.goto(`${options.url ?? server.url}/ui${hash}`);
-  await use(page);
-  check();
-  await context.close();
-}
+/** Opens a view. */
+const open = (hash, use) => visit(browser, `${server.url}/ui${hash}`, use);
 
 test('10,000 filters: the first table comes fast, and scrolling never stalls', () => open('', async (page) => {
   await page.locator('tbody a').first().waitFor();

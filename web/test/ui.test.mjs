@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { checkAccess, launch, root, watch } from './browser.mjs';
+import { checkAccess, launch, root, visit } from './browser.mjs';
 
 const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
@@ -74,16 +74,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function open(hash, use, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  const check = watch(page);
-  page.on('dialog', (dialog) => assert.fail(`a dialog: ${dialog.message()}`));
-  await page.goto(url + hash);
-  await use(page);
-  check();
-  await context.close();
-}
+const open = (hash, use, options) => visit(browser, url + hash, use, options);
 
 test('the filters of a Redis server are listed with their numbers', () => open('', async (page) => {
   await page.getByRole('link', { name: 'users' }).waitFor();

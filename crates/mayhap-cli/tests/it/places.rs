@@ -1,10 +1,11 @@
 //! Every verb on a filter in every place: it works, or refuses in the words that are documented.
 
 use crate::remote::{server, url};
-use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
-use std::io::{BufRead, BufReader};
+use crate::support::{
+    fail, file, folder, json, lines, mayhap, run, start_serving, stderr, succeed,
+};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use test_servers::{BfServer, ClusterOptions, Dialect, RedisCluster, ready};
 
 /// `mayhap serve`, ended when this is dropped.
@@ -17,17 +18,8 @@ impl Serve {
     pub(crate) fn start(folder: &Path) -> Self {
         let mut command = mayhap(folder);
         command.args(["serve", "--data", "data", "--port", "0"]);
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let port = loop {
-            let mut line = String::new();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended: {said}");
-            said += &line;
-            if let Some((_, port)) = line.trim_end().split_once("Redis clients: 127.0.0.1:") {
-                break port.parse().unwrap();
-            }
-        };
+        let (child, port, mut stderr) = start_serving(command, "Redis clients: 127.0.0.1:");
+        let port = port.parse().unwrap();
         // What it says later is read, so that it never waits for a reader.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, port }

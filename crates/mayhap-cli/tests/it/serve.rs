@@ -1,6 +1,6 @@
 //! `mayhap serve` as its operators meet it.
 
-use crate::support::{file, folder, mayhap};
+use crate::support::{file, folder, mayhap, start_serving};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
@@ -20,17 +20,8 @@ impl Server {
         let mut command = mayhap(folder);
         command.args(["serve", "--port", "0"]).args(arguments);
         command.envs(settings.iter().copied());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let port = loop {
-            let mut line = String::new();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended: {said}");
-            said += &line;
-            if let Some((_, address)) = line.trim_end().split_once("Redis clients: 127.0.0.1:") {
-                break address.parse().unwrap();
-            }
-        };
+        let (child, port, stderr) = start_serving(command, "Redis clients: 127.0.0.1:");
+        let port = port.parse().unwrap();
         Self { child, stderr, port }
     }
 

@@ -1,8 +1,8 @@
 //! Running the binary.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 /// The command, with a folder of its own to run in and no colour of the machine.
 pub(crate) fn mayhap(folder: &Path) -> Command {
@@ -20,6 +20,26 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
+}
+
+/// Starts a command that serves, and reads what it says until a line has `before`: the command, the
+/// rest of that line, and what it says later.
+pub(crate) fn start_serving(
+    mut command: Command,
+    before: &str,
+) -> (Child, String, BufReader<ChildStderr>) {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    let rest = loop {
+        let mut line = String::new();
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended: {said}");
+        said += &line;
+        if let Some((_, rest)) = line.trim_end().split_once(before) {
+            break rest.to_owned();
+        }
+    };
+    (child, rest, stderr)
 }
 
 pub(crate) fn send_signal(child: &Child, signal: &str) {

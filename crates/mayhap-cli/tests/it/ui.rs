@@ -3,12 +3,12 @@
 
 use crate::places::Serve;
 use crate::remote::{server, url};
-use crate::support::{fail, folder, lines, mayhap, succeed};
+use crate::support::{fail, folder, lines, mayhap, start_serving, succeed};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use test_servers::{ClusterOptions, RedisCluster, ready};
 
 /// The command, ended when this is dropped.
@@ -21,17 +21,8 @@ impl Ui {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
         let mut command = mayhap(folder);
         command.args(["ui", "--http", "0"]).args(arguments);
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let host = loop {
-            let mut line = String::new();
-            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended: {said}");
-            said += &line;
-            if let Some((_, rest)) = line.trim_end().split_once("http://") {
-                break rest.trim_end_matches("/ui").to_owned();
-            }
-        };
+        let (child, rest, mut stderr) = start_serving(command, "http://");
+        let host = rest.trim_end_matches("/ui").to_owned();
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, host }
     }
