@@ -10,7 +10,7 @@ use mayhap_redis::{
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a list has of a filter: nothing for which the server would be asked.
+/// What a list has of a filter: what its key alone tells, without a request to the server.
 pub(super) fn named(filter: &NamedFilter) -> Value {
     let kind = match filter.scheme {
         FilterScheme::Native => "mayhap",

@@ -4,7 +4,7 @@ use super::State;
 use super::describe::{Bits, named};
 use super::failure::Failure;
 use super::keys::Act;
-use crate::events::{MAX_FILTERS, Numbers};
+use crate::events::{Numbers, Wanted};
 use axum::extract::{Path, Query, State as From};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -115,26 +115,12 @@ fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
     Ok(items)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    /// Names as they stand in a path, separated by commas.
-    #[serde(default)]
-    filters: String,
-    /// Events until the stream ends; without it, it goes on.
-    events: Option<u64>,
-}
-
 /// `GET /ui/events?filters=a,b`
 pub(super) async fn events(From(state): From<State>, Query(wanted): Query<Wanted>) -> Answer {
-    let names = wanted.filters.split(',').filter(|name| !name.is_empty());
+    let names = wanted.names().map_err(Failure::bad)?.into_iter();
     let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));
     let names: Result<Arc<[String]>, _> = names.collect();
     let names = names.map_err(|_| Failure::bad("a name is not UTF-8"))?;
-    if names.len() > MAX_FILTERS {
-        let found = names.len();
-        return Err(Failure::bad(format!("{found} filters, above the limit of {MAX_FILTERS}")));
-    }
     let next = move || -> Numbers<Value> {
         let (state, names) = (state.clone(), names.clone());
         Box::pin(async move {

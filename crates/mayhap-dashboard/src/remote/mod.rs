@@ -8,8 +8,8 @@
 //! `failure.rs` what goes wrong. `names.rs` lists the filters again and again in the background,
 //! `describe.rs` puts numbers into the JSON that the page knows from `mayhap serve`, `keys.rs`
 //! queries and adds keys as the command line does, `server.rs` has what concerns the server as a
-//! whole. What is asked of the server is
-//! bounded: a page shows numbers of the filters on the screen alone, from 16 KiB of their bits.
+//! whole. The load of the server is bounded: a page shows numbers of the filters on the screen
+//! alone, from 16 KiB of their bits.
 
 mod describe;
 mod failure;

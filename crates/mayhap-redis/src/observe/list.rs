@@ -43,7 +43,7 @@ pub struct NamedFilter {
 pub struct Listed {
     /// By name, each once.
     pub filters: Vec<NamedFilter>,
-    /// Whether there are more than were asked for.
+    /// Whether there are more than the given number.
     pub is_cut: bool,
     /// Filters whose name is not UTF-8, which are left out.
     pub unnamed: u64,

@@ -8,21 +8,10 @@ use crate::config::Rights;
 use crate::metrics::Counter;
 use axum::extract::{Extension, Query, State as From};
 use axum::response::Response;
-use mayhap_dashboard::events::{MAX_FILTERS, Numbers, stream};
-use serde::Deserialize;
+use mayhap_dashboard::events::{Numbers, Wanted, stream};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::watch;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
-    /// Names as they stand in a path, separated by commas.
-    #[serde(default)]
-    filters: String,
-    /// Events until the stream ends; without it, it goes on.
-    events: Option<u64>,
-}
 
 /// `GET /ui/events?filters=a,b`
 ///
@@ -36,13 +25,9 @@ pub(super) async fn events(
 ) -> Result<Response, Failure> {
     filters::need(rights.read, "read")?;
     let limit = state.shared.config().max_name_bytes;
-    let names = wanted.filters.split(',').filter(|name| !name.is_empty());
+    let names = wanted.names().map_err(Failure::bad)?.into_iter();
     let names = names.map(|name| Ok(Name::decode(name, limit)?.0));
     let names: Arc<[Vec<u8>]> = names.collect::<Result<_, Failure>>()?;
-    if names.len() > MAX_FILTERS {
-        let found = names.len();
-        return Err(Failure::bad(format!("{found} filters, above the limit of {MAX_FILTERS}")));
-    }
     let users_version = state.shared.users_version();
     let next = move || -> Numbers<Value> {
         let (state, rights, names) = (state.clone(), rights.clone(), names.clone());
