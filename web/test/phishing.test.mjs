@@ -215,10 +215,10 @@ test('the extension warns of a listed page, lets others be, and goes on if asked
   // In the same worker all of them, and 10,000 others.
   const urls = [...some, late].flatMap(variants);
   const count = (all) => worker.evaluate(async (list) => {
-    const before = checker.log.milliseconds.length;
     let found = 0;
     for (const url of list) found += (await checker.check(url)).listed;
-    const times = checker.log.milliseconds.slice(before).sort((a, b) => a - b);
+    // The log keeps the newest.
+    const times = checker.log.milliseconds.slice(-list.length).sort((a, b) => a - b);
     return { found, median: times[times.length >> 1] };
   }, all);
   const listedUrls = await count(urls);
