@@ -54,6 +54,13 @@ impl Places {
         let third = (first + 2 * self.length) ^ (product >> 24 & mask);
         [first, second, third]
     }
+
+    /// The slots of a mixed digest but for `own`, in order.
+    #[inline(always)]
+    pub(super) const fn others(self, hash: u64, own: u64) -> [u64; 2] {
+        let [first, second, third] = self.slots(hash);
+        [if own == first { second } else { first }, if own == third { second } else { third }]
+    }
 }
 
 /// The fingerprint of a mixed digest; width 8 takes the low byte. It uses bits of the product that

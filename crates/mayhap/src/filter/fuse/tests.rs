@@ -2,11 +2,9 @@
 
 use super::*;
 
-fn hashes(items: u64, seed: u64) -> Vec<u64> {
+fn hashes(items: u64, seed: u64) -> Hashes {
     let function = DigestFunction::xxh3(seed);
-    let mut hashes = collect((0..items).map(|i| function.digest(&i).get())).unwrap();
-    build::mix_all(&mut hashes, build::seed(0));
-    hashes
+    Hashes::new((0..items).map(|i| function.digest(&i).get()).collect()).unwrap()
 }
 
 /// Seeds that fail before one serves.
@@ -14,13 +12,13 @@ fn failed_seeds(items: u64, seed: u64) -> u32 {
     let mut hashes = hashes(items, seed);
     let segments = Segments::for_items(items);
     let num_slots = segments.num_slots() as usize;
-    for attempt in 0..build::MAX_SEEDS {
-        if build::peel::<u32>(&hashes, Places::new(segments), num_slots).unwrap().is_some() {
-            return attempt;
+    while hashes.seeds_tried() < build::MAX_SEEDS {
+        if build::peel::<u32>(hashes.all(), Places::new(segments), num_slots).unwrap().is_some() {
+            break;
         }
-        build::remix_all(&mut hashes, build::seed(attempt), build::seed(attempt + 1));
+        hashes.next().unwrap();
     }
-    build::MAX_SEEDS
+    hashes.seeds_tried()
 }
 
 /// With the paper's sizes alone the mean is 5 at 3961 keys, above 20 at 11,500 and 2.4 at 39,094.
@@ -56,8 +54,8 @@ fn numbers_of_32_and_64_bits_give_the_same_filter() {
         let params =
             FuseParams::new(width, items, build::seed(0), segments.log2_length, segments.count);
         let params = params.unwrap();
-        let narrow = try_seed::<u32>(&hashes, &params).unwrap().unwrap();
-        let wide = try_seed::<u64>(&hashes, &params).unwrap().unwrap();
+        let narrow = try_seed::<u32>(hashes.all(), &params).unwrap().unwrap();
+        let wide = try_seed::<u64>(hashes.all(), &params).unwrap().unwrap();
         assert_eq!(narrow.as_ref(), wide.as_ref());
     }
 }
@@ -85,9 +83,30 @@ fn slots_of_huge_filters_reach_every_part_and_stay_inside() {
     assert!(matches!(num_bits(FuseWidth::Bits16, u64::MAX), Err(Error::TooLarge { .. })));
 }
 
+/// Whether a sample shows that there are some, or only that no seed serves.
+#[test]
+#[cfg_attr(miri, ignore = "too slow")]
+fn repeats_change_nothing() {
+    let function = DigestFunction::default();
+    let build = |digests: Vec<Digest>| BinaryFuse::build(FuseWidth::Bits8, function, digests);
+    for items in [1, 2, 300, 20_000, 150_000u64] {
+        let distinct: Vec<Digest> = (0..items).map(|i| function.digest(&i)).collect();
+        let expected = build(distinct.clone()).unwrap();
+        for repeats in [1, 2, items / 2, items, items * 3] {
+            let again = (0..repeats).map(|i| distinct[(i * 7 % items) as usize]);
+            let digests: Vec<Digest> = distinct.iter().copied().chain(again).collect();
+            let found = build(digests).unwrap();
+            assert_eq!(found.params(), expected.params(), "{items} and {repeats}");
+            assert!(found.storage().as_ref() == expected.storage().as_ref());
+        }
+        let one = build(core::iter::repeat_n(distinct[0], items as usize).collect()).unwrap();
+        assert!(one.len() == 1 && one.contains_digest(distinct[0]));
+    }
+}
+
 #[test]
 fn hashes_without_an_order_are_an_error_and_not_an_endless_loop() {
-    // Equal hashes, which `mix_all` would have made one: no slot is ever left to one of them.
+    // Equal hashes, which `Hashes` makes one: no slot is ever left to one of them.
     let params = FuseParams::new(FuseWidth::Bits8, 3, 0, 2, 1).unwrap();
     assert!(try_seed::<u32>(&[7, 7, 7], &params).unwrap().is_none());
     // More than a counter holds.
