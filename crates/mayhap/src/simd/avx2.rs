@@ -104,30 +104,22 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
     batch::insert(blocks, digests, new, |block, digest| set_all::<K>(block, digest));
 }
 
-/// The words of a block that other threads may be writing to.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn load_shared(block: &[AtomicU64; 8]) -> [__m256i; 2] {
-    // SAFETY: `shared_block` returns blocks that are aligned to 64 bytes.
-    unsafe { shared::halves(block) }
-}
-
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn contains_shared<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
-    has_all::<K>(load_shared(batch::shared_block(words, digest)), digest)
+    has_all::<K>(shared::halves(batch::shared_block(words, digest)), digest)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
     batch::contains_shared_group(words, digests, |block, digest| {
-        has_all::<K>(load_shared(block), digest)
+        has_all::<K>(shared::halves(block), digest)
     })
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn insert_shared<const K: u32>(words: &[AtomicU64], digest: Digest, pairs: Option<Pairs>) -> bool {
     let block = batch::shared_block(words, digest);
-    let before = load_shared(block);
+    let before = shared::halves(block);
     !has_all::<K>(before, digest) && {
         let (before, bits) = (bytemuck::cast(before), bytemuck::cast(mask::<K>(digest)));
         set_shared(block, before, bits, pairs)

@@ -161,17 +161,9 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
     );
 }
 
-/// The words of a block that other threads may be writing to.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn load_shared(block: &[AtomicU64; 8]) -> __m512i {
-    // SAFETY: `shared_block` returns blocks that are aligned to 64 bytes.
-    unsafe { shared::whole(block) }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn contains_shared<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
-    missing_words::<K>(load_shared(batch::shared_block(words, digest)), digest) == 0
+    missing_words::<K>(shared::whole(batch::shared_block(words, digest)), digest) == 0
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
@@ -181,7 +173,7 @@ fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) 
     let mut missing = Block([u64::MAX; 8]);
     for (byte, &digest) in bytemuck::bytes_of_mut(&mut missing).iter_mut().zip(digests) {
         let block = batch::shared_block(words, digest);
-        *byte = missing_words::<K>(load_shared(block), digest);
+        *byte = missing_words::<K>(shared::whole(block), digest);
     }
     _mm512_testn_epi8_mask(load(&missing), load(&missing))
 }
@@ -189,7 +181,7 @@ fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn insert_shared<const K: u32>(words: &[AtomicU64], digest: Digest, pairs: Option<Pairs>) -> bool {
     let block = batch::shared_block(words, digest);
-    let before = load_shared(block);
+    let before = shared::whole(block);
     let mut bits = lane_bits::<K>(digest, 0);
     let mut words_missing = missing::<K>(before, bits);
     if K == 16 {

@@ -68,10 +68,6 @@ impl Backend {
     }
 
     /// Queries a digest in blocks into which other threads may be inserting.
-    ///
-    /// # Panics
-    ///
-    /// If the words are not aligned to 64 bytes, as blocks are.
     #[inline(always)]
     pub(crate) fn contains_shared(self, words: &[AtomicU64], digest: Digest) -> bool {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
@@ -82,7 +78,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// As there, or if there are more digests.
+    /// If there are more digests.
     pub(crate) fn contains_shared_group(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
         unsafe { (self.0.contains_shared_group)(words, digests) }
@@ -93,7 +89,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// As [`Backend::contains_shared`].
+    /// If the words are not aligned to 16 bytes, as those of blocks are to 64.
     #[inline(always)]
     pub(crate) fn insert_shared(
         self,

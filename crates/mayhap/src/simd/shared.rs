@@ -2,7 +2,7 @@
 //!
 //! A register is loaded by one instruction, which to Rust's memory model is a relaxed load of each
 //! word, in any order. To the CPU it is that too: an aligned quadword is read at once, and a wider
-//! access may be split, but into naturally aligned parts (Intel, *Software Developer's Manual*,
+//! access may be split, but not within such a quadword (Intel, *Software Developer's Manual*,
 //! volume 3, 9.1.1; AMD, *Programmer's Manual*, volume 2, 7.3.2).
 //!
 //! Nothing depends on how it is split. While a filter is shared its bits only change from 0 to 1,
@@ -15,24 +15,19 @@ use crate::sync::AtomicU64;
 use core::arch::x86_64::{__m256i, __m512i};
 
 /// The words of a block in two registers.
-///
-/// # Safety
-///
-/// `words` is aligned to 64 bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn halves(words: &[AtomicU64; 8]) -> [__m256i; 2] {
+pub(super) fn halves(words: &[AtomicU64; 8]) -> [__m256i; 2] {
     #[cfg(miri)]
     return bytemuck::cast(one_by_one(words));
     #[cfg(not(miri))]
     {
         let (low, high): (__m256i, __m256i);
-        // SAFETY: both halves are in the block and, as the caller promises, aligned; they are only
-        // read.
+        // SAFETY: both halves are in the block, and are only read.
         unsafe {
             core::arch::asm!(
-                "vmovdqa {low}, ymmword ptr [{words}]",
-                "vmovdqa {high}, ymmword ptr [{words} + 32]",
+                "vmovdqu {low}, ymmword ptr [{words}]",
+                "vmovdqu {high}, ymmword ptr [{words} + 32]",
                 words = in(reg) words,
                 low = out(ymm_reg) low,
                 high = out(ymm_reg) high,
@@ -44,18 +39,14 @@ pub(super) unsafe fn halves(words: &[AtomicU64; 8]) -> [__m256i; 2] {
 }
 
 /// The words of a block in one register.
-///
-/// # Safety
-///
-/// `words` is aligned to 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn whole(words: &[AtomicU64; 8]) -> __m512i {
+pub(super) fn whole(words: &[AtomicU64; 8]) -> __m512i {
     let block: __m512i;
-    // SAFETY: it is one block and, as the caller promises, aligned; it is only read.
+    // SAFETY: it is one block, which is only read.
     unsafe {
         core::arch::asm!(
-            "vmovdqa64 {block}, zmmword ptr [{words}]",
+            "vmovdqu64 {block}, zmmword ptr [{words}]",
             words = in(reg) words,
             block = out(zmm_reg) block,
             options(nostack, readonly, preserves_flags),
