@@ -141,7 +141,7 @@ impl DigestFunction {
                         *out = key.with_bytes(|bytes| Digest::new(xxh3::digest(bytes, *seed)));
                     }
                 };
-                simd::digest_batch(keys, digests, each, each);
+                simd::digest_each(keys, digests, each);
             }
             Self::Sip13 { key } => simd::digest_batch(
                 keys,

@@ -1,7 +1,8 @@
 //! A filter for a set that never changes: fewer bits than any Bloom filter of its rate.
 //!
 //! `slots.rs` computes the slots and fingerprint of a digest, `hashes.rs` keeps the keys while
-//! `build.rs` finds the slot values, `contains.rs` queries, `params.rs` has the parameters, `native.rs` is the file.
+//! `build.rs` finds the slot values, `contains.rs` queries, `params.rs` has the parameters,
+//! `native.rs` is the file.
 //!
 //! This is an implementation of our own because `xorf` (0.12) has the construction but not the
 //! rest: its sizes have 32 bits, duplicates panic in debug builds, failed allocations abort, and
@@ -35,8 +36,8 @@ use slots::Places;
 ///
 /// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`]
 /// needs 12.2 (27.4). A query touches 3 cache lines. Building takes 23 (24) bytes per key, 5 more
-/// for 2^32 slots or more; only the fingerprints remain. Keys that are given twice take time: up to
-/// a second round. Any number of threads may query.
+/// for 2^32 slots or more; only the fingerprints remain. Keys that are given twice take up to twice
+/// the time. Any number of threads may query.
 ///
 /// # Examples
 ///
