@@ -1,7 +1,10 @@
 //! The filters of other crates as [`Kind`]s; they get the digest where they take one.
 
 use crate::contestants::{Kind, digest};
+use dsi_progress_logger::no_logging;
 use std::collections::hash_map::DefaultHasher;
+use sux::dict::VFilter;
+use sux::func::VBuilder;
 
 /// Fingerprints of 8 bits, and no choice of rate; hashes with the hasher of the standard library.
 pub(crate) struct Cuckoo {
@@ -160,5 +163,36 @@ where
 
     fn contains(&self, key: u64) -> bool {
         self.filter.as_ref().expect("built before it is asked").contains(&digest(key).get())
+    }
+}
+
+/// Static, of 8 bits; hashes by itself. With one thread, as all others.
+pub(crate) struct Sux {
+    keys: Vec<u64>,
+    filter: Option<VFilter<u64, Box<[u8]>>>,
+}
+
+impl Sux {
+    pub(crate) fn new(n: u64) -> Self {
+        Self { keys: Vec::with_capacity(n as usize), filter: None }
+    }
+}
+
+impl Kind for Sux {
+    fn insert(&mut self, key: u64) -> bool {
+        self.keys.push(key);
+        true
+    }
+
+    fn finish(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        let builder = VBuilder::default().max_num_threads(1);
+        let filter =
+            VFilter::<u64, Box<[u8]>>::try_par_new_with_builder(&keys, builder, no_logging![]);
+        self.filter = Some(filter.expect("distinct keys"));
+    }
+
+    fn contains(&self, key: u64) -> bool {
+        self.filter.as_ref().expect("built before it is asked").contains(key)
     }
 }

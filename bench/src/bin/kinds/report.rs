@@ -94,6 +94,16 @@ fn write_table(out: &mut String, table: &[Record]) {
     }
 }
 
+/// What a kind's time is compared with, in the same table: at most 1.1 times as long.
+const PEERS: [(&str, &str); 5] = [
+    ("mayhap counting, 4 bits", "qfilter, xxh3 digest"),
+    ("mayhap scalable", "growable-bloom-filter"),
+    ("mayhap window", "two rotating fastbloom, xxh3 digest"),
+    ("mayhap fuse 8", "xorf BinaryFuse8, xxh3 digest"),
+    ("mayhap fuse 16", "xorf BinaryFuse16, xxh3 digest"),
+];
+const MOST_TIMES: f64 = 1.1;
+
 /// What the kinds must reach, where the row was run.
 pub(crate) fn targets(records: &[Record]) -> Vec<Ratio> {
     let mut targets = Vec::new();
@@ -110,6 +120,9 @@ pub(crate) fn targets(records: &[Record]) -> Vec<Ratio> {
                 at_most("ns per query, hit", record.hit_ns, target);
                 at_most("ns per query, miss", record.miss_ns, target);
             }
+            "mayhap scalable" if record.n == 10_000 && record.target_fpp == Some(0.01) => {
+                at_most("ns per key, insert", record.insert_ns, 40.0);
+            }
             "mayhap window" if record.n >= 1_000_000 && record.target_fpp == Some(0.01) => {
                 at_most("bits/key", record.bits_per_key, 17.5);
             }
@@ -119,5 +132,31 @@ pub(crate) fn targets(records: &[Record]) -> Vec<Ratio> {
             _ => {}
         }
     }
+    targets.extend(records.iter().flat_map(|ours| against_peer(ours, records)));
     targets
+}
+
+/// The times of a kind by those of its peer, both called with single keys.
+fn against_peer(ours: &Record, records: &[Record]) -> Vec<Ratio> {
+    let Some((_, name)) = PEERS.iter().find(|(kind, _)| *kind == ours.contestant) else {
+        return Vec::new();
+    };
+    let is_peer = |peer: &&Record| peer.contestant == *name && peer.is_of_same_table(ours);
+    let Some(peer) = records.iter().find(is_peer) else { return Vec::new() };
+    let pairs = [
+        ("insert", Some((ours.insert_ns, peer.insert_ns))),
+        ("hit", Some((ours.hit_ns, peer.hit_ns))),
+        ("miss", Some((ours.miss_ns, peer.miss_ns))),
+        ("remove", ours.remove_ns.zip(peer.remove_ns)),
+    ];
+    let ratios = pairs.into_iter().filter_map(|(what, pair)| Some((what, pair?)));
+    ratios
+        .map(|(figure, (time, peers))| Ratio {
+            what: format!("{}, {figure}", ours.heading()),
+            formula: format!("{} / {name}", ours.contestant),
+            value: time / peers,
+            side: Side::AtMost,
+            target: MOST_TIMES,
+        })
+        .collect()
 }

@@ -3,7 +3,7 @@
 use crate::contestants::Calls::{Batch, Single};
 use crate::contestants::{DIGEST, Table};
 use crate::ours::Fuse;
-use crate::peers::{Aleph, Cuckoo, Growable, Quotient, Rotating, Static};
+use crate::peers::{Aleph, Cuckoo, Growable, Quotient, Rotating, Static, Sux};
 use aleph_filter::AlephFilter;
 use growable_bloom_filter::GrowableBloom;
 use mayhap::{
@@ -85,6 +85,7 @@ pub(crate) fn frozen(n: u64) -> Table {
     table.add("mayhap fuse 8", Single, fuse(FuseWidth::Bits8));
     table.add("mayhap fuse 8, batch", Batch, fuse(FuseWidth::Bits8));
     table.add("xorf BinaryFuse8, xxh3 digest", Single, move || Static::<xorf::BinaryFuse8>::new(n));
+    table.add("sux VFilter, 8 bits", Single, move || Sux::new(n));
     table.add("mayhap fuse 16", Single, fuse(FuseWidth::Bits16));
     table.add("mayhap fuse 16, batch", Batch, fuse(FuseWidth::Bits16));
     table.add("xorf BinaryFuse16, xxh3 digest", Single, move || {
