@@ -141,7 +141,8 @@ impl DigestFunction {
                         *out = key.with_bytes(|bytes| Digest::new(xxh3::digest(bytes, *seed)));
                     }
                 };
-                simd::digest_each(keys, digests, each);
+                // Not forced to be inlined: for keys of any length it is faster if it is not.
+                simd::on_this_cpu(|| each(keys, digests));
             }
             Self::Sip13 { key } => simd::digest_batch(
                 keys,

@@ -47,3 +47,29 @@ fn on_avx512<T>(computation: impl FnOnce() -> T) -> T {
 fn on_avx2<T>(computation: impl FnOnce() -> T) -> T {
     computation()
 }
+
+#[cfg(all(test, target_arch = "x86_64", not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::DigestFunction;
+    use crate::positions::splitmix64;
+    use alloc::vec::Vec;
+
+    /// Each form, whichever this CPU would choose.
+    #[test]
+    fn a_loop_of_digests_gives_the_same_in_each_form() {
+        let function = DigestFunction::xxh3(5);
+        let keys: Vec<u64> = (0..if cfg!(miri) { 50 } else { 1000 }).map(splitmix64).collect();
+        let one_by_one: Vec<_> = keys.iter().map(|key| function.digest(key)).collect();
+        let all = || keys.iter().map(|key| function.digest(key)).collect::<Vec<_>>();
+        assert_eq!(on_this_cpu(all), one_by_one);
+        if super::super::avx2::is_available() {
+            // SAFETY: the CPU has these features.
+            assert_eq!(unsafe { on_avx2(all) }, one_by_one);
+        }
+        if super::super::avx512::is_available() {
+            // SAFETY: the CPU has these features.
+            assert_eq!(unsafe { on_avx512(all) }, one_by_one);
+        }
+    }
+}

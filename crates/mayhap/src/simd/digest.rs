@@ -25,37 +25,8 @@ pub(crate) fn digest_batch<K>(
     narrow(keys, digests);
 }
 
-/// Runs `each`, compiled for AVX-512 or AVX2, whichever the CPU has. Unlike what
-/// [`on_this_cpu`](super::on_this_cpu) runs, it need not become part of the function that is
-/// compiled so: where keys have any length, it is faster if it does not.
-#[inline]
-pub(crate) fn digest_each<K>(
-    keys: &[K],
-    digests: &mut [Digest],
-    each: impl Fn(&[K], &mut [Digest]),
-) {
-    #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-    {
-        if super::avx512::is_available() {
-            // SAFETY: the CPU has these features.
-            return unsafe { on_avx512(keys, digests, each) };
-        }
-        if super::avx2::is_available() {
-            // SAFETY: the CPU has these features.
-            return unsafe { on_avx2(keys, digests, each) };
-        }
-    }
-    each(keys, digests);
-}
-
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn on_avx512<K>(keys: &[K], digests: &mut [Digest], wide: impl Fn(&[K], &mut [Digest])) {
     wide(keys, digests);
-}
-
-#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn on_avx2<K>(keys: &[K], digests: &mut [Digest], each: impl Fn(&[K], &mut [Digest])) {
-    each(keys, digests);
 }

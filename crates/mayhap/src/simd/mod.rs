@@ -58,7 +58,7 @@ pub(crate) use backend::Backend;
 pub use backend::kernel_names;
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
 pub use cpu::on_this_cpu;
-pub(crate) use digest::{digest_batch, digest_each};
+pub(crate) use digest::digest_batch;
 pub use limit::InstructionSet;
 #[cfg(target_family = "wasm")]
 pub(crate) use only_scalar::Backend;
