@@ -52,7 +52,7 @@ pub(crate) fn grow(n: u64, p: f64) -> Table {
         Growable(GrowableBloom::new(p, first as usize))
     });
     table.add("aleph-filter", Single, move || Aleph(AlephFilter::new(first as usize, p)));
-    table.add("qfilter told the final n, xxh3 digest", Single, move || {
+    table.add("qfilter given the final n, xxh3 digest", Single, move || {
         Quotient::growing(first, n, p)
     });
     table

@@ -8,7 +8,8 @@ use crate::memory;
 use mayhap::{BinaryFuse, Digest, DigestFunction, FuseWidth};
 use mayhap_lists::LineReader;
 
-/// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.
+/// Bytes of memory per line while a filter is built, at most: its building takes 24, after our
+/// digests of 8 are given up.
 const BYTES_PER_LINE: u64 = 28;
 
 /// Builds a filter of all lines; none is added later.

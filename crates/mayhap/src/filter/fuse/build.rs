@@ -72,13 +72,13 @@ pub(super) fn peel<N: Number>(
 ) -> Result<Option<Order<N>>, Error> {
     // For each slot: the number of keys that have it, and the exclusive or of their hashes.
     let mut counts = try_filled(0u8, num_slots)?;
-    let mut sums = try_filled(0u64, num_slots)?;
+    let mut xors = try_filled(0u64, num_slots)?;
     for &hash in hashes {
         for slot in places.slots(hash) {
             let slot = slot as usize;
             let Some(count) = counts[slot].checked_add(1) else { return Ok(None) };
             counts[slot] = count;
-            sums[slot] ^= hash;
+            xors[slot] ^= hash;
         }
     }
     let mut slots: Vec<N> = try_with_room(hashes.len())?;
@@ -101,18 +101,18 @@ pub(super) fn peel<N: Number>(
             counts[own] = 0;
             slots.push(slot);
             room_for_two(&mut single, len)?;
-            let hash = sums[own];
+            let hash = xors[own];
             for other in places.others(hash, own as u64) {
                 let other = other as usize;
                 counts[other] -= 1;
-                sums[other] ^= hash;
+                xors[other] ^= hash;
                 // Written always, and kept only then: which it is cannot be predicted.
                 single[len] = N::new(other);
                 len += usize::from(counts[other] == 1);
             }
         }
     }
-    Ok((slots.len() == hashes.len()).then_some(Order { hashes: sums, slots }))
+    Ok((slots.len() == hashes.len()).then_some(Order { hashes: xors, slots }))
 }
 
 /// Makes room for two values after the first `len`.

@@ -1,19 +1,20 @@
 //! The keys while a filter is built: mixed digests, in an order in which their slots are near.
 //!
-//! Sorted hashes would walk through the slots, but any order serves whose next hashes have slots in
-//! the nearest cache: hashes are only parted by their leading bits. Equal ones are left in unless a
-//! sample has some. They do no harm but that no seed serves, and are then removed.
+//! Sorted hashes would walk through the slots, but any order will do in which neighbours have slots
+//! in the nearest cache: hashes are only partitioned by their leading bits. Duplicates are left in
+//! unless a sample has some. All that they do is to make every seed fail, and then they are
+//! removed.
 
 use super::build::{seed, try_filled};
 use super::slots::{mix, unmix};
 use crate::Error;
 use alloc::vec::Vec;
 
-/// The most leading bits by which hashes are parted: as many parts as a core can write to at once
-/// without waiting for most of the writes.
-const MAX_PART_BITS: u32 = 11;
-/// Hashes in a part, at least, if there are fewer parts: a few kilobytes.
-const LOG2_PART: u32 = 8;
+/// The most leading bits by which hashes are partitioned: as many partitions as a core can write to
+/// at once without waiting for most of the writes.
+const MAX_PARTITION_BITS: u32 = 11;
+/// Below that many partitions, the hashes in one: 2 to 4 KiB.
+const LOG2_PARTITION: u32 = 8;
 
 /// The mixed digests of all keys under the seed of an attempt.
 pub(super) struct Hashes {
@@ -31,12 +32,12 @@ impl Hashes {
     pub(super) fn new(digests: Vec<u64>) -> Result<Self, Error> {
         let mut hashes = Self { all: digests, attempt: 0, are_distinct: false };
         hashes.all.iter_mut().for_each(|hash| *hash = mix(*hash, seed(0)));
-        let parts = hashes.part()?;
-        // Of 32 parts one.
-        let sample = &mut hashes.all[..parts[(parts.len() - 1) / 32]];
+        let ends = hashes.partition()?;
+        // Of 32 partitions one.
+        let sample = &mut hashes.all[..ends[(ends.len() - 1) / 32]];
         sample.sort_unstable();
         if sample.windows(2).any(|pair| pair[0] == pair[1]) {
-            hashes.remove_repeats();
+            hashes.remove_duplicates();
         }
         Ok(hashes)
     }
@@ -51,30 +52,30 @@ impl Hashes {
         seed(self.attempt)
     }
 
-    /// After a seed that did not serve: the same seed for distinct hashes, if they were not, or
-    /// else the next one.
+    /// After a seed that failed: the same seed without duplicates, if there were some, or else the
+    /// next one.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn next(&mut self) -> Result<(), Error> {
-        if !self.are_distinct && self.remove_repeats() {
+        if !self.are_distinct && self.remove_duplicates() {
             return Ok(());
         }
         let last_seed = self.seed();
         self.attempt += 1;
         let seed = self.seed();
         self.all.iter_mut().for_each(|hash| *hash = mix(unmix(*hash, last_seed), seed));
-        self.part().map(drop)
+        self.partition().map(drop)
     }
 
-    /// The number of seeds that did not serve.
+    /// The number of seeds that failed.
     pub(super) fn seeds_tried(&self) -> u32 {
         self.attempt
     }
 
     /// Whether there were any.
-    fn remove_repeats(&mut self) -> bool {
+    fn remove_duplicates(&mut self) -> bool {
         let len = self.all.len();
         self.all.sort_unstable();
         self.all.dedup();
@@ -82,26 +83,26 @@ impl Hashes {
         self.all.len() < len
     }
 
-    /// Orders them by their leading bits; where each part ends.
-    fn part(&mut self) -> Result<Vec<usize>, Error> {
+    /// Orders them by their leading bits; returns where each partition ends.
+    fn partition(&mut self) -> Result<Vec<usize>, Error> {
         let len = self.all.len();
-        let bits = len.max(1).ilog2().saturating_sub(LOG2_PART).clamp(1, MAX_PART_BITS);
-        let part = |hash: u64| (hash >> (u64::BITS - bits)) as usize;
+        let bits = len.max(1).ilog2().saturating_sub(LOG2_PARTITION).clamp(1, MAX_PARTITION_BITS);
+        let partition = |hash: u64| (hash >> (u64::BITS - bits)) as usize;
         let mut ends = try_filled(0, 1 << bits)?;
         for &hash in &self.all {
-            ends[part(hash)] += 1;
+            ends[partition(hash)] += 1;
         }
         let mut start = 0;
         for end in &mut ends {
             (*end, start) = (start, start + *end);
         }
-        let mut parted = try_filled(0, len)?;
+        let mut ordered = try_filled(0, len)?;
         for &hash in &self.all {
-            let end = &mut ends[part(hash)];
-            parted[*end] = hash;
+            let end = &mut ends[partition(hash)];
+            ordered[*end] = hash;
             *end += 1;
         }
-        self.all = parted;
+        self.all = ordered;
         Ok(ends)
     }
 }

@@ -83,20 +83,20 @@ fn slots_of_huge_filters_reach_every_part_and_stay_inside() {
     assert!(matches!(num_bits(FuseWidth::Bits16, u64::MAX), Err(Error::TooLarge { .. })));
 }
 
-/// Whether a sample shows that there are some, or only that no seed serves.
+/// Whether a sample shows that there are some, or only that a seed fails.
 #[test]
 #[cfg_attr(miri, ignore = "too slow")]
-fn repeats_change_nothing() {
+fn duplicates_change_nothing() {
     let function = DigestFunction::default();
     let build = |digests: Vec<Digest>| BinaryFuse::build(FuseWidth::Bits8, function, digests);
     for items in [1, 2, 300, 20_000, 150_000u64] {
         let distinct: Vec<Digest> = (0..items).map(|i| function.digest(&i)).collect();
         let expected = build(distinct.clone()).unwrap();
-        for repeats in [1, 2, items / 2, items, items * 3] {
-            let again = (0..repeats).map(|i| distinct[(i * 7 % items) as usize]);
+        for duplicates in [1, 2, items / 2, items, items * 3] {
+            let again = (0..duplicates).map(|i| distinct[(i * 7 % items) as usize]);
             let digests: Vec<Digest> = distinct.iter().copied().chain(again).collect();
             let found = build(digests).unwrap();
-            assert_eq!(found.params(), expected.params(), "{items} and {repeats}");
+            assert_eq!(found.params(), expected.params(), "{items} and {duplicates}");
             assert!(found.storage().as_ref() == expected.storage().as_ref());
         }
         let one = build(core::iter::repeat_n(distinct[0], items as usize).collect()).unwrap();
