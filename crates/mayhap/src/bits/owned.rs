@@ -14,7 +14,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed, 64-byte aligned blocks that a filter owns.
 ///
-/// Above 4 MiB they are aligned to 2 MiB and, on Linux with `std`, the kernel is advised to back
+/// From 1 MiB on they are aligned to 2 MiB and, on Linux with `std`, the kernel is advised to back
 /// them with huge pages: a filter of 1 GiB then needs 512 TLB entries instead of 262,144. Pages are
 /// not touched before they are written.
 pub struct OwnedBlocks {
