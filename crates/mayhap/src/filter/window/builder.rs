@@ -4,7 +4,6 @@ use super::even::{self, EvenWindow};
 use super::spans::{self, SpanWindow};
 use super::table::Table;
 use super::{Form, Window, WindowBloomFilter};
-use crate::sizing::window;
 use crate::{DigestFunction, Error};
 
 /// Sizes and builds a [`WindowBloomFilter`] from a window, its rate and other options.
@@ -135,8 +134,8 @@ struct Solved {
 impl Solved {
     const fn num_bytes(&self) -> u64 {
         let blocks = match self.plan {
-            Cut::Even(_) => Table::<{ window::NUM_COLUMNS }>::blocks_of(self.num_rows),
-            Cut::Spans(_) => Table::<{ window::spans::NUM_COLUMNS }>::blocks_of(self.num_rows),
+            Cut::Even(_) => Table::<u16>::blocks_of(self.num_rows),
+            Cut::Spans(_) => Table::<u64>::blocks_of(self.num_rows),
         };
         blocks * 64
     }

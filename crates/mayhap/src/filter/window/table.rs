@@ -3,6 +3,8 @@
 use crate::bits::{Block, OwnedBlocks, block};
 use crate::positions;
 use crate::{Digest, Error, simd};
+use core::marker::PhantomData;
+use core::ops::{BitAnd, BitOrAssign};
 
 /// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
@@ -10,26 +12,56 @@ const GROUP: usize = 32;
 /// With 15 half-full columns, one miss in five needs more than 6 rows.
 const FIRST_ROWS: usize = 6;
 
+/// A row: one bit per column.
+pub(super) trait Row:
+    Copy + Into<u64> + bytemuck::Pod + BitAnd<Output = Self> + BitOrAssign
+{
+    const COLUMNS: u32 = 8 * size_of::<Self>() as u32;
+
+    /// The lowest columns of a set.
+    fn of(columns: u64) -> Self;
+}
+
+impl Row for u16 {
+    #[inline(always)]
+    fn of(columns: u64) -> Self {
+        columns as Self
+    }
+}
+
+impl Row for u64 {
+    #[inline(always)]
+    fn of(columns: u64) -> Self {
+        columns
+    }
+}
+
 /// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
 /// mod 64/c) on of word r / (64/c), on every machine. Sets of columns are the low c bits of a
 /// `u64`.
 #[derive(Debug)]
-pub(super) struct Table<const COLUMNS: u32> {
+pub(super) struct Table<R> {
     pub(super) blocks: OwnedBlocks,
     pub(super) num_rows: u64,
     pub(super) num_hashes: u32,
+    row: PhantomData<R>,
 }
 
-impl<const COLUMNS: u32> Table<COLUMNS> {
-    const ROWS_PER_WORD: u64 = 64 / COLUMNS as u64;
+impl<R: Row> Table<R> {
+    const ROWS_PER_WORD: u64 = 64 / R::COLUMNS as u64;
     /// Rows in a block: the same number in each of its eight lanes.
     const ROWS_PER_BLOCK: u64 = 8 * Self::ROWS_PER_WORD;
     /// All columns.
-    const ALL: u64 = u64::MAX >> (64 - COLUMNS);
+    const ALL: u64 = u64::MAX >> (64 - R::COLUMNS);
 
     /// The blocks for this many rows.
     pub(super) const fn blocks_of(num_rows: u64) -> u64 {
         num_rows.div_ceil(Self::ROWS_PER_BLOCK)
+    }
+
+    /// The table of these blocks, which are as many as its rows need.
+    pub(super) fn new(blocks: OwnedBlocks, num_rows: u64, num_hashes: u32) -> Self {
+        Self { blocks, num_rows, num_hashes, row: PhantomData }
     }
 
     /// An empty table.
@@ -38,8 +70,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
     ///
     /// [`crate::Error::OutOfMemory`].
     pub(super) fn empty(num_rows: u64, num_hashes: u32) -> Result<Self, Error> {
-        let blocks = OwnedBlocks::zeroed(Self::blocks_of(num_rows))?;
-        Ok(Self { blocks, num_rows, num_hashes })
+        Ok(Self::new(OwnedBlocks::zeroed(Self::blocks_of(num_rows))?, num_rows, num_hashes))
     }
 
     /// A copy.
@@ -56,28 +87,32 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         &positions::PROBE_MULTIPLIERS[..self.num_hashes as usize]
     }
 
-    /// The position of a probe's row: its word, and how far to shift it right.
     #[inline(always)]
-    fn position(&self, digest: Digest, multiplier: u64) -> (usize, u32) {
-        let row = positions::standard(digest, multiplier, self.num_rows);
-        ((row / Self::ROWS_PER_WORD) as usize, (row % Self::ROWS_PER_WORD) as u32 * COLUMNS)
+    fn rows(&self) -> &[R] {
+        bytemuck::cast_slice(self.blocks.as_ref())
     }
 
-    /// The columns of `mask` that have the digest in the rows of `multipliers`; stops when none
+    /// Where row `row` is among the rows in the machine's order.
+    #[inline(always)]
+    const fn place(row: u64) -> usize {
+        let reversed = if cfg!(target_endian = "big") { Self::ROWS_PER_WORD - 1 } else { 0 };
+        (row ^ reversed) as usize
+    }
+
+    /// The place of a probe's row.
+    #[inline(always)]
+    fn position(&self, digest: Digest, multiplier: u64) -> usize {
+        Self::place(positions::standard(digest, multiplier, self.num_rows))
+    }
+
+    /// The columns of `columns` that have the digest in the rows of `multipliers`; stops when none
     /// remains.
     #[inline(always)]
-    fn columns_until_none(
-        &self,
-        words: &[u64],
-        digest: Digest,
-        mask: u64,
-        multipliers: &[u64],
-    ) -> u64 {
-        let mut columns = mask;
+    fn columns_until_none(&self, digest: Digest, mut columns: R, multipliers: &[u64]) -> R {
+        let rows = self.rows();
         for &multiplier in multipliers {
-            let (word, shift) = self.position(digest, multiplier);
-            columns &= words[word] >> shift;
-            if columns == 0 {
+            columns = columns & rows[self.position(digest, multiplier)];
+            if columns.into() == 0 {
                 break;
             }
         }
@@ -87,43 +122,48 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
     /// The columns of `mask` that have the digest.
     #[inline(always)]
     pub(super) fn columns(&self, digest: Digest, mask: u64) -> u64 {
-        let words = block::words(self.blocks.as_ref());
         if !simd::fits_cache(self.blocks.as_ref().len()) {
-            return self.columns_until_none(words, digest, mask, self.multipliers());
+            return self.columns_until_none(digest, R::of(mask), self.multipliers()).into();
         }
         // In the cache a mispredicted branch costs more than the rows it saves.
-        self.multipliers().iter().fold(mask, |columns, &multiplier| {
-            let (word, shift) = self.position(digest, multiplier);
-            columns & words[word] >> shift
-        })
+        let rows = self.rows();
+        let all = self.multipliers().iter().fold(R::of(mask), |columns, &multiplier| {
+            columns & rows[self.position(digest, multiplier)]
+        });
+        all.into()
     }
 
     /// Puts the digest into the column of `bit`; returns the columns that had it before.
     #[inline(always)]
     pub(super) fn insert(&mut self, digest: Digest, bit: u64) -> u64 {
-        let mut columns = Self::ALL;
+        let mut columns = R::of(Self::ALL);
         for &multiplier in self.multipliers() {
-            let (word, shift) = self.position(digest, multiplier);
-            let word = &mut block::words_mut(self.blocks.as_mut())[word];
-            columns &= *word >> shift;
-            *word |= bit << shift;
+            let position = self.position(digest, multiplier);
+            let row = &mut self.rows_mut()[position];
+            columns = columns & *row;
+            *row |= R::of(bit);
         }
-        columns
+        columns.into()
     }
 
     /// Puts the digest into the column of `bit`.
     #[inline(always)]
     pub(super) fn set(&mut self, digest: Digest, bit: u64) {
         for &multiplier in self.multipliers() {
-            let (word, shift) = self.position(digest, multiplier);
-            block::words_mut(self.blocks.as_mut())[word] |= bit << shift;
+            let position = self.position(digest, multiplier);
+            self.rows_mut()[position] |= R::of(bit);
         }
+    }
+
+    #[inline(always)]
+    fn rows_mut(&mut self) -> &mut [R] {
+        bytemuck::cast_slice_mut(self.blocks.as_mut())
     }
 
     #[inline(always)]
     fn prefetch(&self, digest: Digest, multipliers: &[u64]) {
         for &multiplier in multipliers {
-            simd::prefetch(block::words(self.blocks.as_ref()), self.position(digest, multiplier).0);
+            simd::prefetch(self.rows(), self.position(digest, multiplier));
         }
     }
 
@@ -138,10 +178,9 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         for (group_index, group) in digests.chunks(GROUP).enumerate() {
             let table = table(filter);
             if !simd::fits_cache(table.blocks.as_ref().len()) {
-                let words = block::words(table.blocks.as_ref());
                 for &digest in group {
                     for &multiplier in table.multipliers() {
-                        simd::prefetch_write(words, table.position(digest, multiplier).0);
+                        simd::prefetch_write(table.rows(), table.position(digest, multiplier));
                     }
                 }
             }
@@ -178,20 +217,19 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
 
     /// Answers a group whose first rows were requested, in two rounds.
     fn contains_group(&self, digests: &[Digest], mask: u64) -> u64 {
-        let words = block::words(self.blocks.as_ref());
         let (first, rest) = self.multipliers().split_at(FIRST_ROWS.min(self.num_hashes as usize));
-        let mut columns = [0; GROUP];
+        let mut columns = [R::of(0); GROUP];
         for (columns, &digest) in columns.iter_mut().zip(digests) {
-            *columns = self.columns_until_none(words, digest, mask, first);
-            if *columns != 0 {
+            *columns = self.columns_until_none(digest, R::of(mask), first);
+            if (*columns).into() != 0 {
                 self.prefetch(digest, rest);
             }
         }
         let mut found = 0;
         for (i, (&columns, &digest)) in columns.iter().zip(digests).enumerate() {
-            if columns != 0 {
-                let columns = self.columns_until_none(words, digest, columns, rest);
-                found |= u64::from(columns != 0) << i;
+            if columns.into() != 0 {
+                let columns = self.columns_until_none(digest, columns, rest);
+                found |= u64::from(columns.into() != 0) << i;
             }
         }
         found
@@ -203,7 +241,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
 
     /// The bits of all columns.
     pub(super) const fn num_bits(&self) -> u64 {
-        self.num_rows * COLUMNS as u64
+        self.num_rows * R::COLUMNS as u64
     }
 
     pub(super) const fn num_bytes(&self) -> u64 {
@@ -245,8 +283,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
     /// The columns of a row.
     #[inline(always)]
     pub(super) fn row(&self, row: u64) -> u64 {
-        let word = block::words(self.blocks.as_ref())[(row / Self::ROWS_PER_WORD) as usize];
-        word >> (row % Self::ROWS_PER_WORD * u64::from(COLUMNS)) & Self::ALL
+        self.rows()[Self::place(row)].into()
     }
 
     /// Whether every bit past the last row is 0.

@@ -78,8 +78,12 @@ impl EvenWindow {
             let blocks = self.cursor_rest + self.table.num_blocks();
             let step = self.plan.step;
             if blocks >= step {
-                self.cursor_rest = blocks % step;
-                self.clear_spare_until(self.cursor + blocks / step);
+                // Once as a rule: a division takes longer than all the rest.
+                let once = blocks - step;
+                let (times, rest) =
+                    if once < step { (1, once) } else { (blocks / step, blocks % step) };
+                self.cursor_rest = rest;
+                self.clear_spare_until(self.cursor + times);
             } else {
                 self.cursor_rest = blocks;
             }

@@ -19,7 +19,7 @@ pub(super) use plan::Plan;
 /// cleared.
 #[derive(Debug)]
 pub(super) struct EvenWindow {
-    pub(super) table: Table<NUM_COLUMNS>,
+    pub(super) table: Table<u16>,
     plan: Plan,
     /// The current generation, from 0; its column is `generation % 16`.
     generation: u64,
@@ -43,7 +43,7 @@ impl EvenWindow {
         Ok(Self::new(Table::empty(num_rows, num_hashes)?, plan))
     }
 
-    fn new(table: Table<NUM_COLUMNS>, plan: Plan) -> Self {
+    fn new(table: Table<u16>, plan: Plan) -> Self {
         let counts = [Block::default(); 2];
         Self { table, plan, generation: 0, now: 0, counts, cursor: 0, cursor_rest: 0 }
     }

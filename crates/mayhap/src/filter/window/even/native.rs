@@ -90,7 +90,7 @@ impl EvenWindow {
     pub(in crate::filter::window) fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
         plan_of(fields)?;
         let rows = fields.num_bits / u64::from(NUM_COLUMNS);
-        Ok(vec![Table::<NUM_COLUMNS>::blocks_of(rows), COUNT_BLOCKS])
+        Ok(vec![Table::<u16>::blocks_of(rows), COUNT_BLOCKS])
     }
 
     pub(in crate::filter::window) fn segments(&self) -> Vec<&[Block]> {
@@ -103,7 +103,7 @@ impl EvenWindow {
         [blocks, counts]: [OwnedBlocks; 2],
     ) -> Result<Self, Error> {
         let num_rows = fields.num_bits / u64::from(NUM_COLUMNS);
-        let table = Table { blocks, num_rows, num_hashes: fields.num_hashes };
+        let table = Table::new(blocks, num_rows, fields.num_hashes);
         let mut window = Self {
             generation: fields.extra[GENERATION],
             now: fields.extra[NOW],

@@ -61,7 +61,7 @@ impl Plan {
 /// current generation, the last to begin, is filled.
 #[derive(Debug)]
 pub(super) struct SpanWindow {
-    pub(super) table: Table<NUM_COLUMNS>,
+    pub(super) table: Table<u64>,
     plan: Plan,
     /// The latest time.
     now: u64,
@@ -108,7 +108,7 @@ impl SpanWindow {
         Ok(Self::new(Table::empty(num_rows, num_hashes)?, plan))
     }
 
-    fn new(table: Table<NUM_COLUMNS>, plan: Plan) -> Self {
+    fn new(table: Table<u64>, plan: Plan) -> Self {
         Self {
             table,
             plan,

@@ -126,7 +126,7 @@ impl SpanWindow {
     pub(in crate::filter::window) fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
         plan_of(fields)?;
         let rows = fields.num_bits / u64::from(NUM_COLUMNS);
-        Ok(vec![Table::<NUM_COLUMNS>::blocks_of(rows), COLUMN_BLOCKS as u64])
+        Ok(vec![Table::<u64>::blocks_of(rows), COLUMN_BLOCKS as u64])
     }
 
     pub(in crate::filter::window) fn segments(&self) -> Vec<&[Block]> {
@@ -139,7 +139,7 @@ impl SpanWindow {
         [blocks, columns]: [OwnedBlocks; 2],
     ) -> Result<Self, Error> {
         let num_rows = fields.num_bits / u64::from(NUM_COLUMNS);
-        let table = Table { blocks, num_rows, num_hashes: fields.num_hashes };
+        let table = Table::new(blocks, num_rows, fields.num_hashes);
         let mut window = Self {
             now: fields.extra[NOW],
             next: fields.extra[NEXT],
