@@ -7,7 +7,7 @@
 //! place in WebAssembly.
 //! `tests.rs` compares every kernel of this machine with the scalar one and prints which ran.
 //!
-//! `probes/` has the kernels of `standard`. `cpu.rs`, `digest.rs` and `popcount.rs` are loops
+//! `probes/` has the kernels of `standard`, `rows/` those of windows. `cpu.rs`, `digest.rs` and `popcount.rs` are loops
 //! compiled for the CPU at hand, `pair.rs` sets two lanes in one locked instruction, and
 //! `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
@@ -46,6 +46,7 @@ mod pair;
 mod popcount;
 mod prefetch;
 mod probes;
+mod rows;
 mod scalar;
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod shared;
@@ -68,3 +69,4 @@ pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
 pub(crate) use probes::{Probes, Word};
+pub(crate) use rows::{FIRST as FIRST_ROWS, Row, Rows, place};

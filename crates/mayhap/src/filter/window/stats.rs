@@ -34,7 +34,7 @@ impl WindowBloomFilter {
 
     /// Rows of the table.
     pub const fn num_rows(&self) -> u64 {
-        with_form!(&self.form, window => window.table.num_rows)
+        with_form!(&self.form, window => window.table.num_rows())
     }
 
     /// m, the bits of all columns.
@@ -44,7 +44,7 @@ impl WindowBloomFilter {
 
     /// k, the rows of a key.
     pub const fn num_hashes(&self) -> u32 {
-        with_form!(&self.form, window => window.table.num_hashes)
+        with_form!(&self.form, window => window.table.num_hashes())
     }
 
     /// Bytes of memory that the table takes.

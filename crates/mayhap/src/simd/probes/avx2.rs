@@ -14,7 +14,7 @@ use core::arch::x86_64::*;
 kernels!("avx2");
 
 /// Whether this CPU has AVX2 and BMI.
-pub(super) fn is_available() -> bool {
+pub(in crate::simd) fn is_available() -> bool {
     allows(InstructionSet::Avx2) && has_features!("avx2", "bmi1", "bmi2")
 }
 
@@ -22,7 +22,7 @@ pub(super) fn is_available() -> bool {
 /// 2^32.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn positions(digest: Digest, first: usize, num_bits: u32) -> [u64; 4] {
+pub(in crate::simd) fn positions(digest: Digest, first: usize, num_bits: u32) -> [u64; 4] {
     let multipliers: &[u64; 4] = &PROBE_MULTIPLIERS.as_chunks().0[first / 4];
     // SAFETY: 4 words are 32 bytes; this load needs no alignment.
     let multipliers = unsafe { _mm256_loadu_si256(multipliers.as_ptr().cast()) };

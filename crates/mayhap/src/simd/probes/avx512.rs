@@ -12,7 +12,7 @@ use core::arch::x86_64::*;
 kernels!("avx512");
 
 /// Whether this CPU has AVX-512 F and DQ, and BMI.
-pub(super) fn is_available() -> bool {
+pub(in crate::simd) fn is_available() -> bool {
     allows(InstructionSet::Avx512) && has_features!("avx512f", "avx512dq", "bmi1", "bmi2")
 }
 
@@ -20,7 +20,7 @@ pub(super) fn is_available() -> bool {
 /// 2^32.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
-fn positions(digest: Digest, first: usize, num_bits: u32) -> [u64; 8] {
+pub(in crate::simd) fn positions(digest: Digest, first: usize, num_bits: u32) -> [u64; 8] {
     let multipliers: &[u64; 8] = &PROBE_MULTIPLIERS.as_chunks().0[first / 8];
     // SAFETY: 8 words are 64 bytes; this load needs no alignment.
     let multipliers = unsafe { _mm512_loadu_si512(multipliers.as_ptr().cast()) };

@@ -20,6 +20,10 @@ use crate::Digest;
 use crate::bits::Block;
 use crate::sizing::MAX_NUM_HASHES;
 use crate::sync::AtomicU64;
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+pub(super) use avx2::{is_available as has_avx2, positions as positions_by_4};
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+pub(super) use avx512::{is_available as has_avx512, positions as positions_by_8};
 pub(crate) use kernel::Word;
 use kernel::{Kernel, Range};
 

@@ -78,7 +78,7 @@ impl EvenWindow {
         Fields {
             layout: Layout::Standard.id(),
             num_bits: self.table.num_bits(),
-            num_hashes: self.table.num_hashes,
+            num_hashes: self.table.num_hashes(),
             expected_items: self.plan.expected_items(),
             target_fpp,
             inserted_items: self.inserted_items(),

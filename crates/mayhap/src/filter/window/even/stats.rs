@@ -37,7 +37,7 @@ impl EvenWindow {
     }
 
     pub(in crate::filter::window) fn fill_ratio(&self) -> f64 {
-        let bits = self.table.num_rows as f64 * f64::from(self.plan.live);
+        let bits = self.table.num_rows() as f64 * f64::from(self.plan.live);
         self.table.count_ones(self.live_columns(0), 0, self.table.num_blocks()) as f64 / bits
     }
 
@@ -55,7 +55,7 @@ impl EvenWindow {
     }
 
     fn fpp_of(&self, loads: impl Iterator<Item = Load>) -> f64 {
-        window::expected_fpp(self.table.num_rows, self.table.num_hashes, loads)
+        window::expected_fpp(self.table.num_rows(), self.table.num_hashes(), loads)
     }
 
     /// By inclusion and exclusion over the sets T of live columns, Σ −(−1)^|T| · (rows with all of
@@ -72,7 +72,7 @@ impl EvenWindow {
                 }
             }
         }
-        let (rows, k) = (self.table.num_rows as f64, f64::from(self.table.num_hashes));
+        let (rows, k) = (self.table.num_rows() as f64, f64::from(self.table.num_hashes()));
         let mut fpp = 0.0;
         for (columns, &with) in rows_with.iter().enumerate().skip(1) {
             if with != 0.0 {

@@ -139,7 +139,7 @@ impl SpanWindow {
         if self.open == self.next || self.number(COUNT, self.next - 1) >= self.plan.items {
             self.begin();
         }
-        self.table.set(digest, columns_of(self.next - 1, self.next));
+        self.table.insert(digest, columns_of(self.next - 1, self.next));
         self.count_one();
         columns == 0
     }

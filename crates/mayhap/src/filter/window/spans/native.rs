@@ -114,7 +114,7 @@ impl SpanWindow {
         Fields {
             layout: LAYOUT,
             num_bits: self.table.num_bits(),
-            num_hashes: self.table.num_hashes,
+            num_hashes: self.table.num_hashes(),
             expected_items: self.plan.expected_items,
             target_fpp,
             inserted_items: self.items,

@@ -52,19 +52,19 @@ impl SpanWindow {
     }
 
     pub(in crate::filter::window) fn fill_ratio(&self) -> f64 {
-        let bits = self.table.num_rows as f64 * f64::from(NUM_COLUMNS - 1);
+        let bits = self.table.num_rows() as f64 * f64::from(NUM_COLUMNS - 1);
         let live = columns_of(self.oldest, self.next);
         self.table.count_ones(live, 0, self.table.num_blocks()) as f64 / bits
     }
 
     pub(in crate::filter::window) fn expected_fpp(&self, items: u64) -> f64 {
-        let (rows, k) = (self.table.num_rows, self.table.num_hashes);
+        let (rows, k) = (self.table.num_rows(), self.table.num_hashes());
         spans::expected_fpp(rows, k, self.plan.expected_items, items)
     }
 
     pub(in crate::filter::window) fn expected_fpp_now(&self) -> f64 {
         let counts = (self.oldest..self.next).map(|generation| self.number(COUNT, generation));
-        let (rows, k) = (self.table.num_rows, self.table.num_hashes);
+        let (rows, k) = (self.table.num_rows(), self.table.num_hashes());
         window::expected_fpp(rows, k, counts.map(Load::Counted))
     }
 
@@ -76,7 +76,7 @@ impl SpanWindow {
     pub(in crate::filter::window) fn estimated_fpp(&self) -> f64 {
         let live = columns_of(self.oldest, self.next);
         let fills = self.column_fills();
-        let k = self.table.num_hashes;
+        let k = self.table.num_hashes();
         let (mut sum, mut until) = (0.0, [0.0; 64]);
         for column in 0..64 {
             if live >> column & 1 == 1 {
@@ -102,7 +102,7 @@ impl SpanWindow {
             for _ in 0..k {
                 // Rows that have the column, drawn uniformly.
                 let row = loop {
-                    let row = self.table.row(positions::mulhi(next(), self.table.num_rows));
+                    let row = self.table.row(positions::mulhi(next(), self.table.num_rows()));
                     if row >> column & 1 == 1 {
                         break row;
                     }
@@ -125,7 +125,7 @@ impl SpanWindow {
                 *ones += u64::from(word.count_ones());
             }
         }
-        ones.map(|ones| ones as f64 / self.table.num_rows as f64)
+        ones.map(|ones| ones as f64 / self.table.num_rows() as f64)
     }
 
     /// Over capacity while keys of the span have been forgotten because more arrived than the
