@@ -30,20 +30,22 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
     /// 2^−w.
     ///
     /// Cache lines: 3.
-    #[inline]
+    #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digest_function.digest(key))
     }
 
     /// [`BinaryFuse::contains`] for a key that is already a digest.
-    #[inline]
+    #[inline(always)]
     pub fn contains_digest(&self, digest: Digest) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let blocks = self.blocks.as_ref();
-        let found = match self.width() {
+        match self.width() {
             FuseWidth::Bits8 => is_in(bytemuck::cast_slice(blocks), self.probe8(digest)),
             FuseWidth::Bits16 => is_in(bytemuck::cast_slice(blocks), self.probe16(digest)),
-        };
-        found && !self.is_empty()
+        }
     }
 
     /// Queries many keys, as [`BinaryFuse::contains`] does for each, but with their cache lines
