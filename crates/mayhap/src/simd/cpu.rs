@@ -4,11 +4,13 @@
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+use core::sync::atomic::{AtomicU8, Ordering};
+
 /// Runs a computation compiled for AVX-512 or AVX2, whichever the CPU at hand has: the same code,
 /// for which the compiler may use more instructions than the target guarantees.
 ///
-/// This helps only if the closure and everything that it calls are `#[inline(always)]`. Detecting
-/// the CPU takes a nanosecond, so it is meant for loops over many items.
+/// This helps only if the closure and everything that it calls are `#[inline(always)]`.
 ///
 /// # Examples
 ///
@@ -24,16 +26,52 @@
 pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        if super::avx512::is_available() {
+        static FOUND: Found = Found::nothing_yet();
+        let form = FOUND.get_or_find(|| {
+            let has_avx2 = super::avx2::is_available();
+            u8::from(has_avx2) + u8::from(has_avx2 && super::avx512::is_available())
+        });
+        match form {
             // SAFETY: the CPU has these features.
-            return unsafe { on_avx512(computation) };
-        }
-        if super::avx2::is_available() {
+            2 => return unsafe { on_avx512(computation) },
             // SAFETY: the CPU has these features.
-            return unsafe { on_avx2(computation) };
+            1 => return unsafe { on_avx2(computation) },
+            _ => {}
         }
     }
     computation()
+}
+
+/// What was found out about the CPU, one of a few numbers: asking for several features each time
+/// takes as long as a short loop.
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+pub(super) struct Found(AtomicU8);
+
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+impl Found {
+    const NOTHING: u8 = u8::MAX;
+
+    pub(super) const fn nothing_yet() -> Self {
+        Self(AtomicU8::new(Self::NOTHING))
+    }
+
+    /// The number, which `find` gives the first time and each time.
+    #[inline(always)]
+    pub(super) fn get_or_find(&self, find: impl FnOnce() -> u8) -> u8 {
+        // ORDERING: Relaxed. All threads find the same, and nothing else hangs on it.
+        match self.0.load(Ordering::Relaxed) {
+            Self::NOTHING => self.find(find),
+            found => found,
+        }
+    }
+
+    #[cold]
+    fn find(&self, find: impl FnOnce() -> u8) -> u8 {
+        let found = find();
+        // ORDERING: as in `get_or_find`.
+        self.0.store(found, Ordering::Relaxed);
+        found
+    }
 }
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]

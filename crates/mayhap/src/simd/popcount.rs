@@ -5,6 +5,8 @@
 )]
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+use super::cpu::Found;
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use super::limit::{InstructionSet, allows};
 
 /// Runs `count`, a loop over blocks, with the CPU's population count instruction if it has one: the
@@ -14,15 +16,19 @@ use super::limit::{InstructionSet, allows};
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        if allows(InstructionSet::Avx512)
-            && has_features!("avx512f", "avx512vl", "avx512vpopcntdq", "popcnt")
-        {
+        static FOUND: Found = Found::nothing_yet();
+        let form = FOUND.get_or_find(|| {
+            let has_popcnt = has_features!("popcnt");
+            let has_vectors = allows(InstructionSet::Avx512)
+                && has_features!("avx512f", "avx512vl", "avx512vpopcntdq");
+            u8::from(has_popcnt) + u8::from(has_popcnt && has_vectors)
+        });
+        match form {
             // SAFETY: the CPU has these features.
-            return unsafe { with_avx512(count) };
-        }
-        if has_features!("popcnt") {
+            2 => return unsafe { with_avx512(count) },
             // SAFETY: the CPU has this feature.
-            return unsafe { with_popcnt(count) };
+            1 => return unsafe { with_popcnt(count) },
+            _ => {}
         }
     }
     count()

@@ -31,14 +31,9 @@ impl BloomMatrix {
     #[inline]
     pub fn which_digest_into(&self, digest: Digest, sets: &mut Sets) {
         let (answers, _) = sets.reset(self.num_sets()).as_chunks_mut::<8>();
-        simd::with_popcount(
-            #[inline(always)]
-            || {
-                for (answer, rows) in answers.iter_mut().zip(&self.panels) {
-                    *answer = and_rows(self.shape, rows.as_ref(), digest);
-                }
-            },
-        );
+        for (answer, rows) in answers.iter_mut().zip(&self.panels) {
+            and_rows(self.shape, rows.as_ref(), digest, answer);
+        }
     }
 
     /// Queries many keys: calls `answer(i, sets)` for each `keys[i]` in order, with the result of
@@ -162,12 +157,16 @@ impl BloomMatrix {
 /// The AND of a digest's rows. No early exit: with 512 sets at 1 % five remain on average, so the
 /// result is hardly ever 0 before the last row, and the rows are already in flight.
 #[inline(always)]
-fn and_rows(shape: Shape, rows: &[Block], digest: Digest) -> [u64; 8] {
-    let mut answer = [u64::MAX; 8];
-    shape.for_each_row(digest, |row| {
-        for (answer, word) in answer.iter_mut().zip(rows[row].0) {
-            *answer &= word;
-        }
-    });
-    answer
+fn and_rows(shape: Shape, rows: &[Block], digest: Digest, answer: &mut [u64; 8]) {
+    match shape.num_hashes {
+        1 => shape.and_rows::<1, 1>(rows, digest, answer),
+        2 => shape.and_rows::<2, 1>(rows, digest, answer),
+        3 => shape.and_rows::<3, 1>(rows, digest, answer),
+        4 => shape.and_rows::<4, 1>(rows, digest, answer),
+        5 => shape.and_rows::<5, 1>(rows, digest, answer),
+        6 => shape.and_rows::<6, 1>(rows, digest, answer),
+        7 => shape.and_rows::<7, 1>(rows, digest, answer),
+        8 => shape.and_rows::<8, 1>(rows, digest, answer),
+        _ => shape.and_rows::<8, 2>(rows, digest, answer),
+    }
 }

@@ -74,9 +74,12 @@ impl Sets {
 
     /// Makes room for the answers of `num_sets` sets and returns the words, all of which the caller
     /// must overwrite.
+    #[inline(always)]
     pub(super) fn reset(&mut self, num_sets: usize) -> &mut [u64] {
-        self.words.resize(num_sets.div_ceil(super::PANEL_SETS) * 8, 0);
-        self.num_sets = num_sets;
+        if num_sets != self.num_sets {
+            self.words.resize(num_sets.div_ceil(super::PANEL_SETS) * 8, 0);
+            self.num_sets = num_sets;
+        }
         &mut self.words
     }
 }

@@ -60,9 +60,39 @@ impl Shape {
         let passes = if self.num_hashes == 16 { 2 } else { 1 };
         for multiplier in &LANE_MULTIPLIERS[..passes] {
             let product = digest.get().wrapping_mul(*multiplier);
-            for (lane, shift) in LANE_SHIFTS[..self.lanes()].iter().enumerate() {
-                f(first_lane + lane, product >> shift & (LANE_ROWS - 1));
+            for lane in 0..self.lanes() {
+                f(first_lane + lane, row_in_lane(product, lane));
             }
         }
     }
+
+    /// The AND of a digest's rows, with the numbers of lanes and of rows in each known to the
+    /// compiler: the fewer instructions a query has, the more of them a CPU has in flight.
+    #[inline(never)]
+    pub(super) fn and_rows<const LANES: usize, const PASSES: usize>(
+        self,
+        rows: &[Block],
+        digest: Digest,
+        answer: &mut [u64; 8],
+    ) {
+        let rows_per_lane = LANE_ROWS as usize;
+        let group = positions::block(digest, self.num_groups) as usize;
+        let rows = &rows[group * LANES * rows_per_lane..][..LANES * rows_per_lane];
+        *answer = [u64::MAX; 8];
+        for multiplier in &LANE_MULTIPLIERS[..PASSES] {
+            let product = digest.get().wrapping_mul(*multiplier);
+            for lane in 0..LANES {
+                let row = lane * rows_per_lane + row_in_lane(product, lane) as usize;
+                for (answer, word) in answer.iter_mut().zip(rows[row].0) {
+                    *answer &= word;
+                }
+            }
+        }
+    }
+}
+
+/// The row in a lane for a product of the digest and a multiplier.
+#[inline(always)]
+const fn row_in_lane(product: u64, lane: usize) -> u64 {
+    product >> LANE_SHIFTS[lane] & (LANE_ROWS - 1)
 }
