@@ -17,12 +17,13 @@ debug = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 # The newcomer's half, after what is built for it: the tests, and what needs the processor while
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
-# The long half, in two lanes of about equal length that .ci/run takes side by side. What builds much
-# into target/debug is in the first, and of two builds into one folder one waits: no step of a lane
-# builds into target/release while the other one does.
-LANE_1 = kills package planted python-short engines-short loom shuttle
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop miri fuzz
-DEEP_STEPS = $(LANE_1) $(LANE_2)
+# The long half, in three lanes that .ci/run takes side by side: the third begins with kills, which
+# hardly need a processor. Of two builds into one folder one waits: what builds much into
+# target/debug is in the first lane, and only the second builds into target/release.
+LANE_1 = package planted python-short engines-short loom shuttle
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
+LANE_3 = kills miri fuzz
+DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
@@ -66,6 +67,7 @@ test-deep: $(DEEP_STEPS)
 steps:
 	@echo $(LANE_1)
 	@echo $(LANE_2)
+	@echo $(LANE_3)
 
 lint:
 	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
