@@ -102,7 +102,7 @@ pub fn count_distinct(
     // What there is to say is said when they are read again.
     let stop = Some(Arc::clone(stop));
     let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
-    reader.digest_by(DigestFunction::default());
+    // By this thread: the other one has enough to do with reading, and counting is little.
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {
         let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());
