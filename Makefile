@@ -140,6 +140,7 @@ neon:
 # Instructions per key of the hot paths, beside those that are recorded.
 instructions:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/instructions.sh
+	CARGO='$(CARGO)' sh crates/mayhap/tests/instructions.sh neon
 
 # Shared filters as on machines without `cmpxchg16b`, every ARM among them.
 pairs:

@@ -1,32 +1,55 @@
 #!/bin/sh
-# Counts the instructions per key of the library's hot paths under Valgrind (which has AVX2 and no
-# AVX-512), and compares them with those recorded in instructions.tsv: more than 2 % above is an
-# error, more than 2 % below has to be recorded, so that the next rise is seen.
+# Counts the instructions per key of the library's hot paths, and compares them with those recorded:
+# more than 2 % above is an error, more than 2 % below has to be recorded, so that the next rise is
+# seen. On x86 Valgrind counts, which has AVX2 and no AVX-512; on ARM, with NEON, an emulator that
+# logs each instruction.
 #
-#   crates/mayhap/tests/instructions.sh            compare
-#   crates/mayhap/tests/instructions.sh --record   write instructions.tsv
+#   crates/mayhap/tests/instructions.sh                 compare with instructions.tsv
+#   crates/mayhap/tests/instructions.sh neon            compare with instructions-neon.tsv
+#   crates/mayhap/tests/instructions.sh [neon] --record write it
 #
 # Another compiler may count otherwise without anybody's fault: then 10 % are allowed.
 set -eu
 cd "$(dirname "$0")/../../.."
-record=crates/mayhap/tests/instructions.tsv
 few=2 many=10 keys=4096
 cargo=${CARGO:-cargo}
-program=${CARGO_TARGET_DIR:-target}/release/examples/hot_paths
-
-command -v valgrind >/dev/null || { echo 'valgrind is missing: apt-get install valgrind' >&2; exit 1; }
-$cargo build --release --locked --quiet -p mayhap --example hot_paths
+target=${CARGO_TARGET_DIR:-target}
 compiler=$(rustc --version)
 
-# Instructions of a path with so many rounds.
-count() {
-	valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
-		sed -n 's/.*Collected : //p'
+need() {
+	command -v "$1" >/dev/null || { echo "$1 is missing: apt-get install $2" >&2; exit 1; }
 }
+
+# count PATH ROUNDS: the instructions of a path with so many rounds.
+if [ "${1-}" = neon ]; then
+	shift
+	few=1 many=3
+	need qemu-aarch64 qemu-user
+	need aarch64-linux-gnu-gcc 'gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
+	record=crates/mayhap/tests/instructions-neon.tsv
+	program=$target/aarch64-unknown-linux-gnu/release/examples/hot_paths
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc $cargo build --release \
+		--locked --quiet -p mayhap --example hot_paths --target aarch64-unknown-linux-gnu
+	run() { qemu-aarch64 -L /usr/aarch64-linux-gnu "$@"; }
+	count() {
+		run -singlestep -d exec,nochain -D /dev/fd/3 "$program" "$1" "$2" 3>&1 >/dev/null |
+			grep -c '^Trace'
+	}
+else
+	need valgrind valgrind
+	record=crates/mayhap/tests/instructions.tsv
+	program=$target/release/examples/hot_paths
+	$cargo build --release --locked --quiet -p mayhap --example hot_paths
+	run() { "$@"; }
+	count() {
+		valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$1" "$2" 2>&1 |
+			sed -n 's/.*Collected : //p'
+	}
+fi
 
 counts=$(mktemp)
 trap 'rm -f "$counts"' EXIT
-for path in $("$program"); do
+for path in $(run "$program"); do
 	less=$(count "$path" "$few")
 	more=$(count "$path" "$many")
 	awk -v path="$path" -v less="$less" -v more="$more" -v keys="$((keys * (many - few)))" \
