@@ -2,8 +2,8 @@
 //!
 //! glibc's keeps it. Measured with a million filters of `BF.ADD`: after `FLUSHALL` 5.4 GiB of 5.4
 //! stayed resident, here 0.1. Huge pages are left to filters, which ask for their own
-//! (`mayhap::OwnedBlocks`): behind small objects each command took 13 MB more, and a server that was
-//! filled with a million small filters was a fifth slower.
+//! (`mayhap::OwnedBlocks`): behind small objects each command took 13 MB more, and a server that
+//! was filled with a million small filters was a fifth slower.
 #![expect(unsafe_code, reason = "options of a library in C")]
 
 use libmimalloc_sys::{mi_option_set_default, mi_option_t};

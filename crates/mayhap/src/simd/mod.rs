@@ -7,9 +7,9 @@
 //! place in WebAssembly.
 //! `tests.rs` compares every kernel of this machine with the scalar one and prints which ran.
 //!
-//! `probes/` has the kernels of `standard`, `rows/` those of windows. `cpu.rs`, `digest.rs` and `popcount.rs` are loops
-//! compiled for the CPU at hand, `pair.rs` sets two lanes in one locked instruction, and
-//! `prefetch.rs` requests cache lines.
+//! `probes/` has the kernels of `standard`, `rows/` those of windows. `cpu.rs`, `digest.rs` and
+//! `popcount.rs` are loops compiled for the CPU at hand, `pair.rs` sets two lanes in one locked
+//! instruction, and `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
