@@ -224,3 +224,30 @@ fn digest_lines<'a>(
         digests.extend(lines.map(|line| function.digest(line)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: RngSeed::Fixed(22),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn ends_are_those_that_one_sees(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..400),
+            scanned in 0..200usize,
+        ) {
+            let scanned = scanned.min(bytes.len());
+            let mut ends = vec![7];
+            ends_of(b'\n', &bytes, scanned, &mut ends);
+            let seen = (scanned..bytes.len()).filter(|&at| bytes[at] == b'\n').map(|at| at + 1);
+            prop_assert_eq!(ends, [7].into_iter().chain(seen).collect::<Vec<_>>());
+        }
+    }
+}
