@@ -21,9 +21,10 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         let new = self.layout.insert(self.blocks.as_mut(), digest);
-        // Nobody counts to 2^64 one by one, and a check would take a fifth of an insertion: only a
-        // count that a file has made up begins anew.
-        self.inserted_items = self.inserted_items.wrapping_add(u64::from(new));
+        match self.inserted_items.checked_add(new.into()) {
+            Some(items) => self.inserted_items = items,
+            None => stays_at_its_largest_value(),
+        }
         new
     }
 
@@ -106,6 +107,11 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
         self.inserted_items = 0;
     }
 }
+
+/// Only a count that a file has made up comes so far. A branch that is never taken, where the
+/// maximum by arithmetic would take a fifth of an insertion.
+#[cold]
+const fn stays_at_its_largest_value() {}
 
 impl<L: LayoutKind> Filter<L, OwnedBlocks> {
     /// The same filter for many threads, without copying its bits.
