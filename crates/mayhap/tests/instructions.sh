@@ -23,7 +23,7 @@ need() {
 # count PATH ROUNDS: the instructions of a path with so many rounds.
 if [ "${1-}" = neon ]; then
 	shift
-	few=1 many=3
+	few=1 many=2
 	need qemu-aarch64 qemu-user
 	need aarch64-linux-gnu-gcc 'gcc-aarch64-linux-gnu libc6-dev-arm64-cross'
 	record=crates/mayhap/tests/instructions-neon.tsv

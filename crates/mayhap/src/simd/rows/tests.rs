@@ -7,13 +7,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 fn kernels_are_alike<R: Row>() {
-    let count = if cfg!(miri) { 60 } else { 3000 };
+    let count = if cfg!(miri) { 8 } else { 3000 };
     let random = (0..count).map(|i| Digest::new(splitmix64(i)));
     let digests: Vec<Digest> =
         [0, 1, u64::MAX, 1 << 63].map(Digest::new).into_iter().chain(random).collect();
-    let sizes: &[u64] = if cfg!(miri) { &[4, 500] } else { &[4, 5, 100, 3000, 1 << 20] };
+    let sizes: &[u64] = if cfg!(miri) { &[300] } else { &[4, 5, 100, 3000, 1 << 20] };
     for &num_rows in sizes {
-        for num_hashes in [1, 2, 4, 5, 7, 8, 9, 11, 15, 16, 17, 20, 21, 32] {
+        let all_hashes = [1, 8, 11, 20, 21, 2, 4, 5, 7, 9, 15, 16, 17, 32];
+        for &num_hashes in &all_hashes[..if cfg!(miri) { 5 } else { all_hashes.len() }] {
             let all: Vec<Rows<R>> = Rows::all(num_rows, num_hashes).collect();
             assert_eq!(all.last().unwrap().kernel.name, "scalar");
             std::println!("{:?}: {} kernels", all[0], all.len());

@@ -4,7 +4,9 @@
 use super::kernel::{FIRST, Kernel, Range, Row};
 use crate::Digest;
 use crate::positions::{self, PROBE_MULTIPLIERS};
-use crate::simd::probes::{positions_by_4, positions_by_8};
+use crate::simd::probes::positions_by_4;
+#[cfg(not(miri))]
+use crate::simd::probes::positions_by_8;
 
 /// A kernel for each k from 1 to 20; above, which is a rate of one in 100,000, all is scalar.
 macro_rules! kernels {
