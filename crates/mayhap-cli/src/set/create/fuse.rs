@@ -9,7 +9,7 @@ use mayhap::{BinaryFuse, Digest, DigestFunction, FuseWidth};
 use mayhap_lists::LineReader;
 
 /// Bytes of memory per line while a filter is built, at most: its building takes 24, after our
-/// digests of 8 are given up.
+/// digests of 8 are freed.
 const BYTES_PER_LINE: u64 = 28;
 
 /// Builds a filter of all lines; none is added later.

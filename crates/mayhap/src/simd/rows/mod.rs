@@ -31,7 +31,7 @@ impl<R: Row> Rows<R> {
     ///
     /// # Panics
     ///
-    /// If `num_hashes` is not from 1 to 32.
+    /// If there are no rows, or `num_hashes` is not from 1 to 32.
     pub(crate) fn new(num_rows: u64, num_hashes: u32) -> Self {
         Self::all(num_rows, num_hashes).next().expect("the scalar one is always there")
     }
@@ -39,6 +39,7 @@ impl<R: Row> Rows<R> {
     /// All kernels that this CPU can run, the fastest first; the last is scalar.
     fn all(num_rows: u64, num_hashes: u32) -> impl Iterator<Item = Self> {
         assert!((1..=MAX_NUM_HASHES).contains(&num_hashes), "parameters are checked before");
+        assert!(num_rows > 0, "a position needs a row");
         let num_bits = num_rows.saturating_mul(R::COLUMNS.into());
         let is_near = fits_cache(num_bits.div_ceil(Block::BITS) as usize);
         #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]

@@ -35,15 +35,15 @@ fn kernels_are_alike<R: Row>() {
             }
             assert!(tables.iter().all(|table| *table == naive), "{:?}", all[0]);
             for (i, &digest) in digests.iter().enumerate() {
-                let asked = if i % 3 == 0 { R::ALL } else { R::of(splitmix64(i as u64)) };
-                let columns = rows_of(digest).fold(asked, |columns, row| columns & naive[row]);
+                let among = if i % 3 == 0 { R::ALL } else { R::of(splitmix64(i as u64)) };
+                let columns = rows_of(digest).fold(among, |columns, row| columns & naive[row]);
                 assert!(i >= few || i % 3 != 0 || columns != R::NONE, "a member is lost");
                 for rows in &all {
                     let far = Rows { is_near: false, ..*rows };
                     for rows in [rows, &far] {
-                        assert_eq!(rows.columns(&naive, digest, asked), columns, "{rows:?}");
+                        assert_eq!(rows.columns(&naive, digest, among), columns, "{rows:?}");
                     }
-                    let first = rows.first_columns(&naive, digest, asked);
+                    let first = rows.first_columns(&naive, digest, among);
                     assert_eq!(rows.other_columns(&naive, digest, first), columns, "{rows:?}");
                 }
             }

@@ -8,7 +8,7 @@ use crate::simd::probes::positions_by_4;
 #[cfg(not(miri))]
 use crate::simd::probes::positions_by_8;
 
-/// A kernel for each k from 1 to 20; above, which is a rate of one in 100,000, all is scalar.
+/// A kernel for each k from 1 to 20; above, all is scalar.
 macro_rules! kernels {
     ($name:literal, $near:ident) => {
         kernels!($name, $near: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)
@@ -34,14 +34,18 @@ pub(super) const fn avx512_kernels<R: Row>() -> [Kernel<R>; 20] {
     kernels!("avx512", near_avx512)
 }
 
+/// The columns of `columns` that are in the rows at these positions. Rows are in memory as they are
+/// numbered: x86 is little-endian.
+///
 /// # Safety
 ///
-/// There is a row at this position, and rows are in memory as they are numbered: x86 is
-/// little-endian.
+/// There are rows at these positions.
 #[inline(always)]
-unsafe fn row<R: Row>(rows: &[R], position: u64) -> R {
-    // SAFETY: as the caller promises.
-    unsafe { *rows.get_unchecked(position as usize) }
+unsafe fn and_at<R: Row>(rows: &[R], columns: R, positions: impl Iterator<Item = u64>) -> R {
+    positions.fold(columns, |columns, position| {
+        // SAFETY: as the caller promises.
+        columns & unsafe { *rows.get_unchecked(position as usize) }
+    })
 }
 
 /// # Safety
@@ -56,10 +60,8 @@ unsafe fn near_avx2<R: Row, const K: usize>(
 ) -> R {
     for first in (0..K).step_by(4) {
         let positions = positions_by_4(digest, first, range.num_rows as u32);
-        for position in positions.into_iter().take(K - first) {
-            // SAFETY: positions are below `num_rows`, and the caller promises as many rows.
-            columns = columns & unsafe { row(rows, position) };
-        }
+        // SAFETY: positions are below `num_rows`, and the caller promises as many rows.
+        columns = unsafe { and_at(rows, columns, positions.into_iter().take(K - first)) };
     }
     columns
 }
@@ -74,10 +76,8 @@ unsafe fn near_avx512<R: Row, const K: usize>(
 ) -> R {
     for first in (0..K).step_by(8) {
         let positions = positions_by_8(digest, first, range.num_rows as u32);
-        for position in positions.into_iter().take(K - first) {
-            // SAFETY: as in `near_avx2`.
-            columns = columns & unsafe { row(rows, position) };
-        }
+        // SAFETY: as in `near_avx2`.
+        columns = unsafe { and_at(rows, columns, positions.into_iter().take(K - first)) };
     }
     columns
 }
@@ -118,11 +118,9 @@ unsafe fn and<R: Row>(
     columns: R,
     multipliers: &[u64],
 ) -> R {
-    multipliers.iter().fold(columns, |columns, &multiplier| {
-        let position = positions::standard(digest, multiplier, range.num_rows);
-        // SAFETY: as in `near_avx2`.
-        columns & unsafe { row(rows, position) }
-    })
+    let position = |&multiplier| positions::standard(digest, multiplier, range.num_rows);
+    // SAFETY: as in `near_avx2`.
+    unsafe { and_at(rows, columns, multipliers.iter().map(position)) }
 }
 
 /// All positions before the first write, so that no load of a number waits for it.
