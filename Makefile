@@ -22,10 +22,10 @@ TEST_STEPS = unit doctest lint doc
 # target/debug is in the first lane, and only the second builds into target/release.
 LANE_1 = package planted python-short engines-short loom shuttle
 LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
-LANE_3 = kills miri fuzz
+LANE_3 = kills borders miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
-.PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted debug examples planted-slow portable neon pairs instructions loom \
+.PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
@@ -99,6 +99,11 @@ rates:
 kills:
 	MAYHAP_SOAK=1 ROUNDS=200 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
 	MAYHAP_SOAK=1 KILLS=200 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill::
+
+# Every form of input cut at every byte, every header with one bit flipped, every kind of file
+# damaged; `make test` tries a sample.
+borders:
+	BORDERS=1 $(CARGO) test --workspace $(POINTS) --locked --lib --bins --tests -- borders::
 
 # Only the ends of the server at points of its own.
 points:

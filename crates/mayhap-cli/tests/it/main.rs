@@ -1,6 +1,7 @@
 //! The binary, driven as its users do.
 
 mod bench;
+mod borders;
 mod changed;
 mod check;
 mod clear_at;

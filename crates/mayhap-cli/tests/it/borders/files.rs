@@ -1,0 +1,1 @@
+//! File systems without locks, modes or synced folders; logs and digests cut short.

@@ -1,0 +1,1 @@
+//! Other systems' files, one bit of their header flipped.

@@ -1,0 +1,1 @@
+//! Lists of keys, cut at every byte.

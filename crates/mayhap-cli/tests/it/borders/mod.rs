@@ -1,0 +1,15 @@
+//! The systematic part of what happens at the borders: every form of input cut at every byte, every
+//! header with one bit flipped, every kind of file damaged. Each test takes a sample; with
+//! `BORDERS=1`, as `make borders` sets, all of it.
+
+mod damage;
+mod files;
+mod foreign;
+mod lists;
+mod parquet;
+
+/// Whether all cases are tried, and not a sample.
+#[expect(dead_code, reason = "used by the first test that takes a sample")]
+pub fn is_whole() -> bool {
+    std::env::var_os("BORDERS").is_some_and(|value| value != "0")
+}

@@ -1,0 +1,1 @@
+//! Columns of Parquet files, by type.
