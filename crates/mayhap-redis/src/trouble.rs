@@ -52,12 +52,22 @@ impl Trouble {
             ErrorKind::Parse => Self::OtherProtocol,
             // Of rustls.
             _ if io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) => {
-                Self::Tls { reason: error.to_string() }
+                Self::Tls { reason: reason(error) }
             }
             _ if error.to_string().contains("lookup address") => Self::UnknownHost,
             _ if error.is_connection_dropped() => Self::Closed,
-            _ => Self::Other { reason: error.to_string() },
+            _ => Self::Other { reason: reason(error) },
         }
+    }
+}
+
+/// The text of an error as the server or the system wrote it, without the names that the client
+/// library has for its kinds.
+pub(crate) fn reason(error: &RedisError) -> String {
+    match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        // `Password authentication failed - AuthenticationFailed`.
+        _ => error.to_string().replacen(&format!(" - {:?}", error.kind()), "", 1),
     }
 }
 
@@ -104,5 +114,14 @@ mod tests {
         let unknown = Trouble::of(&RedisError::from(io::Error::other(unknown)));
         assert_eq!(unknown, Trouble::UnknownHost);
         assert_eq!(unknown.to_string(), "has a host of no known address");
+    }
+
+    #[test]
+    fn reasons_do_not_name_kinds_of_the_client_library() {
+        let refused = (ErrorKind::AuthenticationFailed, "Password authentication failed");
+        assert_eq!(reason(&refused.into()), "Password authentication failed");
+        let kind = ErrorKind::Server(redis::ServerErrorKind::ResponseError);
+        let detail = "DB index is out of range".to_owned();
+        assert_eq!(reason(&(kind, "no database", detail).into()), "ERR DB index is out of range");
     }
 }

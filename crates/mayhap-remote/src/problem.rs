@@ -19,6 +19,9 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
         }
         Redis::NotReplicated { .. } => "wait for fewer replicas, or wait longer: --timeout TIME",
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
+        Redis::Refused { reason, .. } if reason.contains("cluster support disabled") => {
+            "this server is not part of a cluster: use redis:// or rediss://"
+        }
         _ => "",
     };
     let message = match source {

@@ -4,6 +4,7 @@ use super::backend::{Backend, How, Route};
 use super::command::{Command, CommandKind, Reply};
 use super::node::{Failure, Sent};
 use super::options::WaitReplicas;
+use crate::trouble::reason;
 use crate::{Error, Trouble};
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value};
 use std::collections::BTreeMap;
@@ -188,8 +189,8 @@ impl Call {
         let (Failure::Unsent(error) | Failure::Lost(error)) = failure;
         if is_final(error) {
             return Err(match error.kind() {
-                ErrorKind::AuthenticationFailed => Fatal::Unauthorized(error.to_string()),
-                _ => Fatal::Other(refused("a command", error.to_string())),
+                ErrorKind::AuthenticationFailed => Fatal::Unauthorized(reason(error)),
+                _ => Fatal::Other(refused("a command", reason(error))),
             });
         }
         self.fail(Trouble::of(error));

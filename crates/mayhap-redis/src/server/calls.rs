@@ -6,6 +6,7 @@ use super::cluster::Cluster;
 use super::command::{Command, CommandKind, Reply};
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
+use crate::trouble::reason;
 use crate::{Error, Trouble};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, poll};
@@ -226,7 +227,7 @@ fn setting(value: &Value) -> Option<String> {
 }
 
 fn no_connection(server: &str, after: Duration, error: &RedisError) -> Error {
-    let (server, reason) = (server.to_owned(), error.to_string());
+    let (server, reason) = (server.to_owned(), reason(error));
     match error.kind() {
         ErrorKind::AuthenticationFailed => Error::Unauthorized { server, reason },
         // Errors that a retry will not fix: no such database, no cluster.
