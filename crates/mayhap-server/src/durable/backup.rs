@@ -82,7 +82,9 @@ pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> 
 /// As [`back_up`].
 pub fn back_up_from(from: &mut dyn Source, to: &Path, with_key: bool) -> Result<Backup, Error> {
     if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Error::io("copy into", to.into())(io::ErrorKind::AlreadyExists.into()));
+        let taken = "it has files already, and a copy needs a new or an empty folder";
+        let taken = io::Error::new(io::ErrorKind::AlreadyExists, taken);
+        return Err(Error::io("copy into", to.into())(taken));
     }
     let first = read_manifest(from)?;
     let store = DataFolder::open(to)?.store;

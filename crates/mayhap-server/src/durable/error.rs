@@ -50,7 +50,7 @@ pub enum Error {
     OtherDigests {
         /// The file that says so.
         path: PathBuf,
-        /// Which parameter differs: `digest function`, or `digest seed or key`.
+        /// Which parameter differs: `digest function` or `key id`.
         parameter: &'static str,
         /// That of the folder.
         folder: u64,
@@ -182,7 +182,8 @@ impl fmt::Display for Error {
             ),
             Self::OtherDigests { path, parameter, folder, given } => write!(
                 f,
-                "{}: the {parameter} is {folder}, not {given}: this is the log of another key file",
+                "{}: the filters here were written with another secret key: the {parameter} is \
+                 {folder:016x} in the folder, and {given:016x} of the key at hand",
                 path.display()
             ),
             Self::Replay { path, offset, why } => {

@@ -1,6 +1,7 @@
 //! A data folder that is locked, and its secret key.
 
 use super::disk::{Disk, Folder};
+use super::manifest::Manifest;
 use super::store::KEY;
 use super::{Error, Store};
 use mayhap::SecretKey;
@@ -54,9 +55,13 @@ impl DataFolder {
     ///
     /// # Errors
     ///
+    /// [`Error::Missing`] if the folder has filters of another key, and none of its own;
     /// [`Error::Damaged`] if the file holds something else; [`Error::Io`].
     pub fn secret_key(&self) -> Result<SecretKey, Error> {
         let Some(bytes) = self.store.read(KEY)? else {
+            if Manifest::read(&self.store)?.is_some() {
+                return Err(self.no_key());
+            }
             let mut key = [0; 16];
             getrandom::fill(&mut key)
                 .map_err(|error| self.store.error("make", KEY)(io::Error::other(error)))?;
@@ -72,6 +77,12 @@ impl DataFolder {
         })?;
         self.store.keep_key(&bytes);
         Ok(key)
+    }
+
+    /// The error of a folder with filters and without their key.
+    pub(super) fn no_key(&self) -> Error {
+        let why = "without this key nobody can tell which keys the filters have";
+        Error::Missing { path: self.store.path(KEY), why }
     }
 }
 

@@ -178,7 +178,7 @@ pub(super) fn check_digests(
     let found = &manifest.identity;
     for (parameter, folder, given) in [
         ("digest function", found.digest_id.into(), wanted.digest_id.into()),
-        ("digest seed or key", found.digest_parameter, wanted.digest_parameter),
+        ("key id", found.digest_parameter, wanted.digest_parameter),
     ] {
         if folder != given {
             let path = store.path(MANIFEST);

@@ -80,10 +80,7 @@ impl DataFolder {
         let key = match given {
             Some(key) => key,
             None if self.store.read(KEY)?.is_some() => self.secret_key()?,
-            None => {
-                let why = "without it nobody can tell which keys the filters have";
-                return Err(Error::Missing { path: self.store.path(KEY), why });
-            }
+            None => return Err(self.no_key()),
         };
         let options = Options::new(DigestFunction::sip13(key));
         check_digests(&self.store, &manifest, &options)

@@ -123,8 +123,15 @@ const fn network_hint(error: &net::Error) -> &'static str {
     }
 }
 
-const fn data_hint(error: &durable::Error) -> &'static str {
+fn data_hint(error: &durable::Error) -> &'static str {
     match error {
+        durable::Error::OtherDigests { .. } => {
+            "give the key that the filters were written with: --key-file FILE"
+        }
+        durable::Error::Missing { path, .. } if path.ends_with("key") => {
+            "give the key that the filters were written with, --key-file FILE, or restore it from a \
+             backup"
+        }
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
             "mayhap serve --repair, with the same settings, drops what is damaged and keeps a copy"
         }
