@@ -1,18 +1,23 @@
-//! The rate against the number of keys, drawn with characters, at most 80 columns wide.
+//! The rate against the number of keys, drawn with characters, at most 80 columns wide and less on a
+//! narrow terminal.
 //!
 //! Each character is 2 × 4 dots of Braille (U+2800 …), so that the curve is fine enough. Both axes
 //! are logarithmic.
 
+use crate::columns::wrapped;
 use crate::text::rough;
 use mayhap_units::number::{format_count, format_fpp};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-/// Characters of the area of the curve.
-const WIDTH: usize = 66;
+/// Characters of the area of the curve, at most and at least.
+const MAX_WIDTH: usize = 66;
+const MIN_WIDTH: usize = 22;
 const HEIGHT: usize = 14;
-const DOTS_X: usize = WIDTH * 2;
 const DOTS_Y: usize = HEIGHT * 4;
+
+/// Columns to the left of the area, and to its right for the last number below it.
+const MARGINS: usize = 14;
 
 /// From a tenth of the keys to ten times as many.
 const SPAN: f64 = 10.0;
@@ -35,33 +40,42 @@ pub struct Curve<'a> {
     pub is_slow: bool,
 }
 
-/// Draws a curve from a tenth of its keys to ten times as many.
-pub fn chart(curve: &Curve<'_>, color: bool) -> String {
+/// Draws a curve from a tenth of its keys to ten times as many, on a terminal of so many columns.
+pub fn chart(curve: &Curve<'_>, max_columns: usize, color: bool) -> String {
     let &Curve { name, items, fpp_after, is_slow } = curve;
+    let width = (max_columns.saturating_sub(MARGINS) & !1).clamp(MIN_WIDTH, MAX_WIDTH);
+    let dots_x = width * 2;
     let at = |dot: usize| {
-        let exponent = 2.0 * dot as f64 / (DOTS_X - 1) as f64 - 1.0;
+        let exponent = 2.0 * dot as f64 / (dots_x - 1) as f64 - 1.0;
         ((items as f64 * SPAN.powf(exponent)).round() as u64).max(1)
     };
-    let rates = rates(if is_slow { SLOW_STEP } else { 1 }, |dot| fpp_after(at(dot)));
+    let rates = rates(dots_x, if is_slow { SLOW_STEP } else { 1 }, |dot| fpp_after(at(dot)));
     let target = fpp_after(items).unwrap_or(1.0).max(f64::MIN_POSITIVE);
     let bottom = lowest_decade(&rates, target);
-    let mut area = Area::new(bottom);
+    let mut area = Area::new(bottom, width);
     area.curve(&rates);
-    let mark = (WIDTH / 2, area.row(target) / 4);
+    let mark = (width / 2, area.row(target) / 4);
     let paint = |code: &str, text: &str| {
         if color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
     };
-    let words = format!(" {} with {} keys ", rough(target), format_count(items));
-    let mut text = format!("rate of {name} with more and more keys\n");
+    let words = format!("{} with {} keys", rough(target), format_count(items));
+    let heading = format!("rate of {name} with more and more keys");
+    let mut text = wrapped(&heading, 0, max_columns) + "\n";
+    // Beside the mark, or else in a line of their own.
+    let fits = mark.0 + 4 + words.len() <= width;
+    if !fits {
+        text += &format!("{:11}{}\n", "", paint("1", &format!("● {words}")));
+    }
+    let words = format!(" {words} ");
     for row in 0..HEIGHT {
         let label = area.label(row);
         let tick = if label.is_empty() { '│' } else { '┤' };
         let _ = write!(text, "{label:>9} {tick}");
         let mut column = 0;
-        while column < WIDTH {
+        while column < width {
             if (column, row) == mark {
                 text += &paint("1", "●");
-            } else if row == mark.1 + 1 && column == mark.0 + 2 && mark.1 + 1 < HEIGHT {
+            } else if fits && row == mark.1 + 1 && column == mark.0 + 2 && row < HEIGHT {
                 // Below and to the right of the mark the curve never is.
                 text += &paint("1", &words);
                 column += words.chars().count();
@@ -78,12 +92,12 @@ pub fn chart(curve: &Curve<'_>, color: bool) -> String {
         text.truncate(text.trim_end_matches(' ').len());
         text.push('\n');
     }
-    text + &axis(items)
+    text + &axis(items, width)
 }
 
 /// The rates at all dots, of which one in `step` is computed.
-fn rates(step: usize, fpp_at: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>> {
-    let knots: Vec<Option<f64>> = (0..=DOTS_X.div_ceil(step)).map(|i| fpp_at(i * step)).collect();
+fn rates(dots: usize, step: usize, fpp_at: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>> {
+    let knots: Vec<Option<f64>> = (0..=dots.div_ceil(step)).map(|i| fpp_at(i * step)).collect();
     let between = |dot: usize| {
         let (from, share) = (dot / step, (dot % step) as f64 / step as f64);
         match share {
@@ -92,7 +106,7 @@ fn rates(step: usize, fpp_at: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>>
             _ => Some(knots[from]?.powf(1.0 - share) * knots[from + 1]?.powf(share)),
         }
     };
-    (0..DOTS_X).map(between).collect()
+    (0..dots).map(between).collect()
 }
 
 /// The exponent of ten at which the picture ends below: of the lowest rate, but not too far below
@@ -105,30 +119,30 @@ fn lowest_decade(rates: &[Option<f64>], target: f64) -> f64 {
 }
 
 /// The line below the area, and the numbers of keys at both ends and in the middle.
-fn axis(items: u64) -> String {
-    let mut line: Vec<char> = "─".repeat(WIDTH).chars().collect();
-    for tick in [0, WIDTH / 2, WIDTH - 1] {
+fn axis(items: u64, width: usize) -> String {
+    let mut line: Vec<char> = "─".repeat(width).chars().collect();
+    for tick in [0, width / 2, width - 1] {
         line[tick] = '┬';
     }
     let line: String = line.into_iter().collect();
     let middle = format_count(items);
     let (less, more) = (format_count(items / 10), format_count(items.saturating_mul(10)));
     let (left, right) = (format!("{less:<9}"), format!("{more} keys"));
-    let before = (WIDTH / 2 + 11).saturating_sub(11 + left.len() + middle.len() / 2);
+    let before = (width / 2 + 11).saturating_sub(11 + left.len() + middle.len() / 2);
     let text = format!("{:11}{left}{:before$}{middle}", "", "");
-    let gap = (11 + WIDTH).saturating_sub(text.len() + right.len());
+    let gap = (11 + width).saturating_sub(text.len() + right.len());
     format!("{:9} └{line}\n{text}{:gap$}{right}\n", "", "")
 }
 
 /// The dots.
 struct Area {
     bottom: f64,
-    cells: [[u8; WIDTH]; HEIGHT],
+    cells: [Vec<u8>; HEIGHT],
 }
 
 impl Area {
-    fn new(bottom: f64) -> Self {
-        Self { bottom, cells: [[0; WIDTH]; HEIGHT] }
+    fn new(bottom: f64, width: usize) -> Self {
+        Self { bottom, cells: std::array::from_fn(|_| vec![0; width]) }
     }
 
     /// The row of dots of a rate, from the top.
@@ -197,10 +211,10 @@ mod tests {
         let fpp_after = |keys| Some(grows(keys));
         let mut curve =
             Curve { name: "x", items: 1_000_000, fpp_after: &fpp_after, is_slow: false };
-        let text = chart(&curve, false);
+        let text = chart(&curve, 80, false);
         curve.is_slow = true;
         // This one is made of straight lines.
-        assert_eq!(chart(&curve, false), text);
+        assert_eq!(chart(&curve, 80, false), text);
         let rows: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
         assert!(rows.iter().all(|row| row.len() <= 80), "{text}");
         let (y, row) = rows.iter().enumerate().find(|(_, row)| row.contains(&'●')).unwrap();
@@ -214,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn any_curve_fits_in_80_columns() {
+    fn any_curve_fits_in_its_columns() {
         let rates: [fn(u64) -> Option<f64>; 5] = [
             |_| None,
             |_| Some(0.0),
@@ -226,9 +240,14 @@ mod tests {
             for items in [1, 9, 999_999, u64::MAX / 10, u64::MAX] {
                 let is_slow = items == 9;
                 let curve = Curve { name: "x", items, fpp_after: &fpp_after, is_slow };
-                let text = chart(&curve, false);
+                let text = chart(&curve, 80, false);
                 assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
                 assert_eq!(text.lines().count(), 17);
+                for columns in [40, 41, 60] {
+                    let text = chart(&curve, columns, false);
+                    assert!(text.lines().all(|line| line.chars().count() <= columns), "{text}");
+                    assert!(text.contains('●'), "{text}");
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
 //! planned, `link.rs` a link that shows the plan in the browser, `text.rs` the words that all
 //! share. `chart.rs` draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs`
-//! finds the sizes of caches. `explain/` draws the bits that keys set, and why a query answers as
+//! finds the sizes of caches, `columns.rs` fits texts into a terminal. `explain/` draws the bits that keys set, and why a query answers as
 //! it does.
 //!
 //! # Examples
@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod chart;
+mod columns;
 mod cost;
 pub mod explain;
 mod link;
@@ -34,6 +35,7 @@ mod table;
 mod text;
 
 pub use chart::{Curve, chart};
+pub use columns::{columns, wrapped};
 pub use cost::Amount;
 pub use link::link;
 pub use machine::memory_sizes;

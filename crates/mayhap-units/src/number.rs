@@ -18,8 +18,10 @@ use std::fmt;
 mod shown;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use shown::{counted, format_fpp, grouped, noun};
+pub use whole::{WholeError, parse_whole};
 
 /// Significant digits stay below this: enough for every `u64`, and their product with the largest
 /// unit (2^60) fits a `u128`.
@@ -37,6 +39,8 @@ pub enum Quantity {
     Size,
     /// A false-positive probability, [`parse_fpp`].
     Probability,
+    /// A part of a whole, [`parse_share`].
+    Share,
 }
 
 /// Why a text is not the number expected.
@@ -96,6 +100,7 @@ impl fmt::Display for NumberError {
             Quantity::Probability => {
                 ("probability", "0.01, 1%, 1e-6, 1/1000 or \"1 in 1M\"", "% or none")
             }
+            Quantity::Share => ("share", "50%, 0.5 or 1/2", "% or none"),
         };
         if self.problem == Problem::Empty {
             return write!(f, "the {name} is empty; write it like {examples}");
@@ -182,6 +187,22 @@ pub fn parse_bytes(text: &str) -> Result<u64, NumberError> {
 /// ```
 pub fn parse_fpp(text: &str) -> Result<f64, NumberError> {
     read_fpp(text.trim()).map_err(|problem| error(Quantity::Probability, text, problem))
+}
+
+/// Reads a part of a whole: of bits, of queries.
+///
+/// # Errors
+///
+/// A [`NumberError`] unless the text is a number above 0 and below 1.
+///
+/// ```
+/// use mayhap_units::number::parse_share;
+/// assert_eq!(parse_share("50%")?, 0.5);
+/// assert!(parse_share("150%").unwrap_err().to_string().starts_with("the share \"150%\""));
+/// # Ok::<(), mayhap_units::number::NumberError>(())
+/// ```
+pub fn parse_share(text: &str) -> Result<f64, NumberError> {
+    read_fpp(text.trim()).map_err(|problem| error(Quantity::Share, text, problem))
 }
 
 /// Writes a count for people: all digits below 10,000, else three of them and a unit.

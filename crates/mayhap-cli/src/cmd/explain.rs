@@ -2,11 +2,12 @@
 
 use crate::error::Error;
 use crate::io::messages::{Talk, print_stdout};
+use crate::io::terminal;
 use crate::outcome::Outcome;
 use mayhap::{DigestFunction, Layout};
 use mayhap_plan::explain::{ExplainError, Explanation, Subject};
 use mayhap_sets::LayoutName;
-use mayhap_units::number::parse_count;
+use mayhap_units::number::{parse_count, parse_whole};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
@@ -45,13 +46,14 @@ pub struct Args {
     #[arg(short = 'm', long, value_name = "COUNT", value_parser = parse_count)]
     bits: u64,
     /// The bits that a key sets: 1 to 32, or with blocks 4, 8 or 16
-    #[arg(short = 'k', long, value_name = "COUNT", value_parser = clap::value_parser!(u32))]
+    #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_whole::<u32>)]
     hashes: Option<u32>,
     /// standard (bits anywhere) or blocked (in one block of 512) [default: standard]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     layout: Option<LayoutName>,
     /// Seed of the digest xxh3
-    #[arg(long, value_name = "NUMBER", default_value = "0", hide_default_value = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u64>)]
+    #[arg(default_value = "0", hide_default_value = true)]
     seed: u64,
     /// Take NAME=0,5,7 as a key like any other
     #[arg(long)]
@@ -90,7 +92,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     if args.json {
         Talk::json(&array, true)?;
     } else {
-        print_stdout(&array.text())?;
+        print_stdout(&array.text_in(terminal::columns()))?;
     }
     Ok(Outcome::Done)
 }
@@ -117,7 +119,10 @@ impl Args {
 /// What cannot be drawn is on the command line.
 fn refused(error: &ExplainError) -> Error {
     let hint = match error {
-        ExplainError::Shape(_) => "for example: mayhap explain -m 20 -k 3 A B --query C",
+        ExplainError::Shape(source) => {
+            let hint = "for example: mayhap explain -m 20 -k 3 A B --query C";
+            return Error::Number { doing: "explain", source: source.clone(), hint };
+        }
         ExplainError::PastTheEnd { .. } => "bits are counted from 0: give more of them with -m",
         ExplainError::NotK { .. } => "give every key k positions; --literal takes it as a key",
         _ => "write NAME=0,5,7; --literal takes it as a key like any other",

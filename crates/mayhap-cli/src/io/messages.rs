@@ -1,6 +1,8 @@
 //! Talk to the user, on stderr; data never goes here.
 
 use crate::error::Error;
+use crate::io::terminal;
+use mayhap_plan::wrapped;
 pub use mayhap_units::number::{counted, format_fpp as rate, grouped};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -107,12 +109,11 @@ impl Talk {
     }
 
     /// Reports why the command stopped, and the next step for the user of this verb.
-    pub fn error(self, error: &Error, verb: &str) {
-        let problem = error.to_string();
+    pub fn error(self, error: &Error, problem: &str, verb: &str) {
         if self.json {
-            return print_message("error", &problem, error.hint(verb).as_deref());
+            return print_message("error", problem, error.hint(verb).as_deref());
         }
-        let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(&problem));
+        let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(problem));
         if let Some(hint) = error.hint(verb) {
             text.extend([&self.paint("36", "hint:"), " ", &printable(&hint), "\n"]);
         }
@@ -179,9 +180,13 @@ pub fn printable(line: &str) -> Cow<'_, str> {
     text.into()
 }
 
+/// The columns before the values of a report.
+const ROW_INDENT: usize = 12;
+
 /// A row of a report: what, and what it is.
 pub fn row(name: &str, value: &str) -> String {
-    format!("{name:<11} {}\n", printable(value))
+    let value = wrapped(&printable(value), ROW_INDENT, terminal::columns());
+    format!("{name:<11} {value}\n")
 }
 
 /// Writes to stderr; where that fails nothing can be reported any more.

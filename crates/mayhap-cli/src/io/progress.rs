@@ -1,11 +1,14 @@
 //! The progress bar: on a terminal only, and only for what takes longer than a second.
 
 use crate::io::messages::Talk;
+use crate::io::terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_units::number::{format_bytes, format_count};
 use std::time::{Duration, Instant};
 
 const FIRST_SHOWN: Duration = Duration::from_secs(1);
+/// With fewer columns a bar would take the place of the numbers.
+const NARROW: usize = 60;
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// A progress bar that costs a look at the clock per call.
@@ -84,7 +87,9 @@ impl Drop for Progress {
 }
 
 fn new_bar(total_bytes: Option<u64>) -> ProgressBar {
+    let is_narrow = terminal::columns_of_stderr() < NARROW;
     let (bar, template) = match total_bytes {
+        Some(total) if is_narrow => (ProgressBar::new(total), "{percent:>3} % {wide_msg}"),
         Some(total) => (ProgressBar::new(total), "{bar:16} {percent:>3} % ETA {eta} {wide_msg}"),
         None => (ProgressBar::new_spinner(), "{spinner} {wide_msg}"),
     };

@@ -1,6 +1,7 @@
 //! The drawing.
 
 use super::{Explanation, Insertion, Lookup, SetBit};
+use crate::columns::{columns, wrapped};
 use crate::text::rough;
 use mayhap_units::number::grouped;
 use std::fmt::Write;
@@ -34,16 +35,23 @@ impl Explanation {
     /// # Ok::<(), mayhap_plan::explain::ExplainError>(())
     /// ```
     pub fn text(&self) -> String {
-        let names = self.keys().iter().map(|key| width(&key.key));
-        let names = names.chain(self.queries().iter().map(|query| width(&query.key) + 1));
-        let column = names.chain(["filled".len()]).max().unwrap_or(0).min(MAX_NAME) + 2;
+        self.text_in(usize::MAX)
+    }
+
+    /// [`Explanation::text`] for a terminal of so many columns: what does not fit beside the names
+    /// is drawn below them, and words go on in the next line.
+    pub fn text_in(&self, max_columns: usize) -> String {
+        let names = self.keys().iter().map(|key| columns(&key.key));
+        let names = names.chain(self.queries().iter().map(|query| columns(&query.key) + 1));
+        let indent = names.chain(["filled".len()]).max().unwrap_or(0).min(MAX_NAME) + 2;
+        let page = Page { indent, max_columns };
         let mut text = String::new();
-        self.write_head(&mut text, column);
+        self.write_head(&mut text, page);
         for key in self.keys() {
-            let bits = self.beside(|| key.bits.clone().unwrap_or_default());
-            line(&mut text, column, &key.key, &format!("{bits}{}", what_it_set(key)));
+            let bits = self.beside(page, || key.bits.clone().unwrap_or_default());
+            page.line(&mut text, &key.key, &format!("{bits}{}", what_it_set(key)));
         }
-        self.write_grid(&mut text, column);
+        self.write_grid(&mut text, page);
         let (num_ones, share) = self.fill();
         let (num_bits, _) = self.shape();
         let percent = rough(share);
@@ -51,22 +59,21 @@ impl Explanation {
         if let Some(fpp) = self.estimated_fpp() {
             let _ = write!(filled, ", so {} of absent keys seem present", rough(fpp));
         }
-        line(&mut text, column, "filled", &filled);
+        page.line(&mut text, "filled", &filled);
         for query in self.queries() {
-            let bits = self.beside(|| looked_at(query, num_bits));
+            let bits = self.beside(page, || looked_at(query, num_bits));
             let name = format!("{}?", query.key);
-            line(&mut text, column, &name, &format!("{bits}{}", why(query)));
+            page.line(&mut text, &name, &format!("{bits}{}", why(query)));
         }
         text
     }
 
-    /// What is drawn on the line of a key.
-    fn beside(&self, bits: impl FnOnce() -> String) -> String {
-        let (num_bits, _) = self.shape();
-        if num_bits > MAX_LINE_BITS { String::new() } else { bits() + "  " }
+    /// The bits on the line of a key, if all of them fit on it.
+    fn beside(&self, page: Page, bits: impl FnOnce() -> String) -> String {
+        if page.has_room_for(self.shape().0) { bits() + "  " } else { String::new() }
     }
 
-    fn write_head(&self, text: &mut String, column: usize) {
+    fn write_head(&self, text: &mut String, page: Page) {
         let (num_bits, num_hashes) = self.shape();
         let (layout, digest, seed) = self.origin();
         let mut head = format!("{} bits, k = {num_hashes}; positions ", grouped(num_bits));
@@ -82,39 +89,61 @@ impl Explanation {
         } else {
             let _ = write!(head, "as given, others {computed}");
         }
-        line(text, column, "array", &head);
-        if num_bits <= MAX_LINE_BITS {
-            line(text, column, "", &ruler(num_bits));
+        page.line(text, "array", &head);
+        if page.has_room_for(num_bits) {
+            page.line(text, "", &ruler(num_bits));
         }
     }
 
     /// A longer array below the keys.
-    fn write_grid(&self, text: &mut String, column: usize) {
-        let Some(bits) = self.bits().filter(|bits| bits.len() as u64 > MAX_LINE_BITS) else {
+    fn write_grid(&self, text: &mut String, page: Page) {
+        let Some(bits) = self.bits().filter(|bits| !page.has_room_for(bits.len() as u64)) else {
             return;
         };
-        for (i, row) in bits.as_bytes().chunks(BITS_A_LINE).enumerate() {
-            let name = format!("{}", i * BITS_A_LINE);
-            line(text, column, &name, &String::from_utf8_lossy(row));
+        let bits_a_line = page.bits_a_line();
+        for (i, row) in bits.as_bytes().chunks(bits_a_line).enumerate() {
+            page.line(text, &(i * bits_a_line).to_string(), &String::from_utf8_lossy(row));
         }
     }
 }
 
-/// A line of the drawing; a name that is wider than its column has a line of its own.
-fn line(text: &mut String, column: usize, name: &str, value: &str) {
-    let width = width(name);
-    if width + 2 > column {
-        let _ = write!(text, "{name}\n{:column$}{value}", "");
-    } else {
-        let _ = write!(text, "{name}{:1$}{value}", "", column - width);
-    }
-    text.truncate(text.trim_end().len());
-    text.push('\n');
+/// The columns of a drawing.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    /// Columns of the names on the left.
+    indent: usize,
+    /// All columns that there are.
+    max_columns: usize,
 }
 
-/// Columns that a name takes, as far as characters tell.
-fn width(name: &str) -> usize {
-    name.chars().count()
+impl Page {
+    /// Whether an array of so many bits is drawn on one line.
+    fn has_room_for(self, num_bits: u64) -> bool {
+        num_bits <= MAX_LINE_BITS && num_bits as usize <= self.room()
+    }
+
+    /// The bits on a line of a longer array: bytes, as many as fit.
+    fn bits_a_line(self) -> usize {
+        (self.room() / 8 * 8).clamp(8, BITS_A_LINE)
+    }
+
+    fn room(self) -> usize {
+        self.max_columns.saturating_sub(self.indent)
+    }
+
+    /// A line of the drawing; a name that is wider than its column has a line of its own.
+    fn line(self, text: &mut String, name: &str, value: &str) {
+        let Self { indent, max_columns } = self;
+        let value = wrapped(value, indent, max_columns);
+        let width = columns(name);
+        if width + 2 > indent {
+            let _ = write!(text, "{name}\n{:indent$}{value}", "");
+        } else {
+            let _ = write!(text, "{name}{:1$}{value}", "", indent - width);
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
 }
 
 /// Every fifth position above its bit.

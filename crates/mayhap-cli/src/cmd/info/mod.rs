@@ -10,6 +10,7 @@ mod table;
 use crate::args::{OpenArgs, url};
 use crate::error::Error;
 use crate::io::messages::{Talk, counted, grouped, print_stdout, rate, row};
+use crate::io::terminal;
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 #[cfg(feature = "redis")]
@@ -136,7 +137,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             Talk::json(info, true)?;
         }
     } else {
-        print_stdout(&table::table(&all))?;
+        print_stdout(&table::table(&all, terminal::columns()))?;
     }
     Ok(Outcome::Done)
 }

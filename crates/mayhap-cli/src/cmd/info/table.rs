@@ -1,11 +1,14 @@
-//! Several files, a line for each.
+//! Several files, a line for each, or a block where a line would not fit.
 
 use super::Info;
-use crate::io::messages::{printable, rate};
+use crate::io::messages::{printable, rate, row};
+use mayhap_plan::columns;
 use mayhap_units::number::{format_bytes, format_count};
 
-/// The table of these files.
-pub(super) fn table(files: &[Info]) -> String {
+const NUM_COLUMNS: usize = 8;
+
+/// The table of these files, for a terminal of so many columns.
+pub(super) fn table(files: &[Info], max_columns: usize) -> String {
     let count = |count: Option<u64>| count.map_or("-".into(), format_count);
     let mut rows = vec![
         ["file", "kind", "size", "keys", "made for", "target", "rate now", "health"]
@@ -25,13 +28,16 @@ pub(super) fn table(files: &[Info]) -> String {
             info.health.unwrap_or("-").into(),
         ]);
     }
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: [usize; 8] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max();
+    let widths: [usize; NUM_COLUMNS] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    if widths.iter().sum::<usize>() + 2 * (NUM_COLUMNS - 1) > max_columns {
+        return blocks(&rows);
+    }
     let mut text = String::new();
     for row in &rows {
         let mut line = String::new();
         for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-            let room = " ".repeat(width - cell.chars().count());
+            let room = " ".repeat(width - columns(cell));
             // Words to the left, numbers to the right.
             let cell = if matches!(i, 0 | 1 | 7) { cell.clone() + &room } else { room + cell };
             line += &cell;
@@ -41,6 +47,15 @@ pub(super) fn table(files: &[Info]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The rows below each other, for a terminal on which a table would be folded.
+fn blocks(rows: &[[String; NUM_COLUMNS]]) -> String {
+    let Some((names, files)) = rows.split_first() else { return String::new() };
+    let block = |file: &[String; NUM_COLUMNS]| -> String {
+        names.iter().zip(file).map(|(name, value)| row(name, value)).collect()
+    };
+    files.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
 /// A rate in three digits.
