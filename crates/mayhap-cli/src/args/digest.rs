@@ -3,6 +3,7 @@
 use crate::error::Error;
 use clap::Args;
 use mayhap::{DigestFunction, SecretKey};
+use mayhap_units::number::parse_whole;
 use std::path::{Path, PathBuf};
 
 /// How keys become digests.
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 #[command(next_help_heading = "Digest")]
 pub struct DigestArgs {
     /// Seed of the public digest xxh3
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["key_file", "new_key_file"])]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_whole::<u64>)]
+    #[arg(conflicts_with_all = ["key_file", "new_key_file"])]
     pub seed: Option<u64>,
     /// Secret key, for keys chosen by strangers: a file with 32 hex digits or 16 bytes
     #[arg(long, value_name = "FILE", conflicts_with = "new_key_file")]

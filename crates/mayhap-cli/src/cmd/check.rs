@@ -1,6 +1,6 @@
 //! `mayhap check`: which lines may be in a filter.
 
-use crate::args::{LineArgs, OpenArgs};
+use crate::args::{FilterArgs, LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout};
 use crate::io::output::Output;
@@ -9,8 +9,8 @@ use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::aged::{self, Aged};
 use crate::set::confirm::Confirm;
-use crate::set::open;
 use crate::set::sieve::{Member, Sieve, Until};
+use crate::set::{filters, open};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Reading, SortedFile};
 use serde::Serialize;
@@ -57,12 +57,12 @@ like each time. A line that cannot be a key of the --key-type is surely absent."
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// The filter (unless -f is given), then input files, or - for standard input, the default
+    /// The filter, or a folder of them (unless -f is given), then input files, or - for standard
+    /// input, the default
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
-    /// A filter, in a file or on a server (redis://); may be given several times
-    #[arg(short = 'f', long = "filter", value_name = "FILTER")]
-    filters: Vec<PathBuf>,
+    #[command(flatten)]
+    filters: FilterArgs,
     /// Print the lines that are surely not in it
     #[arg(short = 'v', long)]
     invert: bool,
@@ -122,25 +122,22 @@ struct Found {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reading = args.lines.reading();
-    let (more, files) = open::split(&args.filters, &args.files, &reading);
-    let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
-        ([], None) => {
-            return Err(Error::usage(
-                "no filter is given",
-                "for example: mayhap check seen.mayhap < urls.txt",
-            ));
-        }
-        ([], Some((filter, inputs))) => (std::slice::from_ref(filter), inputs),
-        (filters, _) => (filters, files.as_slice()),
-    };
-    if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
+    let (filters, inputs) = filters::sort(&args.filters, &args.files, &reading)?;
+    if filters.is_empty() {
+        return Err(Error::usage(
+            "no filter is given",
+            "for example: mayhap check seen.mayhap < urls.txt",
+        ));
+    }
+    if let (Some(_), [_, second, ..]) = (&args.confirm, &filters[..]) {
         return Err(Error::usage(
             format!("--confirm works with one filter, but {} is given too", second.display()),
             "query them one at a time, each with its own file",
         ));
     }
     let given = args.lines.key_options();
-    let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    let (opened, options) =
+        open::open_all(&filters, &args.open, (&given, KeyOptions::agree), talk)?;
     refuse_for_keys(args, &opened[0].0, &options)?;
     if args.age {
         if let [_, (second, _), ..] = &opened[..] {
@@ -152,7 +149,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         // Before anything is read.
         aged::ages_of(&opened[0])?;
     }
-    let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("check", &inputs)?;
     let reading = Reading { gathers: open::any_remote(&opened), ..reading };
     let confirm = args.confirm.as_deref().map(|path| SortedFile::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);

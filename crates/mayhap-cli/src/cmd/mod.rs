@@ -30,6 +30,7 @@ pub mod remove;
 #[cfg(feature = "server")]
 pub mod serve;
 mod sources;
+mod suggest;
 #[cfg(feature = "redis")]
 pub mod ttl;
 #[cfg(feature = "redis")]
@@ -37,12 +38,12 @@ pub mod ui;
 pub mod verify;
 pub mod which;
 
-use crate::args::{MessageArgs, lines, url};
+use crate::args::{MessageArgs, lines, typed, url};
 use crate::error::Error;
 use crate::files;
 use crate::io::messages::{self, Color, Talk};
 use crate::outcome::Outcome;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -200,7 +201,7 @@ pub fn main() -> ExitCode {
     let verb = matches.subcommand_name().unwrap_or_default();
     let talk = Talk::new(cli.messages.quiet, cli.messages.color, messages::wants_json());
     if let Err(error) = check(&matches) {
-        talk.error(&error, verb);
+        talk.error(&error, &error.to_string(), verb);
         return ExitCode::from(error.exit_code());
     }
     let is_whole = cli.verb.writes_whole_or_nothing();
@@ -219,7 +220,10 @@ pub fn main() -> ExitCode {
                     "{error}; everything before that was \
                                                              done"
                 )),
-                _ => talk.error(&error, verb),
+                _ => {
+                    let as_typed = |source: &_| typed::message(source, &self::command(), &matches);
+                    talk.error(&error, &error.message(as_typed), verb);
+                }
             }
             ExitCode::from(error.exit_code())
         }
@@ -271,7 +275,7 @@ fn usage_error(error: &clap::Error) -> ExitCode {
             Err(_) => ExitCode::from(2),
         };
     }
-    let mut text = render(error);
+    let mut text = other_verb(error).unwrap_or_else(|| render(error));
     for argument in arguments().0 {
         // A URL may have a password.
         if url::is_meant(&argument)
@@ -288,6 +292,27 @@ fn usage_error(error: &clap::Error) -> ExitCode {
         messages::print(&text.replacen("error:", "mayhap:", 1));
     }
     ExitCode::from(2)
+}
+
+/// The message for a verb that is called something else here.
+fn other_verb(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let verbs = suggest::verbs_for(name)?;
+    let is_about =
+        |verb: &str| command().find_subcommand(verb)?.get_about().map(ToString::to_string);
+    let described = verbs.iter().filter_map(|verb| {
+        is_about(verb).map(|about| format!("  mayhap {verb:<8} {}\n", first_lower(&about)))
+    });
+    let described: String = described.collect();
+    Some(format!("error: there is no verb {name}; perhaps:\n\n{described}"))
+}
+
+/// A sentence in the middle of others.
+fn first_lower(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
 fn render(error: &clap::Error) -> String {

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::io::messages::{Color, Talk, print_stdout, row};
+use crate::io::terminal;
 use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap::native::Kind;
@@ -10,7 +11,7 @@ use mayhap_plan::{
     Amount, Curve, Known, Report, Request, Solved, Table, chart, link, memory_sizes,
 };
 use mayhap_sets::LayoutName;
-use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
+use mayhap_units::number::{parse_bytes, parse_count, parse_fpp, parse_share};
 use mayhap_units::span::write_millis;
 use mayhap_units::window::{self, TypedWindowError, WindowSize};
 use serde::Serialize;
@@ -139,7 +140,7 @@ pub struct Args {
           requires_all = ["disk_cost", "misses"])]
     filter_cost: Option<Amount>,
     /// Share of queries for absent keys: 90%
-    #[arg(long, value_name = "SHARE", value_parser = parse_fpp, help_heading = "Cost",
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Cost",
           requires_all = ["disk_cost", "filter_cost"])]
     misses: Option<f64>,
     /// Queries per second, for the disk reads that false positives cause
@@ -215,7 +216,7 @@ impl Args {
                     is_slow: false,
                 };
                 text += "\n";
-                text += &chart(&curve, color.on(&std::io::stdout()));
+                text += &chart(&curve, terminal::columns(), color.on(&std::io::stdout()));
             }
             print_stdout(&text)?;
         }
@@ -335,12 +336,12 @@ impl Args {
                 fpp_after: &|items| best.fpp_after(items),
                 is_slow: best.kind.kind == Kind::Scalable,
             };
-            format!("\n{}", chart(&curve, color.on(&std::io::stdout())))
+            format!("\n{}", chart(&curve, terminal::columns(), color.on(&std::io::stdout())))
         })
     }
 }
 
 /// Numbers that the planner refuses are those of the command line.
 fn refused(source: &mayhap::Error) -> Error {
-    Error::usage(format!("cannot plan: {source}"), HINT)
+    Error::Number { doing: "plan", source: source.clone(), hint: HINT }
 }

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use mayhap::Layout;
 use mayhap_plot::{Given, Plot, page};
 use mayhap_sets::LayoutName;
-use mayhap_units::number::{parse_count, parse_fpp};
+use mayhap_units::number::{parse_count, parse_fpp, parse_whole};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -36,7 +36,8 @@ pub struct Args {
           help_heading = "Numbers")]
     bits: Option<u64>,
     /// Bits that a key sets, for fpp and size [default: several]
-    #[arg(short = 'k', long, value_name = "COUNT", help_heading = "Numbers")]
+    #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_whole::<u32>,
+          help_heading = "Numbers")]
     hashes: Option<u32>,
     /// A line at this rate, for fpp, size and hashes
     #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp,
@@ -98,11 +99,9 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
         refuse_other_pictures(path)?;
     }
     let mut picture = match args.given()? {
-        Some(given) => args.what.0.svg_of(&given).map_err(|error| {
-            Error::usage(
-                format!("cannot draw: {error}"),
-                "for example: mayhap plot fpp -m 8M -k 7 -p 1% -o fpp.svg",
-            )
+        Some(given) => args.what.0.svg_of(&given).map_err(|source| {
+            let hint = "for example: mayhap plot fpp -m 8M -k 7 -p 1% -o fpp.svg";
+            Error::Number { doing: "draw", source, hint }
         })?,
         None => args.what.0.svg()?,
     };

@@ -9,6 +9,7 @@ use mayhap_dashboard::remote::{Dashboard, Options};
 use mayhap_formats::KeyType;
 use mayhap_lists::Stop;
 use mayhap_remote::{Known, wait};
+use mayhap_units::number::parse_whole;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub struct Args {
     #[arg(value_name = "URL")]
     url: PathBuf,
     /// Port of the page on 127.0.0.1; 0 for any
-    #[arg(long, value_name = "PORT", default_value = "8081")]
+    #[arg(long, value_name = "PORT", value_parser = parse_whole::<u16>, default_value = "8081")]
     http: u16,
     /// Let the page add keys, not only query them
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! `mayhap which`: which of many sets may hold a line.
 
-use crate::args::{LineArgs, OpenArgs};
+use crate::args::{FilterArgs, LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
@@ -9,21 +9,18 @@ use crate::io::reader;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::named::NamedSets;
-use crate::set::open;
+use crate::set::{filters, open};
+use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::{LineReader, Reading};
-use mayhap_units::number::format_bytes;
+use mayhap_lists::LineReader;
 use serde::Serialize;
-use std::ffi::OsStr;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
+  mayhap which mon.mayhap tue.mayhap wed.mayhap < keys.txt
   mayhap which shards.mayhap < keys.txt          # the sets of a matrix file
-  mayhap which -f filters/ < keys.txt            # all filters in a folder
+  mayhap which filters/ < keys.txt               # all filters in a folder
   mayhap which -F filters.list < keys.txt        # the filters in a list
   mayhap which -a -f a.mayhap -f b.mayhap keys   # also lines of no set";
 
@@ -49,15 +46,12 @@ const MAX_MEMORY: &str = "Memory limit for a matrix [default: half the memory of
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// A matrix file (unless -f is given), then input files, or - for standard input, the default
-    #[arg(value_name = "MATRIX] [INPUT")]
+    /// A matrix, filters or a folder of them (unless -f is given), then input files, or - for
+    /// standard input, the default
+    #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
-    /// A filter for each set, of any kind, or a folder of filters; may be given several times
-    #[arg(short = 'f', long = "filter", value_name = "FILTER")]
-    filters: Vec<PathBuf>,
-    /// A file with the name of a filter or folder on each line
-    #[arg(short = 'F', long, value_name = "LIST")]
-    filter_list: Option<PathBuf>,
+    #[command(flatten)]
+    filters: FilterArgs,
     /// Also print lines that are in no set, with nothing before the tab
     #[arg(short = 'a', long)]
     all: bool,
@@ -69,9 +63,6 @@ pub struct Args {
     #[command(flatten)]
     lines: LineArgs,
 }
-
-/// The longest list of filters: names of 64 bytes for as many as a matrix has.
-const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// What was found, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -99,101 +90,32 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading();
-    let named = named_filters(args, &reading)?;
-    let is_folder = |path: &PathBuf| named.is_empty() && path.is_dir();
-    let (named, files) = match args.files.split_first() {
-        Some((folder, files)) if is_folder(folder) => (filters_in(folder, &reading)?, files),
-        _ => (named, &*args.files),
+    let (filters, lists) = filters::sort(&args.filters, &args.files, &reading)?;
+    let is_matrix = |path: &Path| {
+        mayhap_store::read_header(path).is_ok_and(|header| header.kind() == Kind::Matrix)
     };
-    let (filters, files) = open::split(&named, files, &reading);
-    let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
-        ([], None) => {
+    let (sets, options) = match filters.as_slice() {
+        [] => {
             return Err(Error::usage(
                 "no filter is given",
                 "for example: mayhap which -f a.mayhap -f b.mayhap < keys.txt",
             ));
         }
-        ([], Some((matrix, inputs))) => {
-            let (sets, options) = NamedSets::open_matrix(matrix, args.open.secret_key()?, &given)?;
-            (sets, options, inputs)
+        [matrix] if is_matrix(matrix) => {
+            NamedSets::open_matrix(matrix, args.open.secret_key()?, &given)?
         }
-        (filters, _) => {
+        filters => {
             let (opened, options) =
                 open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
             reading.gathers = open::any_remote(&opened);
-            (NamedSets::of_filters(opened, &options, limit), options, files.as_slice())
+            (NamedSets::of_filters(opened, &options, limit), options)
         }
     };
-    let (sources, total_bytes) = super::sources::input::<Args>("which", inputs)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("which", &lists)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
     let reader = reader::open(sources, &options, reading, None, talk)?;
     pump(args, sets, reader, output, (talk, progress))
-}
-
-/// The filters of -f and -F, with those of folders in their place.
-fn named_filters(args: &Args, reading: &Reading) -> Result<Vec<PathBuf>, Error> {
-    let mut named = args.filters.clone();
-    if let Some(list) = &args.filter_list {
-        let text = read_list(list)?;
-        let lines = text.split(|byte| *byte == b'\n');
-        let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let names = lines.filter(|line| !line.is_empty());
-        let before = named.len();
-        named.extend(names.map(|name| PathBuf::from(OsStr::from_bytes(name))));
-        if named.len() == before {
-            return Err(Error::usage(
-                format!("{} names no filter", list.display()),
-                "write the name of a filter on each line",
-            ));
-        }
-    }
-    let mut filters = Vec::new();
-    for path in named {
-        if path.is_dir() {
-            filters.extend(filters_in(&path, reading)?);
-        } else {
-            filters.push(path);
-        }
-    }
-    Ok(filters)
-}
-
-/// The bytes of a list of filters, if it is as short as such lists are.
-fn read_list(list: &Path) -> Result<Vec<u8>, Error> {
-    let name = list.display().to_string();
-    let file = std::fs::File::open(list).map_err(Error::io("open", &name))?;
-    let mut text = Vec::new();
-    let read = file.take(MAX_LIST_BYTES + 1).read_to_end(&mut text);
-    let bytes = read.map_err(Error::io("read", &name))? as u64;
-    if bytes > MAX_LIST_BYTES {
-        let limit = format_bytes(MAX_LIST_BYTES);
-        return Err(Error::usage(
-            format!("{name} is a list of filters of more than {limit}"),
-            "name the filters in it; keys to look up are the INPUT",
-        ));
-    }
-    Ok(text)
-}
-
-/// The filters in a folder, in the order of their names.
-fn filters_in(folder: &Path, reading: &Reading) -> Result<Vec<PathBuf>, Error> {
-    let name = folder.display().to_string();
-    let mut filters = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(Error::io("read", &name))? {
-        let path = entry.map_err(Error::io("read", &name))?.path();
-        if mayhap_lists::is_filter(&path, reading) {
-            filters.push(path);
-        }
-    }
-    if filters.is_empty() {
-        return Err(Error::usage(
-            format!("there is no filter in the folder {name}"),
-            "name the folder that has them, or each of them with -f",
-        ));
-    }
-    filters.sort();
-    Ok(filters)
 }
 
 fn pump(

@@ -38,6 +38,15 @@ pub enum Error {
     Store(mayhap_store::Error),
     /// A filter could not be sized or made.
     Filter(mayhap::Error),
+    /// The library refuses a number of the command line.
+    Number {
+        /// What it was for: `plan`, `draw` …
+        doing: &'static str,
+        /// What is wrong with it.
+        source: mayhap::Error,
+        /// What to type instead.
+        hint: &'static str,
+    },
     /// A file of another system could not be used.
     Foreign {
         /// The file.
@@ -130,6 +139,7 @@ impl Error {
             Self::Refused { name, why } => return refusal_hint(name, *why),
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
+            Self::Number { hint, .. } => (*hint).into(),
             Self::Full(full) => full.hint(),
             Self::Useless(useless) => useless.hint(),
             Self::TooMuchMemory { .. } => {
@@ -145,6 +155,15 @@ impl Error {
             Self::Foreign { source, .. } => return foreign::hint(source).map(Into::into),
             _ => return None,
         })
+    }
+
+    /// The message, with `as_typed` for a number that the library refused.
+    pub fn message(&self, as_typed: impl Fn(&mayhap::Error) -> String) -> String {
+        match self {
+            Self::Filter(source) => format!("cannot create the filter: {}", as_typed(source)),
+            Self::Number { doing, source, .. } => format!("cannot {doing}: {}", as_typed(source)),
+            _ => self.to_string(),
+        }
     }
 
     /// The exit code: 2, except where a signal or a closed pipe ended the run.
@@ -166,6 +185,7 @@ impl fmt::Display for Error {
             Self::Store(source) => source.fmt(f),
             Self::Keys(source) => source.fmt(f),
             Self::Filter(source) => write!(f, "cannot create the filter: {source}"),
+            Self::Number { doing, source, .. } => write!(f, "cannot {doing}: {source}"),
             Self::Foreign { name, source } => write!(f, "{name}: {source}"),
             Self::List(source) => source.fmt(f),
             Self::Refused { name, why } => write!(f, "{name} {why}"),

@@ -19,6 +19,14 @@ use std::path::{Path, PathBuf};
 pub use place::{Kind, Place, refuse_existing};
 pub use role::{Role, role_of};
 
+/// Whether a path is written as a URL, of whatever scheme.
+fn has_scheme(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    let scheme = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'+');
+    let scheme = scheme.count();
+    scheme > 1 && text[scheme..].starts_with(b"://")
+}
+
 /// A file that a command names.
 #[derive(Debug)]
 struct Named {

@@ -128,8 +128,31 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
             format!("name a file in it: {}", path.join("NAME").display()),
         )),
         Place::There { .. } if !force => Err(crate::io::output::already_there(&name)),
-        Place::Nowhere(kind) => Err(Error::io("create", &name)(kind.into())),
+        Place::Nowhere(kind) => Err(no_folder(path, kind)),
         Place::There { .. } | Place::Free { .. } => Ok(()),
+    }
+}
+
+/// The error of a file that cannot be created, as its folder is not there or may not be entered.
+fn no_folder(path: &Path, kind: io::ErrorKind) -> Error {
+    let name = path.display();
+    if super::has_scheme(path) {
+        return Error::usage(
+            format!("{name} is a URL of a scheme that mayhap does not use"),
+            "filters on servers are redis://host:port/database/name; mayhap serve understands it",
+        );
+    }
+    let folder = folder_of(path);
+    match kind {
+        io::ErrorKind::NotFound => Error::usage(
+            format!("cannot create {name}: there is no folder {}", folder.display()),
+            format!("create it first: mkdir -p {}", folder.display()),
+        ),
+        io::ErrorKind::NotADirectory => Error::usage(
+            format!("cannot create {name}: {} is not a folder", folder.display()),
+            "name a file in a folder",
+        ),
+        _ => Error::io("create", &name.to_string())(kind.into()),
     }
 }
 

@@ -5,7 +5,8 @@
 //! server;
 //! `file.rs` opens files that are read, `session/` changes them in turns with others, `open.rs`
 //! opens any of them to be queried. `inserter.rs` fills one with an eye on its room, `fill.rs` from
-//! input, `clearing.rs` says when one forgets all; `sieve.rs` and `named.rs` query many, `aged.rs`
+//! input, `clearing.rs` says when one forgets all; `filters.rs` sorts filters from lists,
+//! `sieve.rs` and `named.rs` query many, `aged.rs`
 //! one for ages. `expressions.rs` is for lines of many keys, `confirm.rs` knows what filters only
 //! may know. `kept.rs` has the digests of the keys of a new filter, `batch_keys.rs` the keys of
 //! lines. `summary.rs` is what a verb reports at its end.
@@ -18,6 +19,7 @@ pub mod create;
 pub mod expressions;
 pub mod file;
 pub mod fill;
+pub mod filters;
 pub mod foreign;
 pub mod inserter;
 pub mod kept;

@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::io::messages::{Talk, printable};
 use crate::set::open::{self, Digests, Named, keyless_lines};
-use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
@@ -60,7 +59,7 @@ impl NamedSets {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`]; [`Error::Usage`] for other kinds, and for key options that contradict.
+    /// [`Error::Store`], also for other kinds; [`Error::Keys`] for key options that contradict.
     pub fn open_matrix(
         path: &Path,
         key: Option<SecretKey>,
@@ -68,12 +67,6 @@ impl NamedSets {
     ) -> Result<(Self, KeyOptions), Error> {
         let name = path.display().to_string();
         let header = mayhap_store::read_header(path)?;
-        if header.kind() != Kind::Matrix {
-            return Err(Error::usage(
-                format!("{name} is a {} filter, one set alone", header.kind().name()),
-                "name each filter with -f, or query it with mayhap check",
-            ));
-        }
         let options = KeyOptions::from_header(&name, header.key_options())?.agree(&name, given)?;
         let matrix: BloomMatrix = mayhap_store::load_as(path, key)?.filter;
         // A name comes from outside, and is not to begin a line of its own.

@@ -10,7 +10,7 @@ use crate::set::remote::{self, Access};
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::{Batch, Reading};
+use mayhap_lists::Batch;
 use mayhap_sets::{KeySet, KeyTypes, Keys};
 use std::path::{Path, PathBuf};
 
@@ -134,18 +134,6 @@ pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a dyn KeySet>) -> u64
         bad.retain(|line| file.not_keys().binary_search(line).is_ok());
     }
     bad.len() as u64
-}
-
-/// The filters of `-f` and, where there are any, those of the lists that are filters themselves, as
-/// a shell leaves them behind `-f *.mayhap`; and the lists that are lists.
-pub fn split(
-    filters: &[PathBuf],
-    lists: &[PathBuf],
-    reading: &Reading,
-) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let is_filter = |path: &PathBuf| !filters.is_empty() && mayhap_lists::is_filter(path, reading);
-    let (more, lists): (Vec<_>, Vec<_>) = lists.iter().cloned().partition(is_filter);
-    (filters.iter().cloned().chain(more).collect(), lists)
 }
 
 /// The digests of a batch, made once for all filters that share a function.

@@ -115,7 +115,7 @@ fn what_cannot_be_measured_is_refused() {
         (&["absent"], "create a filter with mayhap build"),
         (&["text"], "are the arguments in order?"),
         (&["f", "-n", "10"], "cannot be used with"),
-        (&["-n", "0"], "expected_items is 0"),
+        (&["-n", "0"], "-n is 0"),
         (&["--seconds", "0"], "write 0.01 to 3600"),
         (&["-n", "1T", "--max-memory", "1M"], "--max-memory"),
     ];

@@ -156,9 +156,8 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
 
 /// A filter of the kind that the command is for.
 fn make_filter(folder: &Path, name: &str, command: &str) {
-    let words: Vec<&str> = command.split(' ').collect();
-    let asks_one = command.contains("mayhap which") && !words.contains(&"-f");
-    if asks_one || command.contains("--replace-sets") {
+    let is_matrix = command.contains("mayhap which") && name.starts_with("shards");
+    if is_matrix || command.contains("--replace-sets") {
         let mut matrix = BloomMatrix::builder()
             .num_sets(3)
             .expected_items(1000)

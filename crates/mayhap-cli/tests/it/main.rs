@@ -52,3 +52,4 @@ mod ui;
 mod verbs;
 mod verify;
 mod window;
+mod wording;

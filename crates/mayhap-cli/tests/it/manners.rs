@@ -150,7 +150,7 @@ fn numbers_are_typed_as_people_do_and_wrong_ones_get_an_answer() {
         assert!(talk.starts_with("mayhap: "), "{arguments:?}: {talk}");
     }
     let talk = fail(folder.path(), &["dedup", "-n", "0"], b"");
-    assert!(talk.contains("expected_items is 0"), "{talk}");
+    assert!(talk.contains("-n is 0"), "{talk}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn every_test_that_covers_a_paper_cut_exists() {
 }
 
 /// Both ends of a terminal.
-fn terminal() -> (File, File) {
+pub(crate) fn terminal() -> (File, File) {
     let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&near).unwrap();
     unlockpt(&near).unwrap();

@@ -241,7 +241,7 @@ fn nonsense_is_refused_with_the_next_step() {
     let folder = folder();
     let cases: [(&[&str], &str); 14] = [
         (&[], "mayhap plan -n 1B -p 0.1%"),
-        (&["-n", "0", "-p", "1%"], "expected_items is 0"),
+        (&["-n", "0", "-p", "1%"], "-n is 0"),
         (&["-n", "1M", "-p", "5"], "did you mean 5%?"),
         (&["-n", "1M", "-p", "0"], "is not above 0"),
         (&["-n", "1M", "-p", "1%", "--sets", "0"], "sets is 0"),
@@ -397,8 +397,8 @@ fn n_p_m_and_k_of_a_plain_filter_follow_from_one_another() {
         (&["-k", "3"][..], "n, p or m"),
         (&["-n", "1M", "-m", "1M", "--budget", "1MiB"], "--budget"),
         (&["-n", "1M", "-p", "1%", "--layout", "scalable"], "--unknown-n"),
-        (&["-n", "1M", "-m", "0"], "num_bits is 0"),
-        (&["-n", "1M", "-m", "1M", "-k", "33"], "num_hashes is 33"),
+        (&["-n", "1M", "-m", "0"], "-m is 0"),
+        (&["-n", "1M", "-m", "1M", "-k", "33"], "-k is 33"),
         (&["-n", "1M", "-k", "3", "--plot"], "two of -n, -p and -m"),
     ] {
         let talk = fail(folder, &[&["plan"], arguments].concat(), b"");

@@ -66,8 +66,8 @@ fn numbers_of_ones_own_are_drawn_and_those_of_the_axis_refused() {
         (&["bits", "-p", "1%"], "-p changes nothing in the picture bits"),
         (&["overfill", "--layout", "blocked"], "--layout blocked"),
         (&["fpp", "--layout", "scalable"], "standard and blocked"),
-        (&["fpp", "-m", "0"], "num_bits is 0"),
-        (&["fpp", "-k", "33"], "num_hashes is 33"),
+        (&["fpp", "-m", "0"], "-m is 0"),
+        (&["fpp", "-k", "33"], "-k is 33"),
     ] {
         let talk = fail(folder.path(), &[&["plot"], arguments].concat(), b"");
         assert!(talk.contains(expected), "{arguments:?}: {talk}");

@@ -20,7 +20,7 @@ use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Reading, Stop};
 use mayhap_sets::KeySet;
-use mayhap_units::number::parse_fpp;
+use mayhap_units::number::parse_share;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long)]
     overfill: bool,
     /// Forget all keys whenever this share of the filter's bits is set: 50%
-    #[arg(long, value_name = "SHARE", value_parser = parse_fpp, conflicts_with = "overfill")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, conflicts_with = "overfill")]
     clear_at: Option<f64>,
     /// A repeat does not renew its key in a window: it is new once in each
     #[arg(long)]

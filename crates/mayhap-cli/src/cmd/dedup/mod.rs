@@ -17,7 +17,7 @@ use crate::set::summary::warn_of_unsure;
 use mayhap::DigestFunction;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::{ExactSet, LayoutName};
-use mayhap_units::number::parse_fpp;
+use mayhap_units::number::parse_share;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -120,7 +120,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "SHARE",
-        value_parser = parse_fpp,
+        value_parser = parse_share,
         conflicts_with_all = ["exact", "window", "overfill"]
     )]
     clear_at: Option<f64>,
