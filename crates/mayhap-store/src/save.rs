@@ -1,7 +1,7 @@
 //! Filter → file, atomically.
 
 use crate::digests::{Keeper, remove_digests_of};
-use crate::disk::{DiskFile, Writer, look_for};
+use crate::disk::{DiskFile, Writer, look_for, protect};
 use crate::log::Meaning;
 use crate::state::remove_log_of;
 use crate::temporary::Temporary;
@@ -185,7 +185,7 @@ pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Tem
     }
     let temporary = Temporary::create(lock, keyed || old.is_some())?;
     if let Some(permissions) = old.and_then(|old| old.permissions) {
-        temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
+        protect(&**lock.disk(), temporary.file(), permissions, path)?;
     }
     Ok(temporary)
 }

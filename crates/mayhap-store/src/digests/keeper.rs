@@ -6,7 +6,8 @@ use super::merge;
 use super::record::{HEADER_BYTES, MAGIC, RECORD_BYTES, Record, Run, encode_header};
 use super::rice::Encoder;
 use crate::disk::{
-    Disk, DiskFile, How, is_at, look_for, open_regular, read_up_to, sync_folder, write_all_at,
+    Disk, DiskFile, How, is_at, look_for, open_regular, protect, read_up_to, sync_folder,
+    write_all_at,
 };
 use crate::log::Meaning;
 use crate::temporary::Temporary;
@@ -84,8 +85,7 @@ impl Keeper {
         let old = look_for(&**disk, lock.path(), true)?;
         let temporary = Temporary::create(lock, meaning.digest_id != 1 || old.is_some())?;
         if let Some(permissions) = old.and_then(|old| old.permissions) {
-            let file = temporary.file();
-            file.set_permissions(permissions).map_err(Error::io("protect", &path))?;
+            protect(&**disk, temporary.file(), permissions, &path)?;
         }
         write_all_at(temporary.file(), &encode_header(&meaning), 0)
             .map_err(Error::write(&path, HEADER_BYTES as u64))?;
