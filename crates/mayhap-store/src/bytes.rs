@@ -1,7 +1,7 @@
 //! Files of other systems: bytes, read whole and replaced atomically.
 
 use crate::disk::{How, Real, open_regular, read_exact_at, write_all_at};
-use crate::save::{begin, remove_companions, replaced};
+use crate::save::{begin, replaced, take_place};
 use crate::{Error, FilterLock, LockOptions};
 use std::path::Path;
 
@@ -69,10 +69,9 @@ impl FilterLock {
     ///
     /// As [`save_bytes`], except for the lock.
     pub fn save_bytes(&self, bytes: &[u8], replace: bool) -> Result<(), Error> {
-        let (path, replaced) = (self.path(), replaced(self, replace));
+        let (path, replaced) = (self.path(), replaced(self, replace)?);
         let temporary = begin(self, false, replace)?;
         write_all_at(temporary.file(), bytes, 0).map_err(Error::write(path, bytes.len() as u64))?;
-        temporary.commit(replace)?;
-        remove_companions(self, replaced.as_ref())
+        take_place(self, temporary, replace, replaced.as_ref())
     }
 }

@@ -94,12 +94,13 @@ mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
 pub use digests::{KeptDigests, digests_path};
+pub use disk::{Weakness, weaknesses};
 pub use error::Error;
 pub use holder::Holder;
 pub use image::Image;
 pub use load::{load, load_as, load_with, read_header, verify, verify_with};
 pub use loaded::Loaded;
-pub use lock::{FilterLock, LockOptions, Wait};
+pub use lock::{FilterLock, LockKind, LockOptions, Wait};
 pub use log::{Operation, Record};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};

@@ -10,6 +10,9 @@
 //! 4711 mayhap add          process and verb of the holder
 //! …                        a byte at offset 4096: somebody waits
 //! ```
+//!
+//! Where the file system has no locks, writers may agree on a file that only one of them can
+//! create, `.NAME.mayhap-own` ([`LockKind::Folder`]), with the same lines and the machine's name.
 
 use crate::disk::{
     self, Disk, DiskFile, Entry, How, Lock, is_at, look_for, read_up_to, write_all_at,
@@ -47,6 +50,23 @@ pub struct Wait<'a> {
     pub waited: Duration,
 }
 
+/// What keeps other writers of a filter away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum LockKind {
+    /// A lock of the operating system, which ends with the process that holds it, however that
+    /// ends. A file system without such locks is an error.
+    #[default]
+    System,
+    /// A file that only one process can create, and the system's lock where there is one. All
+    /// writers on a file system without locks must use it. It stays after kill -9 and after the
+    /// machine stopped: then somebody has to remove it.
+    Folder,
+    /// The system's lock where there is one, otherwise nothing: for filters that no other process
+    /// changes.
+    None,
+}
+
 type OnWait = Box<dyn FnMut(&Wait<'_>) -> ControlFlow<()> + Send>;
 
 /// How a lock is taken: the purpose, how long to wait for it, and what to do meanwhile.
@@ -70,6 +90,7 @@ type OnWait = Box<dyn FnMut(&Wait<'_>) -> ControlFlow<()> + Send>;
 /// ```
 pub struct LockOptions {
     verb: String,
+    kind: LockKind,
     timeout: Duration,
     on_wait: Option<OnWait>,
 }
@@ -79,7 +100,13 @@ impl LockOptions {
     /// By default it does not wait.
     pub fn new(verb: &str) -> Self {
         let verb = verb.chars().filter(|char| !char.is_control()).take(80).collect();
-        Self { verb, timeout: Duration::ZERO, on_wait: None }
+        Self { verb, kind: LockKind::default(), timeout: Duration::ZERO, on_wait: None }
+    }
+
+    /// Chooses what keeps other writers away.
+    #[must_use]
+    pub fn kind(self, kind: LockKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// Waits for the lock for this long.
@@ -101,20 +128,24 @@ impl LockOptions {
 
 impl fmt::Debug for LockOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { verb, timeout, .. } = self;
-        f.debug_struct("LockOptions").field("verb", verb).field("timeout", timeout).finish()
+        let Self { verb, kind, timeout, .. } = self;
+        f.debug_struct("LockOptions")
+            .field("verb", verb)
+            .field("kind", kind)
+            .field("timeout", timeout)
+            .finish()
     }
 }
 
 /// The right to change, create or replace the filter at a path, until this is dropped.
 ///
 /// Readers do not need it. Every writer in this crate takes it; it does not keep other programs
-/// away. Two symbolic links to the same file share a lock, two hard links do not. On file systems
-/// without locks it is always free.
+/// away. Two symbolic links to the same file share a lock, two hard links do not.
 #[derive(Debug)]
 pub struct FilterLock {
     disk: Arc<dyn Disk>,
     file: Box<dyn DiskFile>,
+    claim: Option<Claim>,
     lock_path: PathBuf,
     path: PathBuf,
     since: Duration,
@@ -127,8 +158,9 @@ impl FilterLock {
     /// # Errors
     ///
     /// [`Error::Locked`] if another process holds it for longer than the options say;
-    /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NotALock`] if a file of
-    /// another kind has the lock's name; [`Error::Io`].
+    /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NoLocks`] if the file system
+    /// has no locks, unless the options' [`LockKind`] has another way; [`Error::NotALock`] if a file
+    /// of another kind has the lock's name; [`Error::Io`].
     pub fn take(path: &Path, options: &mut LockOptions) -> Result<Self, Error> {
         Self::take_on(disk::real(), path, options)
     }
@@ -145,23 +177,30 @@ impl FilterLock {
         let mut pause = FIRST_PAUSE;
         loop {
             let file = open(&*disk, &lock_path)?;
-            if try_lock(&*file, &lock_path)? {
+            let taken = try_take(&disk, (&*file, &lock_path), &path, options)?;
+            if let Taken::Held(claim) = taken {
                 if !is_at(&*disk, &*file, &lock_path)? {
                     continue; // Its holder has removed it, or it is a link.
                 }
                 check_ours(&*file, &lock_path)?;
                 let since = disk.now();
-                let lock = Self { disk, file, lock_path, path, since, is_released: false };
+                let lock = Self { disk, file, claim, lock_path, path, since, is_released: false };
                 lock.write_holder(&options.verb);
                 return Ok(lock);
             }
-            let (holder, waited) = (read_holder(&*file), disk.now().saturating_sub(started));
+            let waited = disk.now().saturating_sub(started);
+            let (holder, held) = match taken {
+                Taken::Claimed(claim) => (holder_at(&*disk, &claim), Some(claim)),
+                _ => (read_holder(&*file), None),
+            };
             if holder.is_some() {
                 // Best effort: without it, the holder may keep the lock as long as it wants.
                 let _ = file.write_at(b"w", MARK);
             }
             if waited >= options.timeout {
-                return Err(Error::Locked { path, lock_path, holder, waited });
+                let is_left_behind = held.is_some();
+                let lock_path = held.unwrap_or(lock_path);
+                return Err(Error::Locked { path, lock_path, holder, waited, is_left_behind });
             }
             let wait = Wait { path: &path, holder: holder.as_ref(), waited };
             if options.on_wait.as_mut().is_some_and(|on_wait| on_wait(&wait).is_break()) {
@@ -198,6 +237,7 @@ impl FilterLock {
             // The name stays, and with it the mark, until another holder removes it.
             self.is_released = true;
             let _ = self.file.unlock();
+            self.claim = None;
         }
         let (disk, lock_path) = (Arc::clone(&self.disk), self.lock_path.clone());
         drop(self);
@@ -207,8 +247,7 @@ impl FilterLock {
     /// Writes the holder into the file and removes the marks of waiters: those still waiting make
     /// new ones. It is only information for people, so an error does not affect the lock.
     fn write_holder(&self, verb: &str) {
-        let line = format!("{} {verb}\n", std::process::id());
-        let text = [MAGIC, line.as_bytes()].concat();
+        let text = [MAGIC, &holder_line(verb)].concat();
         let _ = self.file.set_len(0).and_then(|()| write_all_at(&*self.file, &text, 0));
     }
 }
@@ -268,12 +307,97 @@ fn open(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, Error> {
     .map_err(Error::io("create", path))
 }
 
-/// Whether the lock was free; on file systems without locks it always is.
-fn try_lock(file: &dyn DiskFile, path: &Path) -> Result<bool, Error> {
-    match file.try_lock(Lock::Exclusive) {
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(true),
-        locked => locked.map_err(Error::io("lock", path)),
+/// An attempt to take a lock.
+enum Taken {
+    /// It was free.
+    Held(Option<Claim>),
+    /// Another process holds the system's lock.
+    Locked,
+    /// Another process has created the file of this name, or had when it was killed.
+    Claimed(PathBuf),
+}
+
+/// Takes the lock if it is free.
+fn try_take(
+    disk: &Arc<dyn Disk>,
+    (file, lock_path): (&dyn DiskFile, &Path),
+    path: &Path,
+    options: &LockOptions,
+) -> Result<Taken, Error> {
+    let mut claim = None;
+    if options.kind == LockKind::Folder {
+        let claimed = rename_with(path, ".", ".mayhap-own")?;
+        claim = Claim::try_make(disk, &claimed, &options.verb)?;
+        if claim.is_none() {
+            return Ok(Taken::Claimed(claimed));
+        }
     }
+    match file.try_lock(Lock::Exclusive) {
+        Ok(true) => Ok(Taken::Held(claim)),
+        Ok(false) => Ok(Taken::Locked),
+        Err(source) if has_no_locks(&source) => match options.kind {
+            LockKind::System => {
+                if source.kind() == ErrorKind::Unsupported {
+                    // Nobody can hold it.
+                    let _ = disk.remove(lock_path);
+                }
+                Err(Error::NoLocks { path: path.into(), source })
+            }
+            LockKind::Folder | LockKind::None => Ok(Taken::Held(claim)),
+        },
+        Err(source) => Err(Error::io("lock", lock_path)(source)),
+    }
+}
+
+/// Whether it is the error of a file system, or of a server of one, without locks.
+fn has_no_locks(error: &io::Error) -> bool {
+    /// As Linux and as the BSDs number them; neither is the number of another error of `flock`.
+    const ENOLCK: [i32; 2] = [37, 77];
+    /// On every Unix; some file systems return it for a lock, of a file that is open.
+    const EBADF: i32 = 9;
+    let number = error.raw_os_error().filter(|_| cfg!(unix)).unwrap_or(0);
+    matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput)
+        || ENOLCK.contains(&number)
+        || number == EBADF
+}
+
+/// A file that only one process can create, removed when this is dropped.
+#[derive(Debug)]
+struct Claim {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+}
+
+impl Claim {
+    /// Creates the file, unless another process has.
+    fn try_make(disk: &Arc<dyn Disk>, path: &Path, verb: &str) -> Result<Option<Self>, Error> {
+        match disk.open(path, How::CreateNew { private: false }) {
+            Ok(file) => {
+                // For people who find it after a crash.
+                let machine = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
+                let text = [MAGIC, &holder_line(verb), &machine].concat();
+                let _ = write_all_at(&*file, &text, 0);
+                Ok(Some(Self { disk: Arc::clone(disk), path: path.into() }))
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(Error::io("create", path)(error)),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // One that stays is reported to the next writer.
+        let _ = self.disk.remove(&self.path);
+    }
+}
+
+fn holder_line(verb: &str) -> Vec<u8> {
+    format!("{} {verb}\n", std::process::id()).into_bytes()
+}
+
+fn holder_at(disk: &dyn Disk, path: &Path) -> Option<Holder> {
+    read_holder(&*disk.open(path, How::Read).ok()?)
 }
 
 /// A file that is neither empty nor a lock belongs to another program and is left alone.

@@ -2,7 +2,7 @@
 
 use crate::body::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::disk::{DiskFile, Writer};
-use crate::save::{begin, remove_companions, replaced};
+use crate::save::{begin, replaced, take_place};
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
 use mayhap::sizing::estimated_fpp;
@@ -168,7 +168,7 @@ impl FilterLock {
             check_alike(first, input)?;
         }
         let params = first.header.params().map_err(Error::format(first.path))?;
-        let (output, replaced) = (self.path(), replaced(self, options.replace));
+        let (output, replaced) = (self.path(), replaced(self, options.replace)?);
         let temporary = begin(self, first.header.digest_id() != 1, options.replace)?;
         let mut union = Union::new(params, output, &first.header);
         let table_checksum = union.write(temporary.file(), &inputs, progress)?;
@@ -186,8 +186,7 @@ impl FilterLock {
             .map_err(Error::write(output, header.file_bytes()))?;
         let merged = Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp };
         if accept(&merged) {
-            temporary.commit(options.replace)?;
-            remove_companions(self, replaced.as_ref())?;
+            take_place(self, temporary, options.replace, replaced.as_ref())?;
         }
         Ok(merged)
     }

@@ -1,7 +1,7 @@
 //! Filter → file, atomically.
 
-use crate::digests::{Keeper, remove_digests_of};
-use crate::disk::{DiskFile, Writer, look_for};
+use crate::digests::{Keeper, remove_digests_of, set_aside, settle};
+use crate::disk::{DiskFile, Writer, look_for, protect};
 use crate::log::Meaning;
 use crate::state::remove_log_of;
 use crate::temporary::Temporary;
@@ -91,20 +91,20 @@ impl FilterLock {
     /// ```
     pub fn save(&self, header: &Header, segments: &[&[Block]], replace: bool) -> Result<(), Error> {
         let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
-        let replaced = replaced(self, replace);
-        save_image(self, &header, segments, replace, None)?;
-        remove_companions(self, replaced.as_ref())
+        let replaced = replaced(self, replace)?;
+        let (temporary, _) = write_image(self, &header, segments, replace)?;
+        take_place(self, temporary, replace, replaced.as_ref())
     }
 
     /// [`FilterLock::save`] that also writes the digests of all keys of the filter, in any order,
     /// to a file beside it ([`crate::digests_path`]), from which [`crate::KeptDigests`] reads them.
-    /// Digests beside a replaced filter are replaced.
+    /// Digests beside a replaced filter are replaced with it: after any error or crash there is the
+    /// old filter with the old digests, or the new one with the new ones.
     ///
     /// # Errors
     ///
     /// As [`FilterLock::save`]; [`Error::Exists`] if another file has the name of the digests, even
-    /// if `replace`. After another error the digests may already be the new ones; then they do not
-    /// belong to the filter, which every later change of it reports.
+    /// if `replace`.
     pub fn save_with_digests(
         &self,
         header: &Header,
@@ -116,17 +116,14 @@ impl FilterLock {
         if !replace && look_for(&**self.disk(), self.path(), true)?.is_some() {
             return Err(Error::Exists { path: self.path().into() });
         }
-        let replaced = replaced(self, replace);
+        let replaced = replaced(self, replace)?;
         let meaning =
             Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
         let mut keeper = Keeper::create(self, meaning, replace)?;
         keeper.note_all(digests);
         let saved = save_image(self, &header, segments, replace, Some(&mut keeper));
-        if saved.is_err() && look_for(&**self.disk(), self.path(), true)?.is_none() {
-            // Best effort: beside no filter they are refused by the next one.
-            let _ = remove_digests_of(&**self.disk(), self.path());
-        }
-        saved?;
+        let settled = settle(&**self.disk(), self.path());
+        saved.and(settled)?;
         remove_log_of(&**self.disk(), self.path(), replaced.as_ref())
     }
 
@@ -137,22 +134,39 @@ impl FilterLock {
     ///
     /// [`Error::Io`].
     pub fn remove_digests(&self) -> Result<bool, Error> {
+        settle(&**self.disk(), self.path())?;
         remove_digests_of(&**self.disk(), self.path())
     }
 }
 
-/// The header of the filter that is about to be replaced, if there is a sound one.
-pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Option<Header> {
-    let image = replace.then(|| Image::open(&**lock.disk(), lock.path()))?;
-    image.ok().map(|image| image.header().clone())
+/// The header of the filter that is about to be replaced, if there is a sound one; whoever was
+/// killed while replacing it has ended then.
+pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header>, Error> {
+    settle(&**lock.disk(), lock.path())?;
+    if !replace {
+        return Ok(None);
+    }
+    match Image::open(&**lock.disk(), lock.path()) {
+        Ok(image) => Ok(Some(image.header().clone())),
+        // A disk that fails now may not fail later, and then its log would be that of another.
+        Err(error @ Error::Io { .. }) if !error.is_not_found() && !error.is_denied() => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
-/// Removes what belonged to the filter at the path of the lock and not to the one that replaced it.
-pub(crate) fn remove_companions(lock: &FilterLock, replaced: Option<&Header>) -> Result<(), Error> {
-    if replaced.is_some() {
-        remove_digests_of(&**lock.disk(), lock.path())?;
-    }
-    remove_log_of(&**lock.disk(), lock.path(), replaced)
+/// Puts a file in the place of the filter at the path of the lock, and removes what belonged to that
+/// filter. Its digests go with it, or stay with it after an error.
+pub(crate) fn take_place(
+    lock: &FilterLock,
+    temporary: Temporary,
+    replace: bool,
+    replaced: Option<&Header>,
+) -> Result<(), Error> {
+    let (disk, path) = (&**lock.disk(), lock.path());
+    let aside = if replace { set_aside(disk, path) } else { Ok(()) };
+    let placed = aside.and_then(|()| temporary.commit(replace));
+    placed.and(settle(disk, path))?;
+    remove_log_of(disk, path, replaced)
 }
 
 /// Saves a filter with its identity at the path of the lock, regardless of any log. What a keeper
@@ -164,13 +178,25 @@ pub(crate) fn save_image(
     replace: bool,
     keeper: Option<&mut Keeper>,
 ) -> Result<(), Error> {
-    let temporary = begin(lock, header.digest_id() != 1, replace)?;
-    let fingerprint = write_filter(temporary.file(), header, segments)
-        .map_err(Error::write(lock.path(), header.file_bytes()))?;
+    let (temporary, fingerprint) = write_image(lock, header, segments, replace)?;
     if let Some(keeper) = keeper {
         keeper.cover(fingerprint)?;
     }
     temporary.commit(replace)
+}
+
+/// Writes a filter to the file that will take its place, which is not synced; with the checksum of
+/// its header ([`Image::fingerprint`]).
+fn write_image(
+    lock: &FilterLock,
+    header: &Header,
+    segments: &[&[Block]],
+    replace: bool,
+) -> Result<(Temporary, u64), Error> {
+    let temporary = begin(lock, header.digest_id() != 1, replace)?;
+    let fingerprint = write_filter(temporary.file(), header, segments)
+        .map_err(Error::write(lock.path(), header.file_bytes()))?;
+    Ok((temporary, fingerprint))
 }
 
 /// The file that will replace the one at the path of the lock, with its final permissions.
@@ -185,7 +211,7 @@ pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Tem
     }
     let temporary = Temporary::create(lock, keyed || old.is_some())?;
     if let Some(permissions) = old.and_then(|old| old.permissions) {
-        temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
+        protect(&**lock.disk(), temporary.file(), permissions, path)?;
     }
     Ok(temporary)
 }

@@ -3,7 +3,7 @@
 use crate::body::{Body, CHUNK_BYTES};
 use crate::disk::{DiskFile, Writer};
 use crate::merge::{Union, difference};
-use crate::save::{begin, remove_companions, replaced};
+use crate::save::{begin, replaced, take_place};
 use crate::{Error, FilterLock, LockOptions, image};
 use mayhap::native::{Header, PAGE_BYTES};
 use mayhap::{Block, Estimate, SegmentFields};
@@ -116,7 +116,7 @@ impl FilterLock {
         let output = self.path();
         let header = first.header.whole(0).map_err(Error::format(first.path))?;
         let params = header.params().map_err(Error::format(first.path))?;
-        let replaced = replaced(self, replace);
+        let replaced = replaced(self, replace)?;
         let temporary = begin(self, header.digest_id() != 1, replace)?;
         let mut union = Union::new(params, output, &header);
         let mut table = Xxh3::new();
@@ -131,8 +131,7 @@ impl FilterLock {
         Writer::new(temporary.file())
             .write_all(&bytes)
             .map_err(Error::write(output, header.file_bytes()))?;
-        temporary.commit(replace)?;
-        remove_companions(self, replaced.as_ref())?;
+        take_place(self, temporary, replace, replaced.as_ref())?;
         let estimated_items = Estimate::from_ones(&params, ones);
         Ok(Assembled { header, estimated_items, fill_ratio, estimated_fpp })
     }

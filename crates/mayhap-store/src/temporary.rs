@@ -53,10 +53,13 @@ impl Temporary {
         self.file.sync_all().map_err(Error::io("sync", &self.path))?;
         if replace {
             self.rename()?;
-        } else {
-            self.link()?;
+            return sync_folder(&*self.disk, &self.target);
         }
-        sync_folder(&*self.disk, &self.target)
+        self.link()?;
+        sync_folder(&*self.disk, &self.target).inspect_err(|_| {
+            // It was not there before.
+            let _ = self.disk.remove(&self.target);
+        })
     }
 
     /// Gives the synced file another name in the same folder, in place of what has that, and opens

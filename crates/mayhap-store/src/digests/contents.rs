@@ -17,8 +17,6 @@ pub(super) struct Contents {
     pub(super) runs: Vec<Run>,
     /// Fingerprints of images.
     covers: Vec<u64>,
-    /// Runs that were on disk when a cover was appended, or whose checksum was right.
-    sound: usize,
     /// The end of the last record.
     pub(super) end: u64,
 }
@@ -27,15 +25,20 @@ impl Contents {
     /// A file that has a header only.
     pub(super) const fn new(meaning: Meaning) -> Self {
         let end = HEADER_BYTES as u64;
-        Self { meaning, runs: Vec::new(), covers: Vec::new(), sound: 0, end }
+        Self { meaning, runs: Vec::new(), covers: Vec::new(), end }
     }
 
-    /// Reads all records; `None` if it is a file of another program.
+    /// Reads all records, for the image with this fingerprint; `None` if it is a file of another
+    /// program.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] if its header is damaged or newer; [`Error::Io`].
-    pub(super) fn read(file: &dyn DiskFile, path: &Path) -> Result<Option<Self>, Error> {
+    pub(super) fn read(
+        file: &dyn DiskFile,
+        path: &Path,
+        image: Option<u64>,
+    ) -> Result<Option<Self>, Error> {
         let mut header = [0; HEADER_BYTES];
         let found = read_up_to(file, &mut header, 0).map_err(Error::io("read", path))?;
         if !header.starts_with(MAGIC) {
@@ -47,33 +50,32 @@ impl Contents {
         }
         let meaning = record::decode_header(&header).map_err(Error::format(path))?;
         let mut contents = Self::new(meaning);
-        contents.read_on(file, path)?;
+        contents.read_on(file, path, image)?;
         Ok(Some(contents))
     }
 
-    /// Reads the records that were appended since.
+    /// Reads the records that were appended since, up to a torn write.
+    ///
+    /// The image that is there got its name after its cover, and all before that, was on disk. What
+    /// follows may be of an image that never got its name: a run there counts only if it is sound.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub(super) fn read_on(&mut self, file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
-        let bytes = file.look().map_err(Error::io("look at", path))?.bytes;
-        loop {
-            let mut start = [0; RECORD_BYTES];
-            let found = read_up_to(file, &mut start, self.end).map_err(Error::io("read", path))?;
-            let record = Record::decode(&start, self.end).filter(|_| found == RECORD_BYTES);
-            let Some(record) = record else { break };
-            let Some(end) = record.end(self.end).filter(|&end| end <= bytes) else { break };
-            self.push(record, end);
-        }
-        // A run whose cover is there was on disk before that.
-        while let Some(run) = self.runs.get(self.sound) {
-            if !is_sound(file, path, run)? {
-                self.end = run.at - RECORD_BYTES as u64;
-                self.runs.truncate(self.sound);
-                break;
+    pub(super) fn read_on(
+        &mut self,
+        file: &dyn DiskFile,
+        path: &Path,
+        image: Option<u64>,
+    ) -> Result<(), Error> {
+        let records = records(file, path, self.end)?;
+        let is_its = |(record, _): &(Record, u64)| matches!(record, Record::Cover(fingerprint) if Some(*fingerprint) == image);
+        let sure = records.iter().rposition(is_its).unwrap_or(0);
+        for (place, (record, end)) in records.into_iter().enumerate() {
+            match record {
+                Record::Run(run) if place >= sure && !is_sound(file, path, &run)? => break,
+                record => self.push(record, end),
             }
-            self.sound += 1;
         }
         Ok(())
     }
@@ -82,10 +84,7 @@ impl Contents {
     pub(super) fn push(&mut self, record: Record, end: u64) {
         match record {
             Record::Run(run) => self.runs.push(run),
-            Record::Cover(fingerprint) => {
-                self.covers.push(fingerprint);
-                self.sound = self.runs.len();
-            }
+            Record::Cover(fingerprint) => self.covers.push(fingerprint),
         }
         self.end = end;
     }
@@ -98,6 +97,22 @@ impl Contents {
     /// Digests in all runs together, those in several runs more than once.
     pub(super) fn digests(&self) -> u64 {
         self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count))
+    }
+}
+
+/// The records from an offset on, each with its end, as far as they are sound; the codes of runs
+/// are not read.
+fn records(file: &dyn DiskFile, path: &Path, from: u64) -> Result<Vec<(Record, u64)>, Error> {
+    let bytes = file.look().map_err(Error::io("look at", path))?.bytes;
+    let (mut records, mut at) = (Vec::new(), from);
+    loop {
+        let mut start = [0; RECORD_BYTES];
+        let found = read_up_to(file, &mut start, at).map_err(Error::io("read", path))?;
+        let record = Record::decode(&start, at).filter(|_| found == RECORD_BYTES);
+        let Some(record) = record else { return Ok(records) };
+        let Some(end) = record.end(at).filter(|&end| end <= bytes) else { return Ok(records) };
+        records.push((record, end));
+        at = end;
     }
 }
 

@@ -1,12 +1,14 @@
 //! A file of digests that is kept in step with its filter.
 
+use super::aside::{settle, waiting_path};
 use super::contents::Contents;
 use super::kept::{covers, path_of};
 use super::merge;
 use super::record::{HEADER_BYTES, MAGIC, RECORD_BYTES, Record, Run, encode_header};
 use super::rice::Encoder;
 use crate::disk::{
-    Disk, DiskFile, How, is_at, look_for, open_regular, read_up_to, sync_folder, write_all_at,
+    Disk, DiskFile, How, is_at, look_for, open_regular, protect, read_up_to, sync_folder,
+    write_all_at,
 };
 use crate::log::Meaning;
 use crate::temporary::Temporary;
@@ -48,6 +50,7 @@ impl Keeper {
         image: &Image,
         keeps: bool,
     ) -> Result<Option<Self>, Error> {
+        settle(&**disk, image.path())?;
         let path = path_of(image.path())?;
         let Some(entry) = look_for(&**disk, &path, true)? else { return Ok(None) };
         if entry.not_regular.is_some() {
@@ -55,7 +58,8 @@ impl Keeper {
         }
         let how = if keeps { How::Change } else { How::Read };
         let file = open_regular(&**disk, &path, how)?;
-        let Some(contents) = Contents::read(&*file, &path)? else { return Ok(None) };
+        let contents = Contents::read(&*file, &path, Some(image.fingerprint()?))?;
+        let Some(contents) = contents else { return Ok(None) };
         let filter = || image.path().to_path_buf();
         if !covers(&contents, image)? {
             return Err(Error::DigestsBehind { path, filter: filter() });
@@ -66,8 +70,9 @@ impl Keeper {
         Ok(Some(Self::of(disk, file, path, contents)))
     }
 
-    /// Creates the file for a filter that is about to be saved, in place of an earlier one if
-    /// `replace`; it is readable only by its owner if the filter is.
+    /// Creates the file for a filter that is about to be saved, to take the place of an earlier one
+    /// if `replace`; it is readable only by its owner if the filter is. It waits, beside the
+    /// earlier one, until [`super::settle`] after the filter was saved.
     ///
     /// # Errors
     ///
@@ -84,13 +89,13 @@ impl Keeper {
         let old = look_for(&**disk, lock.path(), true)?;
         let temporary = Temporary::create(lock, meaning.digest_id != 1 || old.is_some())?;
         if let Some(permissions) = old.and_then(|old| old.permissions) {
-            let file = temporary.file();
-            file.set_permissions(permissions).map_err(Error::io("protect", &path))?;
+            protect(&**disk, temporary.file(), permissions, &path)?;
         }
         write_all_at(temporary.file(), &encode_header(&meaning), 0)
             .map_err(Error::write(&path, HEADER_BYTES as u64))?;
-        let file = temporary.commit_to(&path)?;
-        Ok(Self::of(disk, file, path, Contents::new(meaning)))
+        let waiting = waiting_path(lock.path())?;
+        let file = temporary.commit_to(&waiting)?;
+        Ok(Self::of(disk, file, waiting, Contents::new(meaning)))
     }
 
     fn of(
@@ -136,14 +141,20 @@ impl Keeper {
         if self.is_removed()? {
             return Ok(());
         }
+        // A cover is never on disk before the runs that it speaks of.
+        self.sync()?;
         let (record, at) = (Record::Cover(fingerprint), self.contents.end);
         self.write(&record.encode(at), at)?;
+        self.sync()?;
+        self.contents.push(record, at + RECORD_BYTES as u64);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
         self.file.sync_data().map_err(|source| {
             self.is_poisoned = true;
             Error::io("sync", &self.path)(source)
-        })?;
-        self.contents.push(record, at + RECORD_BYTES as u64);
-        Ok(())
+        })
     }
 
     /// Passes all distinct digests to `each`: [`super::KeptDigests::for_each`].
@@ -173,7 +184,7 @@ impl Keeper {
             self.noted.clear();
             return Ok(());
         }
-        self.contents.read_on(&*self.file, &self.path)?;
+        self.contents.read_on(&*self.file, &self.path, None)?;
         // A torn write, which would otherwise be behind what is shorter.
         let bytes = self.file.look().map_err(Error::io("look at", &self.path))?.bytes;
         if bytes > self.contents.end {
@@ -234,7 +245,7 @@ impl Keeper {
 }
 
 /// Whether a file begins as one of digests.
-fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
     let file = match open_regular(disk, path, How::Read) {
         Ok(file) => file,
         Err(Error::NotRegular { .. }) => return Ok(false),
@@ -248,6 +259,7 @@ fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
 /// [`Error::DigestsBehind`] if there are digests beside a filter that is not there yet, with links
 /// followed.
 pub(crate) fn refuse_digests(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
+    settle(disk, filter)?;
     let path = path_of(filter)?;
     if look_for(disk, &path, false)?.is_some() && is_ours(disk, &path)? {
         return Err(Error::DigestsBehind { path, filter: filter.into() });

@@ -1,5 +1,6 @@
 //! A file of digests that is only read.
 
+use super::aside::waiting_path;
 use super::contents::Contents;
 use super::merge;
 use crate::disk::{self, DiskFile, How, open_regular};
@@ -72,14 +73,27 @@ impl KeptDigests {
     ///
     /// [`Error::Format`] if their header is damaged or of a newer version; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Option<Self>, Error> {
-        let path = digests_path(path)?;
+        let filter = resolve_links(&disk::Real, path)?;
+        let image = Image::open(&disk::Real, &filter).ok();
+        let there = Self::read(path_of(&filter)?, image.as_ref())?;
+        let is_its = |kept: &Self| image.as_ref().is_none_or(|it| kept.covers(it).unwrap_or(true));
+        if there.as_ref().is_some_and(is_its) {
+            return Ok(there);
+        }
+        // Another process is replacing the filter, or was killed while it did.
+        let waiting = Self::read(waiting_path(&filter)?, image.as_ref()).ok().flatten();
+        Ok(waiting.filter(|kept| image.is_some() && is_its(kept)).or(there))
+    }
+
+    fn read(path: PathBuf, image: Option<&Image>) -> Result<Option<Self>, Error> {
         let file = match open_regular(&disk::Real, &path, How::Read) {
             Ok(file) => file,
             Err(error) if error.is_not_found() => return Ok(None),
             Err(Error::NotRegular { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Some(contents) = Contents::read(&*file, &path)? else { return Ok(None) };
+        let fingerprint = image.map(Image::fingerprint).transpose()?;
+        let Some(contents) = Contents::read(&*file, &path, fingerprint)? else { return Ok(None) };
         let bytes = file.look().map_err(Error::io("look at", &path))?.bytes;
         Ok(Some(Self { file, path, contents, bytes }))
     }

@@ -3,8 +3,9 @@
 //!
 //! `docs/native-format.md`, "Digests", is the specification, byte by byte. In short: the file is
 //! only appended to; a run has sorted digests, and a cover names an image all of whose keys are in
-//! the runs before it. Whoever replaces the image first appends the digests that are new in it, and
-//! its cover, so at any moment the file has at least the digests of the image beside it.
+//! the runs before it. Whoever changes the filter first appends the digests that are new in it, and
+//! the cover of its image, so at any moment the file has at least the digests of the image beside
+//! it. Whoever replaces it by another filter replaces the file of digests too.
 //!
 //! | file | contents |
 //! |---|---|
@@ -12,15 +13,20 @@
 //! | `record.rs` | the header and the records as bytes |
 //! | `contents.rs` | the records of a file, up to a torn write |
 //! | `merge.rs` | the distinct digests of all runs, in order |
+//! | `aside.rs` | files that wait while their filter is replaced |
 //! | `keeper.rs` | a file that is kept in step with its filter |
 //! | `kept.rs` | a file that is only read |
 
+mod aside;
 mod contents;
 mod keeper;
 mod kept;
 mod merge;
 mod record;
 mod rice;
+#[cfg(test)]
+mod tests;
 
+pub(crate) use aside::{set_aside, settle};
 pub(crate) use keeper::{Keeper, refuse_digests, remove_digests_of};
 pub use kept::{KeptDigests, digests_path};

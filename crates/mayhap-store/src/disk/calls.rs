@@ -1,7 +1,8 @@
 //! Calls that are more than one call of the file system, with their errors.
 
-use super::{Disk, DiskFile, Entry, How, folder_of};
+use super::{Disk, DiskFile, Entry, How, Weakness, folder_of};
 use crate::Error;
+use std::fs::Permissions;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -33,9 +34,54 @@ pub(crate) fn open_regular(
     Ok(file)
 }
 
-/// Makes creations, renames and removals in the folder of `path` survive a power cut.
+/// Makes creations, renames and removals in the folder of `path` survive a power cut, where the
+/// file system can do that: see [`Weakness::Folder`].
 pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
-    disk.sync_folder(path).map_err(Error::io("sync", folder_of(path)))
+    let folder = folder_of(path);
+    match disk.sync_folder(path) {
+        Err(source) if cannot_sync_folders(&source) => {
+            disk.report(Weakness::Folder { folder: folder.into(), source });
+            Ok(())
+        }
+        synced => synced.map_err(Error::io("sync", folder)),
+    }
+}
+
+/// Whether it is the error of a file system that does not sync folders (CIFS and some of FUSE
+/// return `EINVAL` or `EBADF`), or of a folder that may not be read.
+fn cannot_sync_folders(error: &io::Error) -> bool {
+    /// On every Unix.
+    const EBADF: i32 = 9;
+    let kinds = [
+        ErrorKind::InvalidInput,
+        ErrorKind::Unsupported,
+        ErrorKind::PermissionDenied,
+        ErrorKind::IsADirectory,
+    ];
+    kinds.contains(&error.kind()) || cfg!(unix) && error.raw_os_error() == Some(EBADF)
+}
+
+/// Sets who may do what with a new file, where the file system can do that: see
+/// [`Weakness::Permissions`].
+pub(crate) fn protect(
+    disk: &dyn Disk,
+    file: &dyn DiskFile,
+    permissions: Permissions,
+    path: &Path,
+) -> Result<(), Error> {
+    let has_them = |entry: &Entry| entry.permissions.as_ref() == Some(&permissions);
+    if file.look().as_ref().is_ok_and(has_them) {
+        return Ok(());
+    }
+    match file.set_permissions(permissions) {
+        Err(source)
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+        {
+            disk.report(Weakness::Permissions { path: path.into(), source });
+            Ok(())
+        }
+        set => set.map_err(Error::io("protect", path)),
+    }
 }
 
 /// Fills `bytes` from `offset` on, up to the end of the file; returns how many there were.

@@ -1,5 +1,6 @@
 //! What this crate needs of a file system.
 
+use super::Weakness;
 use crate::Error;
 use std::fmt::Debug;
 use std::fs::{File, Permissions};
@@ -29,6 +30,8 @@ pub(crate) trait Disk: Debug + Send + Sync {
     fn pause(&self, time: Duration);
     /// A random number, never 0.
     fn random(&self) -> u128;
+    /// Takes note of what the file system cannot do.
+    fn report(&self, weakness: Weakness);
 }
 
 /// An open file. Calls may do less than requested, as `pwrite` does.

@@ -1,6 +1,6 @@
 //! The operating system.
 
-use super::{Disk, DiskFile, Entry, How, Lock};
+use super::{Disk, DiskFile, Entry, How, Lock, Weakness, weakness};
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -78,6 +78,10 @@ impl Disk for Real {
         // system, and SipHash of two texts under them.
         let state = RandomState::new();
         (u128::from(state.hash_one(0)) << 64 | u128::from(state.hash_one(1))).max(1)
+    }
+
+    fn report(&self, weakness: Weakness) {
+        weakness::report(weakness);
     }
 }
 

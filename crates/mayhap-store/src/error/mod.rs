@@ -75,6 +75,16 @@ pub enum Error {
         holder: Option<Holder>,
         /// The time spent waiting.
         waited: Duration,
+        /// Whether the lock is one that a killed process leaves behind
+        /// ([`crate::LockKind::Folder`]).
+        is_left_behind: bool,
+    },
+    /// The file system has no locks, so other writers could not be kept away.
+    NoLocks {
+        /// The filter.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
     },
     /// The program was requested to stop while it waited for a lock.
     WaitStopped {
@@ -272,6 +282,12 @@ impl Error {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 
+    /// Whether this user may not do that.
+    pub(crate) fn is_denied(&self) -> bool {
+        let kind = io::ErrorKind::PermissionDenied;
+        matches!(self, Self::Io { source, .. } if source.kind() == kind)
+    }
+
     /// The file, folder or log that the error is about.
     pub fn path(&self) -> &Path {
         match self {
@@ -283,6 +299,7 @@ impl Error {
             | Self::Exists { path }
             | Self::Changed { path, .. }
             | Self::Locked { path, .. }
+            | Self::NoLocks { path, .. }
             | Self::WaitStopped { path }
             | Self::NotALock { path }
             | Self::NotALog { path }
@@ -344,9 +361,10 @@ impl fmt::Display for Error {
             | Self::SegmentsOverlap { .. }
             | Self::SegmentsMissing { .. } => self.fmt_of_segments(f),
             Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
-            Self::Locked { .. } | Self::WaitStopped { .. } | Self::NotALock { .. } => {
-                self.fmt_of_lock(f)
-            }
+            Self::Locked { .. }
+            | Self::NoLocks { .. }
+            | Self::WaitStopped { .. }
+            | Self::NotALock { .. } => self.fmt_of_lock(f),
             Self::MissingLog { .. }
             | Self::OlderCopy { .. }
             | Self::UnreadLog { .. }
@@ -369,7 +387,9 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } | Self::NoSpace { source, .. } => Some(source),
+            Self::Io { source, .. }
+            | Self::NoSpace { source, .. }
+            | Self::NoLocks { source, .. } => Some(source),
             Self::Format { source, .. } => Some(source),
             _ => None,
         }

@@ -8,7 +8,7 @@ impl Error {
     pub(super) fn fmt_of_lock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();
         match self {
-            Self::Locked { holder, lock_path, waited, .. } => {
+            Self::Locked { holder, lock_path, waited, is_left_behind, .. } => {
                 let holder: &dyn fmt::Display = match holder {
                     Some(holder) => holder,
                     None => &"another process",
@@ -19,8 +19,17 @@ impl Error {
                      for it to end",
                     lock_path.display(),
                     waited.as_secs_f64()
-                )
+                )?;
+                if *is_left_behind {
+                    f.write_str("; if that process is gone, it was killed: remove this file")?;
+                }
+                Ok(())
             }
+            Self::NoLocks { source, .. } => write!(
+                f,
+                "{path}: its file system has no locks ({source}), and without one two programs \
+                 that change a filter at once lose keys of each other; nothing was changed"
+            ),
             Self::WaitStopped { .. } => {
                 write!(f, "{path}: stopped while waiting for another process that is changing it")
             }
@@ -78,9 +87,9 @@ impl Error {
         match self {
             Self::DigestsBehind { filter, .. } => write!(
                 f,
-                "{path}: lacks keys of {}, or belongs to another filter: a program that does not \
-                 keep it has changed the filter. Build both again from the keys, or remove {path} \
-                 to continue without it",
+                "{path}: lacks keys of {}, or belongs to another filter: the filter was changed or \
+                 replaced without it. Build both again from the keys, or remove {path} to continue \
+                 without it",
                 filter.display()
             ),
             Self::DigestsNotKept { filter, .. } => write!(

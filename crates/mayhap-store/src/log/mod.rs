@@ -20,7 +20,7 @@ pub(crate) use record::Position;
 pub use record::{Operation, Record};
 pub(crate) use replay::{Replayed, first, replay};
 
-use crate::disk::{Disk, DiskFile, Lock, is_at, write_all_at};
+use crate::disk::{Disk, DiskFile, Lock, is_at, protect, write_all_at};
 use crate::temporary::Temporary;
 use crate::{Error, FilterLock};
 use mayhap::Digest;
@@ -58,10 +58,10 @@ impl Log {
         header: Header,
         (private, permissions): (bool, Option<Permissions>),
     ) -> Result<Self, Error> {
-        let temporary = Temporary::create(lock, private)?;
+        let temporary = Temporary::create(lock, private || permissions.is_some())?;
         let file = temporary.file();
         if let Some(permissions) = permissions {
-            file.set_permissions(permissions).map_err(Error::io("protect", path))?;
+            protect(&**lock.disk(), file, permissions, path)?;
         }
         write_all_at(file, &header.encode(), 0).map_err(Error::write(path, HEADER_BYTES as u64))?;
         let file = temporary.commit_to(path)?;
@@ -86,7 +86,8 @@ impl Log {
 
     fn at(file: Box<dyn DiskFile>, path: &Path, header: Header, end: Position) -> Self {
         // Shows others that this process uses the log; a process that ends, in any way, gives it
-        // up. On file systems without locks no process checks.
+        // up. On file systems without locks nobody sees it, and the log may be removed when its
+        // records are in the image: then the next turn continues with that.
         let _ = file.try_lock(Lock::Shared);
         Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
     }

@@ -24,6 +24,8 @@ mod pending;
 mod relation;
 mod session;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 pub use live::LiveFilter;
 pub(crate) use log_file::remove_log_of;

@@ -9,7 +9,7 @@ use crate::digests::{Keeper, refuse_digests};
 use crate::disk::{self, Disk, How};
 use crate::lock::GaveWay;
 use crate::log::Log;
-use crate::{Error, FilterLock, Image, LockOptions, Operation};
+use crate::{Error, FilterLock, Image, Operation};
 use mayhap::Digest;
 use mayhap::native::Identity;
 use std::path::{Path, PathBuf};
@@ -406,12 +406,12 @@ impl Session {
             if self.log.is_none() {
                 return self.leave(Finished::Unchanged);
             }
-            // Everything is recorded. The holder of the lock has it and will save it.
-            let mut at_once = LockOptions::new("");
-            std::mem::swap(&mut self.options.lock, &mut at_once);
-            self.options.lock = at_once.timeout(Duration::ZERO);
+            // Everything is recorded. The holder of the lock has it and will save it, unless it is
+            // ending too and has seen that this session is there: so wait for the next turn.
             match self.ready(memory) {
-                Err(Error::Locked { .. }) => return self.leave(Finished::LeftToOthers),
+                Err(Error::Locked { .. } | Error::WaitStopped { .. }) => {
+                    return self.leave(Finished::LeftToOthers);
+                }
                 found => found?,
             };
         }

@@ -1,0 +1,81 @@
+//! Digests while their filter is being replaced.
+//!
+//! Two files cannot take their names at once. So one file of digests waits under a name of its own
+//! while the image is replaced: the new one, if the new filter has digests, or else the old one.
+//! Whatever happens in between, the image that is there decides which of them is kept.
+//!
+//! | | `f` | `f.digests` | `.f.mayhap-dig` |
+//! |---|---|---|---|
+//! | before | old | old | – |
+//! | at any moment, if the new filter has digests | old or new | old | new |
+//! | at any moment, if it has none | old or new | – | old |
+//! | afterwards | new | new, or none | – |
+
+use super::contents::Contents;
+use super::keeper::is_ours;
+use super::kept::{covers, path_of};
+use crate::disk::{Disk, How, look_for, open_regular, sync_folder};
+use crate::file::rename_with;
+use crate::{Error, Image};
+use mayhap::Error::NotAFilter;
+use std::path::{Path, PathBuf};
+
+/// The name under which digests wait, for the path of a filter with its links followed.
+pub(super) fn waiting_path(filter: &Path) -> Result<PathBuf, Error> {
+    rename_with(filter, ".", ".mayhap-dig")
+}
+
+/// Lets the digests of a filter wait that is about to be replaced by one without; they are its
+/// again, or gone, after [`settle`].
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(crate) fn set_aside(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
+    let (path, waiting) = (path_of(filter)?, waiting_path(filter)?);
+    if look_for(disk, &path, false)?.is_none() || !is_ours(disk, &path)? {
+        return Ok(());
+    }
+    disk.rename(&path, &waiting).map_err(Error::io("set aside", &path))?;
+    sync_folder(disk, filter)
+}
+
+/// Ends the replacement of a filter, also one that was interrupted: digests that wait get their
+/// name if the image that is there has them, and are removed if it does not. To be called with the
+/// lock of the filter.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(crate) fn settle(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
+    let (path, waiting) = (path_of(filter)?, waiting_path(filter)?);
+    if look_for(disk, &waiting, false)?.is_none() {
+        return Ok(());
+    }
+    // A power cut must not bring back the other image afterwards.
+    sync_folder(disk, filter)?;
+    let are_its = match Image::open(disk, filter) {
+        Ok(image) => are_those_of(disk, &waiting, &image)?,
+        Err(error) if error.is_not_found() => false,
+        // A file of another system.
+        Err(Error::Foreign { .. } | Error::Format { source: NotAFilter, .. }) => false,
+        // It may be restored.
+        Err(_) => return Ok(()),
+    };
+    if !are_its {
+        disk.remove(&waiting).map_err(Error::io("remove", &waiting))?;
+    } else if look_for(disk, &path, false)?.is_none() || is_ours(disk, &path)? {
+        disk.rename(&waiting, &path).map_err(Error::io("replace", &path))?;
+    }
+    sync_folder(disk, filter)
+}
+
+fn are_those_of(disk: &dyn Disk, path: &Path, image: &Image) -> Result<bool, Error> {
+    let read = open_regular(disk, path, How::Read)
+        .and_then(|file| Contents::read(&*file, path, Some(image.fingerprint()?)));
+    match read {
+        Ok(Some(contents)) => covers(&contents, image),
+        Ok(None) | Err(Error::Format { .. } | Error::NotRegular { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
