@@ -76,6 +76,11 @@ pub enum Error {
         /// The types that it may have.
         known: &'static [KeyType],
     },
+    /// How the keys of this filter become bytes is not known, so that only these can be given.
+    UnknownKeys {
+        /// The format.
+        format: &'static str,
+    },
     /// The parameters are not valid for a filter; with the message of the system that rejects them.
     Refused {
         /// Its message.
@@ -112,6 +117,19 @@ impl Error {
         let found =
             if cfg!(feature = "values") { found.to_string() } else { "another value".into() };
         Self::BadField { field, allowed, found }
+    }
+
+    /// Checks a number that others of the same file give as well: a bit that was flipped in one of
+    /// them would make keys absent.
+    pub(crate) fn check_twice(
+        field: &'static str,
+        found: u64,
+        computed: impl IntoIterator<Item = u64>,
+    ) -> Result<(), Self> {
+        if computed.into_iter().any(|computed| computed == found) {
+            return Ok(());
+        }
+        Err(Self::bad(field, "what the other numbers of the file give", found))
     }
 
     /// An [`Error::Refused`].
@@ -152,6 +170,9 @@ impl fmt::Display for Error {
                     given.name(),
                     known.join(", ")
                 )
+            }
+            Self::UnknownKeys { format } => {
+                write!(f, "how the keys of this {format} filter become bytes is not known")
             }
             Self::Refused { message } | Self::Io { message } => f.write_str(message),
             Self::Unsupported { format, operation, reason } => {

@@ -22,7 +22,9 @@ impl KeyChoice {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKeyType`] for a given type that the filter cannot have.
+    /// [`Error::WrongKeyType`] for a given type that the filter cannot have;
+    /// [`Error::UnknownKeys`] if none is given for one whose keys become bytes in a way that is not
+    /// known.
     ///
     /// # Examples
     ///
@@ -44,7 +46,7 @@ impl KeyChoice {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKeyType`].
+    /// Those of [`KeyChoice::of`].
     pub fn among(
         format: &'static str,
         known: &'static [KeyType],
@@ -57,6 +59,9 @@ impl KeyChoice {
             return Err(Error::WrongKeyType { format, given, known });
         }
         let usual = known.first().copied().unwrap_or_default();
+        if given.is_none() && usual == KeyType::Hex {
+            return Err(Error::UnknownKeys { format });
+        }
         let choice = Self { key_type: given.unwrap_or(usual), known, is_guess: false };
         let is_guess = given.is_none() && choice.others().next().is_some();
         Ok(Self { is_guess, ..choice })

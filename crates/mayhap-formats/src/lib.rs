@@ -40,7 +40,7 @@ pub use bits_and_blooms::{BitsAndBloomsFilter, BitsAndBloomsForm, BitsAndBloomsS
 pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
 pub use create::{NewFilter, create, create_with};
 pub use dcso::{DcsoFilter, DcsoScheme};
-pub use detect::{Candidate, detect, detect_start};
+pub use detect::{Candidate, detect, detect_start, unread};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
 pub use guava::{
