@@ -49,6 +49,13 @@ pub enum Error {
         /// What it may be.
         candidates: Vec<Candidate>,
     },
+    /// It is of a system of which no filters are read.
+    Unread {
+        /// The file.
+        name: String,
+        /// What it is.
+        system: &'static str,
+    },
     /// A column was named, and the file is no table.
     NoTable {
         /// The file with the column.
@@ -121,6 +128,7 @@ impl fmt::Display for Error {
                 let all: Vec<String> = candidates.iter().map(describe).collect();
                 write!(f, "{name} may be of several formats: {}", all.join("; "))
             }
+            Self::Unread { name, system } => write!(f, "{name} is {system}, which is not read"),
             Self::NoTable { name, column } => {
                 write!(f, "{name}: the column {column:?} is given, but the file is not a table")
             }

@@ -6,11 +6,13 @@ use mayhap::native::MAGIC;
 use mayhap_formats::{Candidate, ForeignFilter, Format, KeyChoice, KeyType, Limits, Shape};
 use mayhap_sets::{ByFormula, KeyTypes, estimate_spread};
 use mayhap_store::{Error as Store, FilterLock};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A longer file that looks like text is not read to find out what it is: it is a list of keys
-/// where a filter should be, and no filter's form is text but a small one's JSON.
+/// where a filter should be, unless it begins as the JSON of one.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// What is known of a file before it is opened.
@@ -67,7 +69,7 @@ impl ForeignFile {
                 return Self::of((name, named), (path, stamp), column, (filter, None), known)
                     .map(Some);
             }
-            (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
+            (Err(Store::Foreign { looks_like: "text", .. }), None) if is_list(&path) => {
                 return Ok(None);
             }
             (Err(Store::Foreign { .. } | Store::Format { .. }), _) => {}
@@ -92,7 +94,10 @@ impl ForeignFile {
             }
             (None, None) => match detect(&name, &bytes, &limits)? {
                 Some((filter, detected)) => (filter, Some(detected)),
-                None => return Ok(None),
+                None => {
+                    let Some(system) = mayhap_formats::unread(&bytes) else { return Ok(None) };
+                    return Err(Error::Unread { name, system });
+                }
             },
         };
         let known = (known, max_bytes);
@@ -345,8 +350,12 @@ fn split_column(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-fn is_long(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES)
+/// Whether a text is too long to be looked at and does not begin as the JSON of a filter.
+fn is_list(path: &Path) -> bool {
+    let is_long = path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES);
+    let mut start = Vec::new();
+    let read = |file: File| file.take(64).read_to_end(&mut start);
+    is_long && File::open(path).and_then(read).is_ok() && mayhap_formats::detect(&start).is_empty()
 }
 
 fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
