@@ -1,7 +1,7 @@
 //! What can go wrong with a file of another system.
 
 use crate::describe::describe;
-use mayhap_formats::{Candidate, Format, KeyType};
+use mayhap_formats::{Candidate, Format};
 use std::{fmt, io};
 
 /// Why a file could not be used. `Display` says what, bound and value.
@@ -49,16 +49,12 @@ pub enum Error {
         /// What it may be.
         candidates: Vec<Candidate>,
     },
-    /// Its keys are never of this type.
-    WrongKeyType {
+    /// It is of a system of which no filters are read.
+    Unread {
         /// The file.
         name: String,
-        /// Its format.
-        format: Format,
-        /// The type that was given.
-        given: KeyType,
-        /// The types that it has.
-        known: Vec<KeyType>,
+        /// What it is.
+        system: &'static str,
     },
     /// A column was named, and the file is no table.
     NoTable {
@@ -132,10 +128,7 @@ impl fmt::Display for Error {
                 let all: Vec<String> = candidates.iter().map(describe).collect();
                 write!(f, "{name} may be of several formats: {}", all.join("; "))
             }
-            Self::WrongKeyType { name, format, given, .. } => {
-                let (format, given) = (format.name(), given.name());
-                write!(f, "{name} is a {format} filter, which has no keys of type {given}")
-            }
+            Self::Unread { name, system } => write!(f, "{name} is {system}, which is not read"),
             Self::NoTable { name, column } => {
                 write!(f, "{name}: the column {column:?} is given, but the file is not a table")
             }

@@ -3,14 +3,16 @@
 use crate::error::Error;
 use crate::table;
 use mayhap::native::MAGIC;
-use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
+use mayhap_formats::{Candidate, ForeignFilter, Format, KeyChoice, KeyType, Limits, Shape};
 use mayhap_sets::{ByFormula, KeyTypes, estimate_spread};
 use mayhap_store::{Error as Store, FilterLock};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A longer file that looks like text is not read to find out what it is: it is a list of keys
-/// where a filter should be, and no filter's form is text but a small one's JSON.
+/// where a filter should be, unless it begins as the JSON of one.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// What is known of a file before it is opened.
@@ -37,7 +39,7 @@ pub struct ForeignFile {
     /// What was detected from its bytes, unless the format was given.
     detected: Option<Candidate>,
     filter: Box<dyn ForeignFilter>,
-    key_type: KeyType,
+    keys: KeyChoice,
     /// What was known of it, to read it again.
     known: Known,
     max_bytes: u64,
@@ -50,8 +52,8 @@ impl ForeignFile {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound;
-    /// [`Error::Ambiguous`]; [`Error::WrongKeyType`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
+    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound, or has no keys
+    /// of the given type; [`Error::Ambiguous`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
     pub fn open(path: &Path, known: Known, max_bytes: u64) -> Result<Option<Self>, Error> {
         let (name, named) = (path.display().to_string(), path.to_path_buf());
         let (path, column) = split_column(path);
@@ -67,7 +69,7 @@ impl ForeignFile {
                 return Self::of((name, named), (path, stamp), column, (filter, None), known)
                     .map(Some);
             }
-            (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
+            (Err(Store::Foreign { looks_like: "text", .. }), None) if is_list(&path) => {
                 return Ok(None);
             }
             (Err(Store::Foreign { .. } | Store::Format { .. }), _) => {}
@@ -92,7 +94,10 @@ impl ForeignFile {
             }
             (None, None) => match detect(&name, &bytes, &limits)? {
                 Some((filter, detected)) => (filter, Some(detected)),
-                None => return Ok(None),
+                None => {
+                    let Some(system) = mayhap_formats::unread(&bytes) else { return Ok(None) };
+                    return Err(Error::Unread { name, system });
+                }
             },
         };
         let known = (known, max_bytes);
@@ -106,7 +111,7 @@ impl ForeignFile {
         (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
         (known, max_bytes): (Known, u64),
     ) -> Result<Self, Error> {
-        let key_type = key_type(&name, &*filter, known.key_type)?;
+        let keys = choose(&name, &*filter, known.key_type)?;
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
         Ok(Self {
             name,
@@ -117,7 +122,7 @@ impl ForeignFile {
             stamp,
             detected,
             filter,
-            key_type,
+            keys,
             known,
             max_bytes,
             created_for: None,
@@ -131,7 +136,7 @@ impl ForeignFile {
         (known, max_bytes): (Known, u64),
         created_for: Option<(u64, f64)>,
     ) -> Result<Self, Error> {
-        let key_type = key_type(&name, &*filter, known.key_type)?;
+        let keys = choose(&name, &*filter, known.key_type)?;
         Ok(Self {
             name,
             named: path.to_path_buf(),
@@ -141,7 +146,7 @@ impl ForeignFile {
             stamp: None,
             detected: None,
             filter,
-            key_type,
+            keys,
             known,
             max_bytes,
             created_for,
@@ -181,22 +186,19 @@ impl ForeignFile {
 
     /// What the system hashes of a key.
     pub fn key_type(&self) -> KeyType {
-        self.key_type
+        self.keys.key_type
     }
 
     /// The type of keys, if it was given or there is only one.
     pub fn given_key_type(&self) -> Option<KeyType> {
-        (!self.key_types().is_guess).then_some(self.key_type)
+        (!self.keys.is_guess).then_some(self.keys.key_type)
     }
 
-    /// What the system hashes of a key, and what else it may; hex digits are only a way to write
-    /// bytes.
+    /// What the system hashes of a key, and what else it may.
     pub fn key_types(&self) -> KeyTypes {
-        let types = self.filter.key_types().iter().copied();
-        let others = types.filter(|&other| other != self.key_type && other != KeyType::Hex);
-        let others: Vec<&str> = others.map(KeyType::name).collect();
-        let is_guess = self.known.key_type.is_none() && !others.is_empty();
-        KeyTypes { taken: self.key_type.name(), others, is_guess }
+        let KeyChoice { key_type, is_guess, .. } = self.keys;
+        let others = self.keys.others().map(KeyType::name).collect();
+        KeyTypes { taken: key_type.name(), others, is_guess }
     }
 
     /// Its numbers. Reads all bits.
@@ -348,8 +350,12 @@ fn split_column(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-fn is_long(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES)
+/// Whether a text is too long to be looked at and does not begin as the JSON of a filter.
+fn is_list(path: &Path) -> bool {
+    let is_long = path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES);
+    let mut start = Vec::new();
+    let read = |file: File| file.take(64).read_to_end(&mut start);
+    is_long && File::open(path).and_then(read).is_ok() && mayhap_formats::detect(&start).is_empty()
 }
 
 fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
@@ -405,18 +411,10 @@ fn detect(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Er
     }
 }
 
-/// The type of keys: the one given, if the system has it.
-fn key_type(
+fn choose(
     name: &str,
     filter: &dyn ForeignFilter,
     given: Option<KeyType>,
-) -> Result<KeyType, Error> {
-    let types = filter.key_types();
-    let Some(given) = given else { return Ok(types.first().copied().unwrap_or_default()) };
-    // What is hashed can always be given as it is.
-    if types.contains(&given) || matches!(given, KeyType::Bytes | KeyType::Hex) {
-        return Ok(given);
-    }
-    let (name, format, known) = (name.to_owned(), filter.format(), types.to_vec());
-    Err(Error::WrongKeyType { name, format, given, known })
+) -> Result<KeyChoice, Error> {
+    KeyChoice::of(filter, given).map_err(|source| Error::Format { name: name.to_owned(), source })
 }

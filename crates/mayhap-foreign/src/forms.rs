@@ -112,6 +112,8 @@ fn guava_java(file: &ForeignFile) -> Result<Vec<u8>, Error> {
         (None, Some(KeyType::Int)) => GuavaFunnel::Integer,
         (None, Some(KeyType::Long)) => GuavaFunnel::Long,
         (None, Some(KeyType::Utf16)) => GuavaFunnel::UnencodedChars,
+        (None, Some(KeyType::Utf16Be)) => string("UTF-16BE"),
+        (None, Some(KeyType::Utf16Bom)) => string("UTF-16"),
         (None, Some(KeyType::Hex)) => GuavaFunnel::ByteArray,
         (None, Some(KeyType::Bytes)) => string("UTF-8"),
         (None, Some(KeyType::Latin1)) => string("ISO-8859-1"),

@@ -164,6 +164,10 @@ const ROWS: &[Row] = &[
     row(Format::BitsAndBlooms, |new, limits| {
         boxed(BitsAndBloomsFilter::create(new.expected_items, new.target_fpp, limits))
     }),
+    row(Format::WillfFnv, |new, limits| {
+        let created = BitsAndBloomsFilter::create(new.expected_items, new.target_fpp, limits);
+        boxed(created.map(BitsAndBloomsFilter::of_willf))
+    }),
     row(Format::Dcso, |new, limits| {
         boxed(DcsoFilter::create(new.expected_items, new.target_fpp, limits))
     }),
@@ -175,6 +179,9 @@ const ROWS: &[Row] = &[
         own: Some(Own::HashSeeds),
         ..row(Format::PyBloomFilterMmap, |new, limits| boxed(pybloomfiltermmap(new, limits)))
     },
+    row(Format::PyBloomFilterMmap03, |new, limits| {
+        boxed(pybloomfiltermmap(new, limits).map(PyBloomFilterMmap::of_release_03))
+    }),
     row(Format::PyBloomLive3, |new, limits| pybloom_live(new, PyBloomLiveRelease::V3, limits)),
     row(Format::PyBloomLive4, |new, limits| pybloom_live(new, PyBloomLiveRelease::V4, limits)),
     row(Format::Rbloom, |new, limits| {

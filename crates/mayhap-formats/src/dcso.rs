@@ -7,8 +7,8 @@
 //! | 0 | 8 | u64 | flags: the version in the low byte, the rest ignored | low byte 1 |
 //! | 8 | 8 | u64 | n, the number of keys it was sized for | any |
 //! | 16 | 8 | f64 | target p | above 0 and below 1 |
-//! | 24 | 8 | u64 | k | 1 to the limit |
-//! | 32 | 8 | u64 | m | 1 to the limit |
+//! | 24 | 8 | u64 | k | `ceil(m ln 2 / n)` |
+//! | 32 | 8 | u64 | m | `ceil(n ln p / (ln 2)^2)` without its sign |
 //! | 40 | 8 | u64 | N, additions that changed a bit; a union adds both counts | any |
 //! | 48 | 8 ceil(m / 64) | u64 words | bit i is bit `i % 64` of word `i / 64` | zeros from m on |
 //! | then | rest | bytes | data attached by the user | any |
@@ -17,7 +17,7 @@
 //! different fields and are rejected, as they are by 0.2. k = 0, which answers yes to every query,
 //! is rejected.
 
-use crate::filter::{answered_by, same};
+use crate::filter::{answered_by, items_by_bits, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
@@ -116,12 +116,9 @@ impl DcsoFilter {
             return Err(Error::Zero { field: "capacity" });
         }
         check_fpp("p", target_fpp)?;
-        let n = capacity as f64;
-        let ln_2 = std::f64::consts::LN_2;
-        let m = (n * libm::log(target_fpp) / (ln_2 * ln_2)).ceil().abs();
-        let k = (ln_2 * m / n).ceil();
-        let bits = Bits::new(m as u64, limits)?;
-        let num_hashes = limits.check_hashes("number of hash functions", k as u64)?;
+        let (num_bits, num_hashes) = sizes(capacity, target_fpp);
+        let bits = Bits::new(num_bits, limits)?;
+        let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
         Ok(Self::of(1, (capacity, target_fpp, 0), num_hashes, bits))
     }
 
@@ -235,6 +232,11 @@ impl DcsoFilter {
         Ok(())
     }
 
+    /// N, unless the bits contradict it: a union adds both counts, even for common keys.
+    fn items_by_bits(&self) -> u64 {
+        items_by_bits(self.num_items, self.inner.fill_items())
+    }
+
     fn encode_plain(&self) -> Vec<u8> {
         let bits = &self.inner.bits;
         let mut out = Vec::with_capacity(48 + bits.words().len() * 8 + self.data.len());
@@ -248,6 +250,14 @@ impl DcsoFilter {
         out.extend(&self.data);
         out
     }
+}
+
+/// m and k from n and p.
+fn sizes(capacity: u64, target_fpp: f64) -> (u64, u64) {
+    let n = capacity as f64;
+    let ln_2 = std::f64::consts::LN_2;
+    let m = (n * libm::log(target_fpp) / (ln_2 * ln_2)).ceil().abs();
+    (m as u64, (ln_2 * m / n).ceil() as u64)
 }
 
 /// The six numbers before the bits.
@@ -272,6 +282,11 @@ impl Head {
         let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
         let num_bits = reader.u64_le("number of bits")?;
         limits.check_bits("number of bits", num_bits)?;
+        let (bits, hashes) = sizes(capacity, target_fpp);
+        // The original leaves the other bits of the flags 0; who sets them may round otherwise.
+        let rounded = if flags == 1 { bits } else { bits.saturating_add(1) };
+        Error::check_twice("number of bits", num_bits, [bits, rounded])?;
+        Error::check_twice("number of hash functions", u64::from(num_hashes), [hashes])?;
         let num_items = reader.u64_le("number of elements")?;
         Ok(Self { flags, capacity, target_fpp, num_hashes, num_bits, num_items })
     }
@@ -307,7 +322,7 @@ impl ForeignFilter for DcsoFilter {
     }
 
     fn estimated_items(&self) -> Option<u64> {
-        Some(self.num_items)
+        Some(self.items_by_bits())
     }
 
     fn facts(&self) -> Vec<Fact> {

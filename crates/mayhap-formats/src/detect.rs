@@ -19,7 +19,9 @@ pub struct Candidate {
 /// The formats that bytes may have, judging by their first bytes and exact length; the most likely
 /// first. Only a few bytes are read, so the rest may still be wrong.
 ///
-/// Bare bitmaps (`MagnusS`, Redis, Redisson) have no mark and are never among them.
+/// Bare bitmaps (`MagnusS`, Redis, Redisson) have no mark and are never among them, nor are files
+/// of `rbloom`, of which a small number at the beginning is all that could be tested, and those of
+/// older releases whose files look like those of newer ones.
 ///
 /// # Examples
 ///
@@ -94,20 +96,60 @@ pub fn detect_start(start: &[u8], file_bytes: Option<u64>) -> Vec<Candidate> {
         (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
         (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
         (is_bits_and_blooms, candidate(Format::BitsAndBlooms, "binary", "nothing")),
-        (|start| is_dcso(start.bytes), candidate(Format::Dcso, "plain", "nothing")),
+        (
+            |start| is_dcso(start.bytes, start.file_bytes),
+            candidate(Format::Dcso, "plain", "nothing"),
+        ),
         (|start| is_gzip_of_dcso(start.bytes), candidate(Format::Dcso, "gzip", "nothing")),
         (is_pybloom_live, candidate(Format::PyBloomLive4, "tofile", "the release")),
         (is_pybloom_live, candidate(Format::PyBloomLive3, "tofile", "the release")),
-        (|start| is_rbloom(start.bytes), candidate(Format::Rbloom, "save", "the hash function")),
     ];
     let start = &Start { bytes: start, file_bytes };
-    let fits = TESTS.iter().filter(|(test, _)| test(start)).map(|&(_, candidate)| candidate);
-    let mut candidates: Vec<Candidate> = fits.collect();
-    if candidates.len() > 1 {
-        // The only sign of an rbloom file is a small number at its beginning, as in many others.
-        candidates.retain(|candidate| candidate.format != Format::Rbloom);
+    TESTS.iter().filter(|(test, _)| test(start)).map(|&(_, candidate)| candidate).collect()
+}
+
+/// What a file is, by its own marks, of which no filter is read; `None` for anything else.
+///
+/// # Examples
+///
+/// ```
+/// // A filter of poppy without keys: version 2, a capacity of 100, 1 %.
+/// let mut bytes = [2, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0].to_vec();
+/// bytes.extend(0.01f64.to_le_bytes());
+/// bytes.extend(7u64.to_le_bytes());
+/// bytes.resize(4_152, 0);
+/// assert_eq!(mayhap_formats::unread(&bytes), Some("poppy 2"));
+/// assert_eq!(mayhap_formats::unread(&[2, 0, 0, 0, 0, 0, 0, 0, 9]), None);
+/// ```
+pub fn unread(bytes: &[u8]) -> Option<&'static str> {
+    if is_scalable_pybloom(bytes) {
+        return Some("a ScalableBloomFilter of pybloom_live");
     }
-    candidates
+    is_poppy2(bytes).then_some("poppy 2")
+}
+
+/// Flags with version 2, n, p and k, and buckets of 4 KiB after 56 bytes.
+fn is_poppy2(bytes: &[u8]) -> bool {
+    let number = |i: usize| u64_le(bytes, i * 8);
+    let (Some(flags), Some(n), Some(fpp)) = (number(0), number(1), number(2)) else { return false };
+    let is_k = number(3).is_some_and(|k| (1..=64).contains(&k));
+    flags & 0xFF == 2 && flags < 1 << 16 && n > 0 && is_fpp(fpp) && is_k && bytes.len() > 56
+}
+
+/// The scale (i32), ratio (f64), n (u64) and p (f64), the number of filters (i32), their lengths
+/// (u64), and the filters.
+fn is_scalable_pybloom(bytes: &[u8]) -> bool {
+    let number = |at: usize| u64_le(bytes, at);
+    let (Some(ratio), Some(fpp), Some(count)) = (number(4), number(20), bytes.get(28..32)) else {
+        return false;
+    };
+    let count = count.first_chunk().map_or(0, |&count| u32::from_le_bytes(count)) as usize;
+    if !matches!(bytes, [1..=64, 0, 0, 0, ..]) || !is_fpp(ratio) || !is_fpp(fpp) || count > 64 {
+        return false;
+    }
+    let lengths = (0..count).map(|i| number(32 + 8 * i));
+    let all = lengths.sum::<Option<u64>>().and_then(|all| all.checked_add(32 + 8 * count as u64));
+    all == Some(bytes.len() as u64)
 }
 
 const fn candidate(format: Format, form: &'static str, missing: &'static str) -> Candidate {
@@ -171,7 +213,13 @@ fn is_guava(start: &Start<'_>) -> bool {
 fn is_spark(start: &Start<'_>) -> bool {
     match start.bytes {
         [0, 0, 0, 1, ..] => start.longs_follow(8),
-        [0, 0, 0, 2, ..] => start.longs_follow(12),
+        // The other numbers may all be those of bits-and-blooms, with a flipped bit in m.
+        [0, 0, 0, 2, ..] => {
+            let m = start.bytes.get(4..8).and_then(|m| m.first_chunk());
+            let m = m.map_or(0, |&m| u64::from(u32::from_be_bytes(m)));
+            let again = u64_le(start.bytes, 16).map(u64::swap_bytes);
+            start.longs_follow(12) && again != Some(m)
+        }
         _ => false,
     }
 }
@@ -193,20 +241,23 @@ fn is_bits_and_blooms(start: &Start<'_>) -> bool {
     m > 0 && k > 0 && m == len && bits.is_some() && bits == m.div_ceil(64).checked_mul(8)
 }
 
-/// Also for a truncated file or one of another version, which would pass for an rbloom file.
-fn is_dcso(bytes: &[u8]) -> bool {
+/// Also for a truncated file or one of another version; a k that is no number of hash functions is
+/// of a damaged one if the rest has the length of m bits.
+fn is_dcso(bytes: &[u8], file_bytes: Option<u64>) -> bool {
     let number = |i: usize| u64_le(bytes, i * 8);
     let (Some(flags), Some(fpp)) = (number(0), number(2)) else { return false };
     let (Some(k), Some(m)) = (number(3), number(4)) else { return false };
-    let is_version = flags & 0xFF == 1 || flags <= MAX_RBLOOM_HASHES;
-    is_version && is_fpp(fpp) && (1..=0xFFFF).contains(&k) && m > 0
+    let exact = m.div_ceil(64).checked_mul(8).and_then(|bits| bits.checked_add(48));
+    let is_version = flags & 0xFF == 1 || flags <= 64;
+    let fits = (1..=0xFFFF).contains(&k) || exact.is_some() && exact == file_bytes;
+    is_version && is_fpp(fpp) && m > 0 && fits
 }
 
 fn is_gzip_of_dcso(bytes: &[u8]) -> bool {
     let mut header = [0; 48];
     bytes.starts_with(&[0x1F, 0x8B])
         && GzDecoder::new(bytes).read_exact(&mut header).is_ok()
-        && is_dcso(&header)
+        && is_dcso(&header, None)
 }
 
 fn is_pybloom_live(start: &Start<'_>) -> bool {
@@ -215,11 +266,4 @@ fn is_pybloom_live(start: &Start<'_>) -> bool {
     let num_bits = k.checked_mul(b).filter(|&bits| bits > 0);
     let len = start.file_bytes.and_then(|len| len.checked_sub(40));
     is_fpp(fpp) && num_bits.is_some() && num_bits.map(|bits| bits.div_ceil(8)) == len
-}
-
-/// Any k that a rate above 2^-64 gives; the bits may be anything.
-const MAX_RBLOOM_HASHES: u64 = 64;
-
-fn is_rbloom(bytes: &[u8]) -> bool {
-    bytes.len() > 8 && u64_le(bytes, 0).is_some_and(|k| (1..=MAX_RBLOOM_HASHES).contains(&k))
 }

@@ -1,5 +1,6 @@
 //! The errors of this crate: each reports the field, the bound and the value found.
 
+use crate::KeyType;
 use std::fmt;
 
 /// Why a foreign filter could not be opened, queried, changed or written.
@@ -66,6 +67,20 @@ pub enum Error {
         /// The problem.
         reason: &'static str,
     },
+    /// The keys of this filter are never of this type.
+    WrongKeyType {
+        /// The format.
+        format: &'static str,
+        /// The type that was given.
+        given: KeyType,
+        /// The types that it may have.
+        known: &'static [KeyType],
+    },
+    /// How the keys of this filter become bytes is not known, so that only these can be given.
+    UnknownKeys {
+        /// The format.
+        format: &'static str,
+    },
     /// The parameters are not valid for a filter; with the message of the system that rejects them.
     Refused {
         /// Its message.
@@ -104,6 +119,19 @@ impl Error {
         Self::BadField { field, allowed, found }
     }
 
+    /// Checks a number that others of the same file give as well: a bit that was flipped in one of
+    /// them would make keys absent.
+    pub(crate) fn check_twice(
+        field: &'static str,
+        found: u64,
+        computed: impl IntoIterator<Item = u64>,
+    ) -> Result<(), Self> {
+        if computed.into_iter().any(|computed| computed == found) {
+            return Ok(());
+        }
+        Err(Self::bad(field, "what the other numbers of the file give", found))
+    }
+
     /// An [`Error::Refused`].
     pub(crate) fn refused(message: impl fmt::Display) -> Self {
         Self::Refused { message: message.to_string() }
@@ -134,6 +162,18 @@ impl fmt::Display for Error {
                 write!(f, "the filters differ in {parameter}: {left} and {right}")
             }
             Self::BadKey { key_type, reason } => write!(f, "no key of type {key_type}: {reason}"),
+            Self::WrongKeyType { format, given, known } => {
+                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
+                write!(
+                    f,
+                    "this {format} filter has no keys of type {}, its keys are of type {}",
+                    given.name(),
+                    known.join(", ")
+                )
+            }
+            Self::UnknownKeys { format } => {
+                write!(f, "how the keys of this {format} filter become bytes is not known")
+            }
             Self::Refused { message } | Self::Io { message } => f.write_str(message),
             Self::Unsupported { format, operation, reason } => {
                 write!(f, "{operation} is not possible with a {format} filter: {reason}")

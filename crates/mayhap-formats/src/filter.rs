@@ -22,12 +22,17 @@ pub enum Format {
     Redisson,
     /// bits-and-blooms/bloom for Go: binary, JSON and gob.
     BitsAndBlooms,
+    /// The same of willf/bloom up to 2.0.0, which hashes with FNV: by its files not to be told apart.
+    WillfFnv,
     /// DCSO's `bloom`, plain or compressed with gzip.
     Dcso,
     /// Split-block filters of Apache Parquet.
     Parquet,
     /// `pybloomfiltermmap3` for Python.
     PyBloomFilterMmap,
+    /// `pybloomfiltermmap` 0.3 for Python, whose hashes have 32 bits: by its files not to be told
+    /// apart.
+    PyBloomFilterMmap03,
     /// `pybloom_live` for Python up to 3.1, whose small filters hash with MD5.
     PyBloomLive3,
     /// `pybloom_live` for Python from 4.0, whose small filters hash with XXH3.
@@ -49,9 +54,11 @@ impl Format {
         Self::MagnusRedis,
         Self::Redisson,
         Self::BitsAndBlooms,
+        Self::WillfFnv,
         Self::Dcso,
         Self::Parquet,
         Self::PyBloomFilterMmap,
+        Self::PyBloomFilterMmap03,
         Self::PyBloomLive3,
         Self::PyBloomLive4,
         Self::Rbloom,
@@ -68,14 +75,38 @@ impl Format {
             Self::MagnusRedis => "magnuss-redis",
             Self::Redisson => "redisson",
             Self::BitsAndBlooms => "bits-and-blooms",
+            Self::WillfFnv => "willf-fnv",
             Self::Dcso => "dcso",
             Self::Parquet => "parquet",
             Self::PyBloomFilterMmap => "pybloomfiltermmap",
+            Self::PyBloomFilterMmap03 => "pybloomfiltermmap-0.3",
             Self::PyBloomLive3 => "pybloom-live3",
             Self::PyBloomLive4 => "pybloom-live4",
             Self::Rbloom => "rbloom",
             Self::RedisBloom => "redisbloom",
             Self::Spark => "spark",
+        }
+    }
+
+    /// Formats of other releases whose files look the same: with the wrong one no key is found.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::Format;
+    ///
+    /// assert_eq!(Format::BitsAndBlooms.alike(), [Format::WillfFnv]);
+    /// assert!(Format::Guava.alike().is_empty());
+    /// ```
+    pub fn alike(self) -> &'static [Self] {
+        match self {
+            Self::BitsAndBlooms => &[Self::WillfFnv],
+            Self::WillfFnv => &[Self::BitsAndBlooms],
+            Self::PyBloomFilterMmap => &[Self::PyBloomFilterMmap03],
+            Self::PyBloomFilterMmap03 => &[Self::PyBloomFilterMmap],
+            Self::PyBloomLive3 => &[Self::PyBloomLive4],
+            Self::PyBloomLive4 => &[Self::PyBloomLive3],
+            _ => &[],
         }
     }
 
@@ -197,6 +228,16 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// The number of set bits. Reads all of them.
     fn count_ones(&self) -> u64;
 
+    /// The bits that a position can be: all of them, unless the system computes in 32 bits.
+    fn reachable_bits(&self) -> u64 {
+        self.num_bits()
+    }
+
+    /// The share of these that is set. Reads all bits.
+    fn reachable_fill(&self) -> f64 {
+        self.count_ones() as f64 / self.reachable_bits() as f64
+    }
+
     /// The current rate, by the system's own formula.
     fn estimated_fpp(&self) -> f64;
 
@@ -304,6 +345,16 @@ pub(crate) fn same<T: PartialEq + fmt::Display + ?Sized>(
         return Ok(());
     }
     Err(Error::Incompatible { parameter, left: left.to_string(), right: right.to_string() })
+}
+
+/// The keys of a filter that counts those that changed a bit, unless its bits contradict the count
+/// by more than 5 standard deviations: no file protects it, and unions add or forget counts.
+pub(crate) fn items_by_bits(counted: u64, by_bits: f64) -> u64 {
+    let spread = 5.0 * by_bits.sqrt() + 1.0;
+    match by_bits {
+        by_bits if by_bits.is_infinite() || (counted as f64 - by_bits).abs() <= spread => counted,
+        by_bits => by_bits.round() as u64,
+    }
 }
 
 impl Fact {

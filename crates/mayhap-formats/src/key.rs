@@ -16,6 +16,10 @@ pub enum KeyType {
     /// Text as UTF-16 code units, two bytes each, least significant first: the form of Java's
     /// strings.
     Utf16,
+    /// Text as UTF-16 code units, most significant byte first: `UTF_16BE` of Java.
+    Utf16Be,
+    /// The same after FE FF, and nothing for an empty text: `UTF_16` of Java.
+    Utf16Bom,
     /// Text as ISO-8859-1; a character beyond it is `?`, as in Java's `getBytes`.
     Latin1,
     /// Text as US-ASCII; a character beyond it is `?`.
@@ -54,6 +58,8 @@ impl KeyType {
         Self::Bytes,
         Self::Hex,
         Self::Utf16,
+        Self::Utf16Be,
+        Self::Utf16Bom,
         Self::Latin1,
         Self::Ascii,
         Self::Int,
@@ -77,6 +83,8 @@ impl KeyType {
             Self::Bytes => "bytes",
             Self::Hex => "hex",
             Self::Utf16 => "utf16",
+            Self::Utf16Be => "utf16be",
+            Self::Utf16Bom => "utf16-bom",
             Self::Latin1 => "latin1",
             Self::Ascii => "ascii",
             Self::Int => "int",
@@ -133,6 +141,8 @@ impl KeyType {
             Self::MarshallingLong => codec::marshalling_long(self.number(text)?, scratch),
             Self::JacksonLong => codec::jackson_long(self.number(text)?, scratch),
             Self::Utf16
+            | Self::Utf16Be
+            | Self::Utf16Bom
             | Self::Latin1
             | Self::Ascii
             | Self::KryoString
@@ -162,6 +172,8 @@ impl KeyType {
                 Err(self.bad("it has half of a surrogate pair"))
             }
             Self::Utf16
+            | Self::Utf16Be
+            | Self::Utf16Bom
             | Self::Latin1
             | Self::Ascii
             | Self::KryoString
@@ -237,6 +249,12 @@ impl KeyType {
             Self::KryoString => return codec::kryo_string(units, out),
             Self::MarshallingString => return codec::marshalling_string(units, out),
             Self::JacksonString => return codec::jackson_string(units, out),
+            Self::Utf16Bom if units.clone().next().is_none() => return,
+            Self::Utf16Be | Self::Utf16Bom => {
+                let mark: &[u8] = if self == Self::Utf16Bom { &[0xFE, 0xFF] } else { &[] };
+                out.extend(mark);
+                return out.extend(units.flat_map(u16::to_be_bytes));
+            }
             _ => return out.extend(units.flat_map(u16::to_le_bytes)),
         };
         // A pair is one character, and so one `?`.

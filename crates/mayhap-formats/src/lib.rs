@@ -21,6 +21,7 @@ mod filter;
 mod guava;
 mod java;
 mod key;
+mod key_choice;
 mod limits;
 mod magnuss;
 mod modulo;
@@ -39,7 +40,7 @@ pub use bits_and_blooms::{BitsAndBloomsFilter, BitsAndBloomsForm, BitsAndBloomsS
 pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
 pub use create::{NewFilter, create, create_with};
 pub use dcso::{DcsoFilter, DcsoScheme};
-pub use detect::{Candidate, detect, detect_start};
+pub use detect::{Candidate, detect, detect_start, unread};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
 pub use guava::{
@@ -47,6 +48,7 @@ pub use guava::{
     SharedGuavaFilter,
 };
 pub use key::KeyType;
+pub use key_choice::KeyChoice;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
 pub use open::{Shape, needs_shape, open, open_with};

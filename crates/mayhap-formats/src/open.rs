@@ -47,9 +47,13 @@ pub fn open(
         Format::MagnusS => Box::new(MagnusFilter::decode(bytes, limits)?),
         Format::MagnusRedis | Format::Redisson => return Err(without_shape(format)),
         Format::BitsAndBlooms => Box::new(BitsAndBloomsFilter::decode(bytes, limits)?),
+        Format::WillfFnv => Box::new(BitsAndBloomsFilter::decode(bytes, limits)?.of_willf()),
         Format::Dcso => Box::new(DcsoFilter::decode(bytes, limits)?),
         Format::Parquet => Box::new(SplitBlockFilter::decode(bytes, limits)?),
         Format::PyBloomFilterMmap => Box::new(PyBloomFilterMmap::decode(bytes, limits)?),
+        Format::PyBloomFilterMmap03 => {
+            Box::new(PyBloomFilterMmap::decode(bytes, limits)?.of_release_03())
+        }
         Format::PyBloomLive3 => {
             Box::new(PyBloomLiveFilter::decode(bytes, PyBloomLiveRelease::V3, limits)?)
         }

@@ -17,7 +17,7 @@
 //!
 //! Read from and checked against 3.1.0 and 4.0.0.
 
-use crate::filter::{answered_by, same};
+use crate::filter::{answered_by, items_by_bits, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
@@ -197,12 +197,8 @@ impl PyBloomLiveFilter {
         if capacity == 0 {
             return Err(Error::refused("Capacity must be > 0"));
         }
-        let ln_2 = std::f64::consts::LN_2;
-        // As `math.log(x, 2)` has it, which is above 29 for 2^29.
-        let num_slices = (libm::log(1.0 / target_fpp) / ln_2).ceil();
-        let slice_bits = capacity as f64 * libm::log(target_fpp).abs();
-        let slice_bits = (slice_bits / (num_slices * (ln_2 * ln_2))).ceil() as u64;
-        let num_slices = limits.check_hashes("number of slices", num_slices as u64)?;
+        let (num_slices, slice_bits) = sizes(capacity, target_fpp);
+        let num_slices = limits.check_hashes("number of slices", num_slices)?;
         let bits = Bits::new(all_bits(num_slices, slice_bits, limits)?, limits)?;
         let scheme = PyBloomLiveScheme::new(num_slices, slice_bits, release);
         let inner = SchemeFilter { scheme, bits };
@@ -227,6 +223,9 @@ impl PyBloomLiveFilter {
         let slice_bits = reader.u64_le("bits of a slice")?;
         let capacity = reader.u64_le("capacity")?;
         let num_items = reader.u64_le("count")?;
+        let (slices, bits) = sizes(capacity, target_fpp);
+        Error::check_twice("number of slices", u64::from(num_slices), [slices])?;
+        Error::check_twice("bits of a slice", slice_bits, [bits])?;
         let num_bits = all_bits(num_slices, slice_bits, limits)?;
         let bytes = reader.take("bits", num_bits.div_ceil(8))?;
         reader.finish()?;
@@ -272,6 +271,15 @@ impl PyBloomLiveFilter {
     }
 }
 
+/// k and the bits of a slice from n and p.
+fn sizes(capacity: u64, target_fpp: f64) -> (u64, u64) {
+    let ln_2 = std::f64::consts::LN_2;
+    // As `math.log(x, 2)` has it, which is above 29 for 2^29.
+    let num_slices = (libm::log(1.0 / target_fpp) / ln_2).ceil();
+    let slice_bits = capacity as f64 * libm::log(target_fpp).abs();
+    (num_slices as u64, (slice_bits / (num_slices * (ln_2 * ln_2))).ceil() as u64)
+}
+
 fn all_bits(num_slices: u32, slice_bits: u64, limits: &Limits) -> Result<u64, Error> {
     let num_bits = slice_bits.saturating_mul(u64::from(num_slices));
     limits.check_bits("bits of all slices", num_bits)?;
@@ -299,7 +307,7 @@ impl ForeignFilter for PyBloomLiveFilter {
     }
 
     fn estimated_items(&self) -> Option<u64> {
-        Some(self.num_items)
+        Some(items_by_bits(self.num_items, self.inner.fill_items()))
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -5,12 +5,12 @@
 //! | offset | bytes | type | field | allowed |
 //! |---|---|---|---|---|
 //! | 0 | 9 | bytes | magic | `MBITARRAY` |
-//! | 9 | 8 | u64 | m | 1 to the limit |
+//! | 9 | 8 | u64 | m | computed from n, p and k |
 //! | 17 | 4 | i32 | bytes of the structure with its reserve | 1200 |
 //! | 21 | 8 | u64 | n, the number of keys it was sized for | any |
 //! | 29 | 8 | f64 | target p | above 0 and below 1 |
-//! | 37 | 4 | u32 | k | 1 to 256 |
-//! | 41 | 1024 | 256 × u32 | seeds, k of them used | any |
+//! | 37 | 4 | u32 | k | 1 to 256, the number of seeds |
+//! | 41 | 1024 | 256 × u32 | seeds, k of them used | zeros after them |
 //! | 1065 | 12 | | a pointer, padding | kept |
 //! | 1077 | 1 | u8 | version | 1 |
 //! | 1078 | 202 | | a count that stays 0, reserve | kept |
@@ -21,19 +21,26 @@
 use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
-use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
+use crate::{
+    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
+};
 
 pub(crate) const MAGIC: &[u8] = b"MBITARRAY";
 const HEADER_BYTES: usize = 1280;
 const MAX_HASHES: usize = 256;
+/// The fewest bits of a new filter.
+const MIN_BITS: u64 = 128;
 /// The offset of the version.
 const VERSION: usize = 1077;
 
-/// Key bytes → positions: for each seed `h1 xor h2` of `MurmurHash3` (x64, 128 bits), modulo m.
+/// Key bytes → positions: for each seed `h1 xor h2` of `MurmurHash3` (x64, 128 bits), modulo m; in
+/// 0.3 its halves of 32 bits are combined by xor before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PyBloomFilterMmapScheme {
     seeds: Vec<u32>,
     num_bits: Modulo,
+    /// Whether the four halves are combined to 32 bits, as 0.3 of the older project has it.
+    folds: bool,
 }
 
 impl Scheme for PyBloomFilterMmapScheme {
@@ -46,7 +53,9 @@ impl Scheme for PyBloomFilterMmapScheme {
     fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
         for &seed in &self.seeds {
             let (h1, h2) = mur3::murmurhash3_x64_128(key, seed);
-            if !each(self.num_bits.of(h1 ^ h2)) {
+            let hash = h1 ^ h2;
+            let hash = if self.folds { (hash ^ hash >> 32) & 0xFFFF_FFFF } else { hash };
+            if !each(self.num_bits.of(hash)) {
                 return;
             }
         }
@@ -86,7 +95,7 @@ impl PyBloomFilterMmap {
     }
 
     /// `BloomFilter(capacity, p, hash_seeds=seeds)`: k is the number of seeds, `m = k ceil(n |ln p|
-    /// / (k (ln 2)^2))` up to a multiple of 8. The original draws
+    /// / (k (ln 2)^2))` up to a multiple of 8, and at least 128. The original draws
     /// [`PyBloomFilterMmap::default_num_hashes`] random seeds if none are given.
     ///
     /// # Errors
@@ -104,13 +113,8 @@ impl PyBloomFilterMmap {
         }
         check_fpp("p", target_fpp)?;
         let num_hashes = check_num_hashes(seeds.len() as u64, limits)?;
-        let ln_2 = std::f64::consts::LN_2;
-        let per_hash = capacity as f64 * libm::log(target_fpp).abs();
-        let per_hash = (per_hash / (f64::from(num_hashes) * (ln_2 * ln_2))).ceil() as u64;
-        let num_bits = per_hash
-            .checked_mul(u64::from(num_hashes))
-            .and_then(|bits| bits.checked_next_multiple_of(8))
-            .unwrap_or(u64::MAX);
+        check_seeds(seeds, num_hashes, target_fpp)?;
+        let [num_bits, ..] = sizes(capacity, target_fpp, num_hashes);
         let bits = Bits::new(num_bits, limits)?;
         let mut header = MAGIC.to_vec();
         header.extend(num_bits.to_le_bytes());
@@ -128,7 +132,8 @@ impl PyBloomFilterMmap {
 
     fn of(seeds: Vec<u32>, bits: Bits, numbers: (u64, f64), header: Vec<u8>) -> Self {
         let (capacity, target_fpp) = numbers;
-        let scheme = PyBloomFilterMmapScheme { seeds, num_bits: Modulo::new(bits.num_bits()) };
+        let num_bits = Modulo::new(bits.num_bits());
+        let scheme = PyBloomFilterMmapScheme { seeds, num_bits, folds: false };
         Self { inner: SchemeFilter { scheme, bits }, capacity, target_fpp, header }
     }
 
@@ -160,7 +165,11 @@ impl PyBloomFilterMmap {
         if version != 1 {
             return Err(Error::bad("version", "1", version));
         }
-        let seeds = (0..num_hashes).map(|_| fields.u32_le("seed")).collect::<Result<_, _>>()?;
+        Error::check_twice("number of bits", num_bits, sizes(capacity, target_fpp, num_hashes))?;
+        let mut seeds: Vec<u32> =
+            (0..MAX_HASHES).map(|_| fields.u32_le("seed")).collect::<Result<_, _>>()?;
+        check_seeds(&seeds, num_hashes, target_fpp)?;
+        seeds.truncate(num_hashes as usize);
         let bytes = reader.left();
         let needed = num_bits.div_ceil(8);
         if (bytes.len() as u64) < needed {
@@ -169,6 +178,14 @@ impl PyBloomFilterMmap {
         }
         let bits = Bits::from_lsb_bytes(bytes, num_bits, limits)?;
         Ok(Self::of(seeds, bits, (capacity, target_fpp), header.to_vec()))
+    }
+
+    /// The same file as one of `pybloomfiltermmap` 0.3 of 2015 and before, whose hashes have 32
+    /// bits and whose files do not say so.
+    #[must_use]
+    pub fn of_release_03(mut self) -> Self {
+        self.inner.scheme.folds = true;
+        self
     }
 
     /// The number of keys that it was sized for, n.
@@ -192,10 +209,34 @@ impl PyBloomFilterMmap {
     ///
     /// [`Error::Incompatible`] unless m and the seeds are equal; nothing is changed then.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("release", self.format().name(), other.format().name())?;
         let seeds = |filter: &Self| format!("{:?}", filter.seeds());
         same("seeds", &seeds(self), &seeds(other))?;
         self.inner.bits.union_with(&other.inner.bits)
     }
+}
+
+/// m from n, p and k: of 0.6.3, of its releases before that had a minimum, and of those before that
+/// rounded it up to whole bytes.
+fn sizes(capacity: u64, target_fpp: f64, num_hashes: u32) -> [u64; 3] {
+    let ln_2 = std::f64::consts::LN_2;
+    let per_hash = capacity as f64 * libm::log(target_fpp).abs();
+    let per_hash = (per_hash / (f64::from(num_hashes) * (ln_2 * ln_2))).ceil() as u64;
+    let exact = per_hash.saturating_mul(u64::from(num_hashes));
+    let whole = exact.checked_next_multiple_of(8).unwrap_or(u64::MAX);
+    [whole.max(MIN_BITS), whole, exact]
+}
+
+/// Refuses a k that its seeds contradict: those after k are 0, and where as many others as the
+/// original draws for p are not, it is no k of more.
+fn check_seeds(seeds: &[u32], num_hashes: u32, target_fpp: f64) -> Result<(), Error> {
+    let used = seeds.iter().rposition(|&seed| seed != 0).map_or(0, |last| last + 1);
+    let is_drawn = used == PyBloomFilterMmap::default_num_hashes(target_fpp);
+    let num_seeds = num_hashes as usize;
+    if used > num_seeds || is_drawn && used < num_seeds {
+        return Err(Error::bad("number of hashes", "the number of seeds", num_hashes));
+    }
+    Ok(())
 }
 
 fn check_num_hashes(num_hashes: u64, limits: &Limits) -> Result<u32, Error> {
@@ -204,10 +245,19 @@ fn check_num_hashes(num_hashes: u64, limits: &Limits) -> Result<u32, Error> {
 }
 
 impl ForeignFilter for PyBloomFilterMmap {
-    answered_by!(inner: key_types, insert, union_with, estimated_fpp, estimated_items);
+    answered_by!(inner: insert, union_with, estimated_fpp, estimated_items);
 
     fn format(&self) -> Format {
-        Format::PyBloomFilterMmap
+        if self.inner.scheme.folds {
+            Format::PyBloomFilterMmap03
+        } else {
+            Format::PyBloomFilterMmap
+        }
+    }
+
+    /// An int is hashed as its eight bytes.
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Long, KeyType::Hex]
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -2,16 +2,15 @@
 
 use super::Error;
 use mayhap_foreign::{Error as Foreign, forms_of};
-use mayhap_formats::Format;
+use mayhap_formats::{Format, Limits};
 
 impl From<Foreign> for Error {
     fn from(source: Foreign) -> Self {
         let hint = match &source {
             Foreign::Create { source, .. } => create_hint(source).into(),
             Foreign::Ambiguous { .. } => "say which one with --format FORMAT".into(),
-            Foreign::WrongKeyType { known, .. } => {
-                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
-                format!("its keys are of type {}", known.join(", "))
+            Foreign::Unread { .. } => {
+                "query it with its own system, or build a filter of the keys: mayhap build".into()
             }
             Foreign::NoTable { .. } => "omit # and what follows it".into(),
             Foreign::NoColumnNamed { name, columns } => match columns.first() {
@@ -90,7 +89,15 @@ pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
         | Formats::Zero { .. } => {
             "restore it from a backup, or name its format if it is another one: --format FORMAT"
         }
+        Formats::UnknownKeys { .. } => {
+            "give the bytes that its system hashes as hex digits: --key-type hex"
+        }
+        // The limit of hash functions is no matter of memory.
+        Formats::TooLarge { limit, .. } if *limit <= u64::from(Limits::default().max_hashes) => {
+            "no option allows more: build a filter of the keys with mayhap build"
+        }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
+        Formats::WrongKeyType { .. } => "choose one of these with --key-type",
         Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",
         _ => return None,
     })

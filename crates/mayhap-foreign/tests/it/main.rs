@@ -1,5 +1,7 @@
 //! Golden files of Guava, opened by path and queried and filled as sets.
 
+mod borders;
+
 use mayhap::Bitmap;
 use mayhap_foreign::{Error, ForeignFile, ForeignSet, Known, Size};
 use mayhap_formats::{BloomFileter, BloomFileterOptions, Format, KeyType, Limits, NewFilter};

@@ -10,26 +10,41 @@ const SHORT_KEY: usize = 255;
 
 /// Key bytes → positions: h0, h1 are the `MurmurHash3` (x64, 128 bits, seed 0) of the key, h2, h3
 /// that of the key and a byte 01; position i is `h[i % 2] + i h[2 + (i + i % 2) % 4 / 2]` modulo m.
+///
+/// Up to willf/bloom 2.0.0 (2015), whose files look the same, `h[j]` is FNV-1a (64 bits) with j
+/// added to its offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BitsAndBloomsScheme {
     num_hashes: u32,
     num_bits: Modulo,
+    is_fnv: bool,
 }
 
 impl BitsAndBloomsScheme {
     pub(super) fn new(num_hashes: u32, num_bits: u64) -> Self {
-        Self { num_hashes, num_bits: Modulo::new(num_bits) }
+        Self { num_hashes, num_bits: Modulo::new(num_bits), is_fnv: false }
     }
 
     /// `Locations`: the positions before they are taken modulo m, any number of them.
     pub fn locations(key: &[u8]) -> impl Iterator<Item = u64> {
-        let [h0, h1, h2, h3] = base_hashes(key);
-        (0u64..).map(move |i| {
-            let first = if i % 2 == 0 { h0 } else { h1 };
-            let second = if (i + i % 2) % 4 == 0 { h2 } else { h3 };
-            first.wrapping_add(i.wrapping_mul(second))
-        })
+        locations_of(base_hashes(key))
     }
+}
+
+fn locations_of([h0, h1, h2, h3]: [u64; 4]) -> impl Iterator<Item = u64> {
+    (0u64..).map(move |i| {
+        let first = if i % 2 == 0 { h0 } else { h1 };
+        let second = if (i + i % 2) % 4 == 0 { h2 } else { h3 };
+        first.wrapping_add(i.wrapping_mul(second))
+    })
+}
+
+fn fnv_hashes(key: &[u8]) -> [u64; 4] {
+    [0, 1, 2, 3].map(|j| {
+        key.iter().fold(0xCBF2_9CE4_8422_2325 + j, |hash: u64, &byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        })
+    })
 }
 
 fn base_hashes(key: &[u8]) -> [u64; 4] {
@@ -55,7 +70,8 @@ impl Scheme for BitsAndBloomsScheme {
 
     #[inline]
     fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
-        for location in Self::locations(key).take(self.num_hashes as usize) {
+        let hashes = if self.is_fnv { fnv_hashes(key) } else { base_hashes(key) };
+        for location in locations_of(hashes).take(self.num_hashes as usize) {
             if !each(self.num_bits.of(location)) {
                 return;
             }
@@ -114,6 +130,13 @@ impl BitsAndBloomsFilter {
         Ok(Self::of(num_hashes, Bits::new(num_bits, limits)?, Form::Binary))
     }
 
+    /// The same file as one of willf/bloom up to 2.0.0, whose hash is another one.
+    #[must_use]
+    pub fn of_willf(mut self) -> Self {
+        self.inner.scheme.is_fnv = true;
+        self
+    }
+
     pub(super) fn of(num_hashes: u32, bits: Bits, form: Form) -> Self {
         let scheme = BitsAndBloomsScheme::new(num_hashes, bits.num_bits());
         Self { inner: SchemeFilter { scheme, bits }, form }
@@ -125,6 +148,7 @@ impl BitsAndBloomsFilter {
     ///
     /// [`Error::Incompatible`] unless m and k are equal; nothing is changed then.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("hash", self.format().name(), other.format().name())?;
         same("m", &self.num_bits(), &other.num_bits())?;
         same("k", &self.num_hashes(), &other.num_hashes())?;
         self.inner.bits.union_with(&other.inner.bits)
@@ -142,7 +166,7 @@ impl ForeignFilter for BitsAndBloomsFilter {
     answered_by!(inner: key_types, insert, union_with, estimated_fpp);
 
     fn format(&self) -> Format {
-        Format::BitsAndBlooms
+        if self.inner.scheme.is_fnv { Format::WillfFnv } else { Format::BitsAndBlooms }
     }
 
     fn estimated_items(&self) -> Option<u64> {

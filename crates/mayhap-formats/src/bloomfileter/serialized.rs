@@ -127,7 +127,12 @@ impl Serialized {
             return Err(Error::bad("number of fields", "5 or 6", root.fields.len()));
         }
         let (size, _) = stream.int(&root, "size")?;
-        let scheme = BloomFileterScheme::new(rate_of(&stream, bytes, &root)?, size)?;
+        let rate = rate_of(&stream, bytes, &root)?;
+        // The wrapped product of k and a number of keys; k is a power of two.
+        if size.unsigned_abs() % rate.num_hashes() != 0 {
+            return Err(Error::bad("size", "a multiple of the number of seeds", size));
+        }
+        let scheme = BloomFileterScheme::new(rate, size)?;
         let auto_clear_rate = if has_clear_rate { auto_clear_rate(&stream, &root)? } else { None };
         let notebook = Stream::field(&root, b'L', "notebook")?;
         let (bits, words, at) =

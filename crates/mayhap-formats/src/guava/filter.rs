@@ -150,7 +150,7 @@ impl ForeignFilter for GuavaFilter {
     }
 
     fn key_types(&self) -> &'static [KeyType] {
-        use KeyType::{Ascii, Bytes, Hex, Int, Latin1, Long, Utf16};
+        use KeyType::{Ascii, Bytes, Hex, Int, Latin1, Long, Utf16, Utf16Be, Utf16Bom};
         match self.funnel() {
             Some(GuavaFunnel::Integer) => &[Int],
             Some(GuavaFunnel::Long) => &[Long],
@@ -159,12 +159,14 @@ impl ForeignFilter for GuavaFilter {
             Some(GuavaFunnel::String { charset }) => match charset.as_str() {
                 "UTF-8" => &[Bytes],
                 "UTF-16LE" => &[Utf16],
+                "UTF-16BE" => &[Utf16Be],
+                "UTF-16" => &[Utf16Bom],
                 "ISO-8859-1" => &[Latin1],
                 "US-ASCII" => &[Ascii],
                 _ => &[Hex],
             },
             Some(GuavaFunnel::Other { .. }) => &[Hex],
-            None => &[Bytes, Utf16, Long, Int, Latin1, Ascii, Hex],
+            None => &[Bytes, Utf16, Long, Int, Latin1, Ascii, Utf16Be, Utf16Bom, Hex],
         }
     }
 
@@ -177,12 +179,22 @@ impl ForeignFilter for GuavaFilter {
         self.union_with(other)
     }
 
-    fn estimated_fpp(&self) -> f64 {
-        self.expected_fpp()
+    /// `MITZ_32` reaches no bit from 2^31 on.
+    fn reachable_bits(&self) -> u64 {
+        match self.strategy() {
+            GuavaStrategy::Mitz32 => self.num_bits().min(1 << 31),
+            GuavaStrategy::Mitz64 => self.num_bits(),
+        }
     }
 
+    /// `expectedFpp()`, of the bits that a position can be.
+    fn estimated_fpp(&self) -> f64 {
+        expected_fpp(self.reachable_fill(), self.num_hashes())
+    }
+
+    /// `approximateElementCount()`, of the bits that a position can be.
     fn estimated_items(&self) -> Option<u64> {
-        self.approximate_element_count()
+        approximate_count(self.reachable_fill(), self.reachable_bits(), self.num_hashes())
     }
 
     fn facts(&self) -> Vec<Fact> {

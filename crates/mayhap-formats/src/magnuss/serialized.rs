@@ -75,8 +75,12 @@ impl Serialized {
         let num_hashes =
             u32::try_from(num_hashes).map_err(|_| Error::bad("k", "1 and more", num_hashes))?;
         limits.check_hashes("k", u64::from(num_hashes))?;
-        stream.double(&root, "bitsPerElement")?;
+        let bits_per_item = stream.double(&root, "bitsPerElement")?;
         let (expected_items, _) = stream.int(&root, "expectedNumberOfFilterElements")?;
+        // `(int) Math.ceil(c n)` in all constructors.
+        let computed = (bits_per_item * f64::from(expected_items)).ceil() as i32;
+        let m = u64::from(num_bits.unsigned_abs());
+        Error::check_twice("bitSetSize", m, [u64::from(computed.unsigned_abs())])?;
         let (added, added_at) = stream.int(&root, "numberOfAddedElements")?;
         let bitset = Stream::field(&root, b'L', "bitset")?;
         let (bits, words, at) =

@@ -151,17 +151,22 @@ impl ForeignFilter for SparkFilter {
         self.union_with(other)
     }
 
-    fn estimated_fpp(&self) -> f64 {
-        self.expected_fpp()
+    /// Version 1 reaches no bit from 2^31 on.
+    fn reachable_bits(&self) -> u64 {
+        match self.version() {
+            SparkVersion::V1 => self.num_bits().min(1 << 31),
+            SparkVersion::V2 { .. } => self.num_bits(),
+        }
     }
 
-    /// Spark has no such formula; this is Guava's.
+    /// `expectedFpp()`, of the bits that a position can be.
+    fn estimated_fpp(&self) -> f64 {
+        expected_fpp(self.reachable_fill(), self.num_hashes())
+    }
+
+    /// Spark has no such formula; this is Guava's, of the bits that a position can be.
     fn estimated_items(&self) -> Option<u64> {
-        approximate_count(
-            self.inner.bits.fill_ratio(),
-            self.inner.bits.num_bits(),
-            self.num_hashes(),
-        )
+        approximate_count(self.reachable_fill(), self.reachable_bits(), self.num_hashes())
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -12,6 +12,7 @@ mod parquet;
 mod python;
 mod redisbloom;
 mod redisson;
+mod releases;
 mod spark;
 mod text;
 
