@@ -42,6 +42,8 @@ pub(crate) struct Log {
     safe: u64,
     poisoned: bool,
     buffer: Vec<u8>,
+    /// The process whose lock it has.
+    process: u32,
 }
 
 impl Log {
@@ -88,7 +90,8 @@ impl Log {
         // Shows others that this process uses the log; a process that ends, in any way, gives it
         // up. On file systems without locks no process checks.
         let _ = file.try_lock(Lock::Shared);
-        Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
+        let (path, buffer, process) = (path.into(), Vec::new(), std::process::id());
+        Self { file, path, header, end, safe: 0, poisoned: false, buffer, process }
     }
 
     /// Continues after the records appended by others, and truncates a torn write left by a killed
@@ -201,6 +204,8 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         // As for `FilterLock`: a child process may have inherited the file.
-        let _ = self.file.unlock();
+        if self.process == std::process::id() {
+            let _ = self.file.unlock();
+        }
     }
 }
