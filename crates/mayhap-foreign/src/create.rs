@@ -21,7 +21,7 @@ impl ForeignFile {
     /// # Errors
     ///
     /// [`Error::Create`] for parameters that its system rejects, [`Error::TooLarge`] before it is
-    /// allocated; [`Error::WrongKeyType`].
+    /// allocated; [`Error::Format`] for a type that its keys never have.
     ///
     /// # Examples
     ///

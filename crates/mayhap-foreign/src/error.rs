@@ -1,7 +1,7 @@
 //! What can go wrong with a file of another system.
 
 use crate::describe::describe;
-use mayhap_formats::{Candidate, Format, KeyType};
+use mayhap_formats::{Candidate, Format};
 use std::{fmt, io};
 
 /// Why a file could not be used. `Display` says what, bound and value.
@@ -48,17 +48,6 @@ pub enum Error {
         name: String,
         /// What it may be.
         candidates: Vec<Candidate>,
-    },
-    /// Its keys are never of this type.
-    WrongKeyType {
-        /// The file.
-        name: String,
-        /// Its format.
-        format: Format,
-        /// The type that was given.
-        given: KeyType,
-        /// The types that it has.
-        known: Vec<KeyType>,
     },
     /// A column was named, and the file is no table.
     NoTable {
@@ -131,10 +120,6 @@ impl fmt::Display for Error {
             Self::Ambiguous { name, candidates } => {
                 let all: Vec<String> = candidates.iter().map(describe).collect();
                 write!(f, "{name} may be of several formats: {}", all.join("; "))
-            }
-            Self::WrongKeyType { name, format, given, .. } => {
-                let (format, given) = (format.name(), given.name());
-                write!(f, "{name} is a {format} filter, which has no keys of type {given}")
             }
             Self::NoTable { name, column } => {
                 write!(f, "{name}: the column {column:?} is given, but the file is not a table")

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::table;
 use mayhap::native::MAGIC;
-use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
+use mayhap_formats::{Candidate, ForeignFilter, Format, KeyChoice, KeyType, Limits, Shape};
 use mayhap_sets::{ByFormula, KeyTypes, estimate_spread};
 use mayhap_store::{Error as Store, FilterLock};
 use std::os::unix::fs::MetadataExt;
@@ -37,7 +37,7 @@ pub struct ForeignFile {
     /// What was detected from its bytes, unless the format was given.
     detected: Option<Candidate>,
     filter: Box<dyn ForeignFilter>,
-    key_type: KeyType,
+    keys: KeyChoice,
     /// What was known of it, to read it again.
     known: Known,
     max_bytes: u64,
@@ -50,8 +50,8 @@ impl ForeignFile {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound;
-    /// [`Error::Ambiguous`]; [`Error::WrongKeyType`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
+    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound, or has no keys
+    /// of the given type; [`Error::Ambiguous`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
     pub fn open(path: &Path, known: Known, max_bytes: u64) -> Result<Option<Self>, Error> {
         let (name, named) = (path.display().to_string(), path.to_path_buf());
         let (path, column) = split_column(path);
@@ -106,7 +106,7 @@ impl ForeignFile {
         (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
         (known, max_bytes): (Known, u64),
     ) -> Result<Self, Error> {
-        let key_type = key_type(&name, &*filter, known.key_type)?;
+        let keys = choose(&name, &*filter, known.key_type)?;
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
         Ok(Self {
             name,
@@ -117,7 +117,7 @@ impl ForeignFile {
             stamp,
             detected,
             filter,
-            key_type,
+            keys,
             known,
             max_bytes,
             created_for: None,
@@ -131,7 +131,7 @@ impl ForeignFile {
         (known, max_bytes): (Known, u64),
         created_for: Option<(u64, f64)>,
     ) -> Result<Self, Error> {
-        let key_type = key_type(&name, &*filter, known.key_type)?;
+        let keys = choose(&name, &*filter, known.key_type)?;
         Ok(Self {
             name,
             named: path.to_path_buf(),
@@ -141,7 +141,7 @@ impl ForeignFile {
             stamp: None,
             detected: None,
             filter,
-            key_type,
+            keys,
             known,
             max_bytes,
             created_for,
@@ -181,22 +181,19 @@ impl ForeignFile {
 
     /// What the system hashes of a key.
     pub fn key_type(&self) -> KeyType {
-        self.key_type
+        self.keys.key_type
     }
 
     /// The type of keys, if it was given or there is only one.
     pub fn given_key_type(&self) -> Option<KeyType> {
-        (!self.key_types().is_guess).then_some(self.key_type)
+        (!self.keys.is_guess).then_some(self.keys.key_type)
     }
 
-    /// What the system hashes of a key, and what else it may; hex digits are only a way to write
-    /// bytes.
+    /// What the system hashes of a key, and what else it may.
     pub fn key_types(&self) -> KeyTypes {
-        let types = self.filter.key_types().iter().copied();
-        let others = types.filter(|&other| other != self.key_type && other != KeyType::Hex);
-        let others: Vec<&str> = others.map(KeyType::name).collect();
-        let is_guess = self.known.key_type.is_none() && !others.is_empty();
-        KeyTypes { taken: self.key_type.name(), others, is_guess }
+        let KeyChoice { key_type, is_guess, .. } = self.keys;
+        let others = self.keys.others().map(KeyType::name).collect();
+        KeyTypes { taken: key_type.name(), others, is_guess }
     }
 
     /// Its numbers. Reads all bits.
@@ -405,18 +402,10 @@ fn detect(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Er
     }
 }
 
-/// The type of keys: the one given, if the system has it.
-fn key_type(
+fn choose(
     name: &str,
     filter: &dyn ForeignFilter,
     given: Option<KeyType>,
-) -> Result<KeyType, Error> {
-    let types = filter.key_types();
-    let Some(given) = given else { return Ok(types.first().copied().unwrap_or_default()) };
-    // What is hashed can always be given as it is.
-    if types.contains(&given) || matches!(given, KeyType::Bytes | KeyType::Hex) {
-        return Ok(given);
-    }
-    let (name, format, known) = (name.to_owned(), filter.format(), types.to_vec());
-    Err(Error::WrongKeyType { name, format, given, known })
+) -> Result<KeyChoice, Error> {
+    KeyChoice::of(filter, given).map_err(|source| Error::Format { name: name.to_owned(), source })
 }

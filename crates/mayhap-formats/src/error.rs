@@ -1,5 +1,6 @@
 //! The errors of this crate: each reports the field, the bound and the value found.
 
+use crate::KeyType;
 use std::fmt;
 
 /// Why a foreign filter could not be opened, queried, changed or written.
@@ -65,6 +66,15 @@ pub enum Error {
         key_type: &'static str,
         /// The problem.
         reason: &'static str,
+    },
+    /// The keys of this filter are never of this type.
+    WrongKeyType {
+        /// The format.
+        format: &'static str,
+        /// The type that was given.
+        given: KeyType,
+        /// The types that it may have.
+        known: &'static [KeyType],
     },
     /// The parameters are not valid for a filter; with the message of the system that rejects them.
     Refused {
@@ -134,6 +144,15 @@ impl fmt::Display for Error {
                 write!(f, "the filters differ in {parameter}: {left} and {right}")
             }
             Self::BadKey { key_type, reason } => write!(f, "no key of type {key_type}: {reason}"),
+            Self::WrongKeyType { format, given, known } => {
+                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
+                write!(
+                    f,
+                    "this {format} filter has no keys of type {}, its keys are of type {}",
+                    given.name(),
+                    known.join(", ")
+                )
+            }
             Self::Refused { message } | Self::Io { message } => f.write_str(message),
             Self::Unsupported { format, operation, reason } => {
                 write!(f, "{operation} is not possible with a {format} filter: {reason}")

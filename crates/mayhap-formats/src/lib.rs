@@ -21,6 +21,7 @@ mod filter;
 mod guava;
 mod java;
 mod key;
+mod key_choice;
 mod limits;
 mod magnuss;
 mod modulo;
@@ -47,6 +48,7 @@ pub use guava::{
     SharedGuavaFilter,
 };
 pub use key::KeyType;
+pub use key_choice::KeyChoice;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
 pub use open::{Shape, needs_shape, open, open_with};

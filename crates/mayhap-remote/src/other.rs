@@ -7,7 +7,7 @@ use crate::server_set::ServerSet;
 use crate::wait::wait;
 use mayhap::{Bitmap, Digest, DigestFunction, Health};
 use mayhap_foreign::{BadKeys, KeyBytes, random_text};
-use mayhap_formats::KeyType;
+use mayhap_formats::{KeyChoice, KeyType};
 use mayhap_redis::{Error as RedisError, FilterInfo, InsertedBatch};
 use mayhap_sets::{
     Detail, Error, Held, KeySet, KeyTypes, Keys, NotKeys, RATE_STEPS, Refusal, State,
@@ -27,8 +27,7 @@ pub struct OtherSet<F> {
     name: String,
     filter: F,
     by_digest: Option<DigestFunction>,
-    key_type: KeyType,
-    is_guess: bool,
+    key_types: KeyChoice,
     /// When it was looked at last.
     seen: FilterInfo,
     /// Keys that were new to us since.
@@ -54,15 +53,17 @@ impl<F: Scheme> OtherSet<F> {
     ) -> Result<Self, Error> {
         let name = origin.url.clone();
         let seen = wait(filter.info())?.map_err(|source| failed(&name, &source))?;
-        let is_guess = key_type.is_none() && F::KEY_TYPES[0] != KeyType::Bytes;
-        let key_type = check_key_type::<F>(&name, key_type)?;
-        let by_digest = filter.digest_function(None).filter(|_| key_type == KeyType::Bytes);
+        let key_types = KeyChoice::among(F::NAME, F::KEY_TYPES, key_type).map_err(|source| {
+            let hint = Some("choose one of these with --key-type".to_owned());
+            Error::Server { message: format!("{name}: {source}"), hint }
+        })?;
+        let takes_bytes = key_types.key_type == KeyType::Bytes;
+        let by_digest = filter.digest_function(None).filter(|_| takes_bytes);
         Ok(Self {
             name,
             filter,
             by_digest,
-            key_type,
-            is_guess,
+            key_types,
             seen,
             new_since: 0,
             unsure: 0,
@@ -88,30 +89,6 @@ impl<F: Scheme> OtherSet<F> {
             // Where it fails, the next insertion does too, or the next look succeeds; what was
             // inserted here has to be reported.
             let _ = self.refresh();
-        }
-    }
-}
-
-/// The type given, or the usual one.
-fn check_key_type<F: Scheme>(name: &str, given: Option<KeyType>) -> Result<KeyType, Error> {
-    match given {
-        None => Ok(F::KEY_TYPES[0]),
-        // What is hashed can always be given as it is.
-        Some(given)
-            if F::KEY_TYPES.contains(&given) || matches!(given, KeyType::Bytes | KeyType::Hex) =>
-        {
-            Ok(given)
-        }
-        Some(given) => {
-            let known: Vec<_> = F::KEY_TYPES.iter().map(|known| known.name()).collect();
-            Err(Error::Server {
-                message: format!(
-                    "{name} is a filter of {}, which has no keys of the type {}",
-                    F::NAME,
-                    given.name()
-                ),
-                hint: Some(format!("name one of these with --key-type: {}", known.join(", "))),
-            })
         }
     }
 }
@@ -149,11 +126,11 @@ impl<F: Scheme> KeySet for OtherSet<F> {
     }
 
     fn contains_keys_into(&mut self, keys: Keys<'_>, found: &mut Bitmap) -> Result<(), Error> {
-        if self.key_type == KeyType::Bytes {
+        if self.key_types.key_type == KeyType::Bytes {
             *found = self.wait(self.filter.contains_batch(keys.texts))?;
             return Ok(());
         }
-        self.keys.encode(self.key_type, keys, &mut self.bad_keys);
+        self.keys.encode(self.key_types.key_type, keys, &mut self.bad_keys);
         let encoded: Vec<&[u8]> = self.keys.keys().collect();
         let answers = self.wait(self.filter.contains_batch(&encoded))?;
         found.clear_to(keys.texts.len());
@@ -167,13 +144,13 @@ impl<F: Scheme> KeySet for OtherSet<F> {
 
     fn insert_keys_into(&mut self, keys: Keys<'_>, new: &mut Bitmap) -> Result<(), Error> {
         new.clear_to(0);
-        if self.key_type == KeyType::Bytes {
+        if self.key_types.key_type == KeyType::Bytes {
             let batch = self.wait(self.filter.insert_batch(keys.texts))?;
             new.clear_to(keys.texts.len());
             self.note(&batch, |i| i, new);
             return Ok(());
         }
-        self.keys.encode(self.key_type, keys, &mut self.bad_keys);
+        self.keys.encode(self.key_types.key_type, keys, &mut self.bad_keys);
         let encoded: Vec<&[u8]> = self.keys.keys().collect();
         let batch = self.wait(self.filter.insert_batch(&encoded))?;
         let lines: Vec<usize> = self.keys.lines_and_keys().map(|(line, _)| line).collect();
@@ -184,7 +161,7 @@ impl<F: Scheme> KeySet for OtherSet<F> {
 
     fn remove_keys_into(&mut self, keys: Keys<'_>, removed: &mut Bitmap) -> Result<bool, Error> {
         removed.clear_to(0);
-        if self.key_type != KeyType::Bytes {
+        if self.key_types.key_type != KeyType::Bytes {
             return Ok(false);
         }
         *removed = self.wait(self.filter.remove_batch(keys.texts))?;
@@ -200,14 +177,13 @@ impl<F: Scheme> KeySet for OtherSet<F> {
     }
 
     fn key_types(&self) -> Option<KeyTypes> {
-        let others = F::KEY_TYPES.iter().copied();
-        let others = others.filter(|&other| other != self.key_type && other != KeyType::Hex);
-        let others = others.map(KeyType::name).collect();
-        Some(KeyTypes { taken: self.key_type.name(), others, is_guess: self.is_guess })
+        let KeyChoice { key_type, is_guess, .. } = self.key_types;
+        let others = self.key_types.others().map(KeyType::name).collect();
+        Some(KeyTypes { taken: key_type.name(), others, is_guess })
     }
 
     fn random_key(&self, number: u64) -> String {
-        random_text(self.key_type)(number)
+        random_text(self.key_types.key_type)(number)
     }
 
     /// Its parameters and its expiry stay.
@@ -288,8 +264,8 @@ impl<F: Scheme> KeySet for OtherSet<F> {
 
     fn details(&self) -> Vec<Detail> {
         let mut details = self.filter.details();
-        if F::KEY_TYPES[0] != KeyType::Bytes || self.key_type != KeyType::Bytes {
-            let name = self.key_type.name();
+        if F::KEY_TYPES[0] != KeyType::Bytes || self.key_types.key_type != KeyType::Bytes {
+            let name = self.key_types.key_type.name();
             details.push(Detail::new("key_type", "keys are", name.into(), name));
         }
         details

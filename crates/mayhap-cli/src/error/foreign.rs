@@ -9,10 +9,6 @@ impl From<Foreign> for Error {
         let hint = match &source {
             Foreign::Create { source, .. } => create_hint(source).into(),
             Foreign::Ambiguous { .. } => "say which one with --format FORMAT".into(),
-            Foreign::WrongKeyType { known, .. } => {
-                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
-                format!("its keys are of type {}", known.join(", "))
-            }
             Foreign::NoTable { .. } => "omit # and what follows it".into(),
             Foreign::NoColumnNamed { name, columns } => match columns.first() {
                 Some(first) => format!("name one after #, as in {name}#{first}"),
@@ -91,6 +87,7 @@ pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
             "restore it from a backup, or name its format if it is another one: --format FORMAT"
         }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
+        Formats::WrongKeyType { .. } => "choose one of these with --key-type",
         Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",
         _ => return None,
     })

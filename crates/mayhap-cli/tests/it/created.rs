@@ -372,7 +372,7 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["--format", "guava", "-n", "9", "--key-type", "kryo-int"],
-        "f is a guava filter, which has no keys of type kryo-int",
+        "this guava filter has no keys of type kryo-int",
         "its keys are of type bytes",
     ),
     (
