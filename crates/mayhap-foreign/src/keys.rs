@@ -21,12 +21,32 @@ pub struct KeyBytes {
 impl KeyBytes {
     /// Replaces the contents by these keys; texts that are none are left out.
     pub fn encode(&mut self, key_type: KeyType, keys: Keys<'_>, bad_keys: &mut BadKeys) {
+        self.encode_with(|text, scratch| key_type.encode(text, scratch), keys, bad_keys);
+    }
+
+    /// [`KeyBytes::encode`] of keys as this filter has them.
+    pub fn encode_for(
+        &mut self,
+        (filter, key_type): (&dyn ForeignFilter, KeyType),
+        keys: Keys<'_>,
+        bad_keys: &mut BadKeys,
+    ) {
+        let encode = |text, scratch| filter.encode_key(key_type, text, scratch);
+        self.encode_with(encode, keys, bad_keys);
+    }
+
+    fn encode_with(
+        &mut self,
+        encode: impl for<'a> Fn(&'a [u8], &'a mut Vec<u8>) -> Result<&'a [u8], Error>,
+        keys: Keys<'_>,
+        bad_keys: &mut BadKeys,
+    ) {
         self.bytes.clear();
         self.ends.clear();
         self.lines.clear();
         self.bad.clear();
         for (at, text) in keys.texts.iter().enumerate() {
-            match key_type.encode(text, &mut self.scratch) {
+            match encode(text, &mut self.scratch) {
                 Ok(encoded) => {
                     self.bytes.extend_from_slice(encoded);
                     self.ends.push(self.bytes.len());

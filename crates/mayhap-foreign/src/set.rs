@@ -98,7 +98,8 @@ impl KeySet for ForeignSet {
         if self.file.key_type() == KeyType::Bytes {
             filter.contains_batch(keys.texts, found);
         } else {
-            self.keys.encode(self.file.key_type(), keys, &mut self.bad_keys);
+            let key_type = self.file.key_type();
+            self.keys.encode_for((filter, key_type), keys, &mut self.bad_keys);
             self.keys.query(filter, found);
         }
         Ok(())
@@ -109,7 +110,8 @@ impl KeySet for ForeignSet {
             let name = self.file.name().to_owned();
             return Err(SetError::Refused { name, why: Refusal::ReadOnly });
         };
-        self.keys.encode(self.file.key_type(), keys, &mut self.bad_keys);
+        let key_type = self.file.key_type();
+        self.keys.encode_for((self.file.filter(), key_type), keys, &mut self.bad_keys);
         filling.insert(&mut self.file, &self.keys, new).map_err(|source| {
             let name = self.file.name().to_owned();
             Error::Format { name, source }.into()
@@ -141,7 +143,9 @@ impl KeySet for ForeignSet {
     }
 
     fn random_key(&self, number: u64) -> String {
-        random_text(self.file.key_type())(number)
+        let key_type = self.file.key_type();
+        let value = self.file.filter().random_value(number).filter(|_| key_type != KeyType::Hex);
+        value.unwrap_or_else(|| random_text(key_type)(number))
     }
 
     fn capacity(&self) -> Option<u64> {

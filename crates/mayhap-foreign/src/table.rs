@@ -23,10 +23,7 @@ pub(super) fn open(
     if let Some(column) = column {
         return Ok(Box::new(table.column(column, limits).map_err(foreign)?));
     }
-    let with_filters = table.columns().iter().filter(|column| {
-        let (row_groups, filters) = column.num_row_groups();
-        filters > 0 && filters == row_groups
-    });
-    let columns = with_filters.map(|column| column.path().to_owned()).collect();
+    let columns = table.columns().map_err(foreign)?;
+    let columns = columns.iter().map(|column| column.path().to_owned()).collect();
     Err(Error::NoColumnNamed { name: name.to_owned(), columns })
 }

@@ -157,6 +157,31 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// The key types that this system hashes, the usual one first.
     fn key_types(&self) -> &'static [KeyType];
 
+    /// The bytes that the system hashes of a key given as text, of one of
+    /// [`ForeignFilter::key_types`]; in `scratch` unless they equal the text.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeyType::encode`], which this is for all but the column of a table.
+    fn encode_key<'a>(
+        &self,
+        key_type: KeyType,
+        text: &'a [u8],
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Error> {
+        key_type.encode(text, scratch)
+    }
+
+    /// The text of a random key, where the column of a table knows what its values look like.
+    fn random_value(&self, _number: u64) -> Option<String> {
+        None
+    }
+
+    /// Why any key may be in it, whatever its bits are: a sentence; `None` if its bits decide.
+    fn holds_any(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the key (the bytes that the system hashes) may be in it.
     fn contains(&self, key: &[u8]) -> bool;
 

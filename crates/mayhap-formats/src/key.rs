@@ -46,6 +46,9 @@ pub enum KeyType {
     Double,
     /// Text as Python's `pickle.dumps` writes a `str` (protocol 4): the key of `rbloom`'s recipe.
     PickledStr,
+    /// The text of a value of a table's column, whose type the file records:
+    /// [`crate::ForeignFilter::encode_key`] knows it.
+    Column,
 }
 
 impl KeyType {
@@ -69,6 +72,7 @@ impl KeyType {
         Self::Float,
         Self::Double,
         Self::PickledStr,
+        Self::Column,
     ];
 
     /// The name, as the command line takes it.
@@ -92,6 +96,7 @@ impl KeyType {
             Self::Float => "float",
             Self::Double => "double",
             Self::PickledStr => "pickled-str",
+            Self::Column => "column",
         }
     }
 
@@ -124,8 +129,15 @@ impl KeyType {
             Self::Hex => self.hex(text, scratch)?,
             Self::Int => scratch.extend(self.number::<i32>(text)?.to_le_bytes()),
             Self::Long => scratch.extend(self.number::<i64>(text)?.to_le_bytes()),
-            Self::Float => scratch.extend(self.number::<f32>(text)?.to_le_bytes()),
-            Self::Double => scratch.extend(self.number::<f64>(text)?.to_le_bytes()),
+            Self::Float => {
+                let number: f32 = self.number(text)?;
+                scratch.extend(self.in_range(number, number.is_infinite(), text)?.to_le_bytes());
+            }
+            Self::Double => {
+                let number: f64 = self.number(text)?;
+                scratch.extend(self.in_range(number, number.is_infinite(), text)?.to_le_bytes());
+            }
+            Self::Column => return Err(self.bad("only the filter of a column knows its type")),
             Self::PickledStr => self.pickle(self.text(text)?, scratch)?,
             Self::KryoInt => codec::kryo_int(self.number(text)?, scratch),
             Self::KryoLong => codec::kryo_long(self.number(text)?, scratch),
@@ -195,6 +207,14 @@ impl KeyType {
 
     fn number<N: std::str::FromStr>(self, text: &[u8]) -> Result<N, Error> {
         self.text(text)?.parse().map_err(|_| self.bad("not a decimal number of its range"))
+    }
+
+    /// A number that is infinite only if its text is: digits are of a number that is too large.
+    fn in_range<N>(self, number: N, is_infinite: bool, text: &[u8]) -> Result<N, Error> {
+        if is_infinite && text.iter().any(u8::is_ascii_digit) {
+            return Err(self.bad("not a decimal number of its range"));
+        }
+        Ok(number)
     }
 
     fn hex(self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {

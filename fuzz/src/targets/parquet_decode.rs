@@ -13,9 +13,8 @@ pub(super) fn run(data: &[u8]) {
     }
     let open = |data: &[u8], limits: &_| ParquetFile::open(Cursor::new(data.to_vec()), limits);
     let Some(mut file) = open_foreign(data, open) else { return };
-    let paths: Vec<String> = file.columns().iter().map(|column| column.path().to_owned()).collect();
-    for path in paths {
-        let column = limited_to(data.len() + (16 << 20), || file.column(&path, &LIMITS));
+    for info in file.columns().unwrap_or_default() {
+        let column = limited_to(data.len() + (16 << 20), || file.column(info.path(), &LIMITS));
         let Ok(column) = column else { continue };
         let bits: u64 = column.num_bits();
         assert!(bits / 8 <= data.len() as u64, "more filters than file");

@@ -153,6 +153,16 @@ impl SplitBlockFilter {
         self.inner.bits.to_lsb_bytes()
     }
 
+    /// Bytes of the bits.
+    pub(super) fn num_bytes(&self) -> u64 {
+        self.inner.bits.num_bits() / 8
+    }
+
+    /// Whether any bit is set.
+    pub(super) fn has_bits(&self) -> bool {
+        self.inner.bits.words().iter().any(|&word| word != 0)
+    }
+
     /// Whether it is written with a header.
     pub fn has_header(&self) -> bool {
         self.has_header

@@ -18,12 +18,21 @@
 //! Source: apache/parquet-format, `BloomFilter.md`. Read from and checked against parquet-mr 1.13.1
 //! and 1.17.0, pyarrow 26.0.1 and the Rust crate `parquet` 60.1.
 
+mod column;
+mod column_type;
+mod compact;
+mod decimal;
 mod file;
 mod filter;
-mod metadata;
+mod footer;
+mod moment;
+mod places;
+mod schema;
 mod sizing;
+mod value;
 
-pub use file::{ColumnInfo, ParquetColumn, ParquetFile};
+pub use column::ParquetColumn;
+pub use file::{ColumnInfo, ParquetFile};
 pub(crate) use filter::header_and_bits;
 pub use filter::{SplitBlockFilter, SplitBlockScheme};
 pub use sizing::{SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes};

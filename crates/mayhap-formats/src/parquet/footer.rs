@@ -1,0 +1,323 @@
+//! The footer of a Parquet file: its columns, and the positions of their filters.
+//!
+//! Thrift's compact protocol, of which only these fields are kept (apache/parquet-format,
+//! `parquet.thrift`); all others are skipped:
+//!
+//! | structure | field | type | |
+//! |---|---|---|---|
+//! | `FileMetaData` | 2 | list of `SchemaElement` | |
+//! | | 3 | i64 | rows |
+//! | | 4 | list of `RowGroup` | |
+//! | | 8 | structure | encryption: a signature of 28 bytes follows |
+//! | `RowGroup` | 1 | list of `ColumnChunk` | |
+//! | | 3 | i64 | rows |
+//! | `ColumnChunk` | 1 | binary | another file that holds it: rejected |
+//! | | 3 | `ColumnMetaData` | missing if encrypted: then there is no filter to read |
+//! | | 4, 6 | i64 | offsets of its indexes |
+//! | `ColumnMetaData` | 1 | i32 | physical type |
+//! | | 3 | list of binary | path |
+//! | | 5 | i64 | values |
+//! | | 9, 10, 11 | i64 | offsets of its pages |
+//! | | 12 | `Statistics` | |
+//! | | 14 | i64 | offset of the filter |
+//! | | 15 | i32 | bytes of its header and bits |
+//! | `Statistics` | 1, 2, 5, 6 | binary | max, min, in the old and the new order |
+//! | | 3 | i64 | nulls |
+//!
+//! This is a reader of our own because general ones allocate whatever a footer of some hundred
+//! bytes claims. It keeps the footer as it is and goes over it again for each question, so that it
+//! takes no more memory than the footer's own bytes.
+//!
+//! Parquet has no checksum of a footer. What is in it twice must agree, so that a damaged one is an
+//! error and not a wrong answer: rows in all and by row group, columns and their types in the
+//! schema and in each row group.
+
+use super::compact::{BINARY, Compact, I32, I64, LIST, List, STRUCT};
+use super::schema::{Leaves, element};
+use crate::Error;
+
+/// Nonce and tag of GCM.
+const SIGNATURE_BYTES: usize = 28;
+
+/// A footer whose parts agree.
+#[derive(Debug)]
+pub(super) struct Footer {
+    bytes: Vec<u8>,
+    /// Where its lists start.
+    schema: usize,
+    row_groups: usize,
+}
+
+/// A row group.
+#[derive(Debug, Clone)]
+pub(super) struct RowGroup<'a> {
+    pub(super) num_rows: i64,
+    pub(super) chunks: List<'a, Chunk<'a>>,
+}
+
+/// A column in a row group.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Chunk<'a> {
+    /// `None` if it is encrypted.
+    pub(super) metadata: Option<Metadata<'a>>,
+    indexes: [Option<i64>; 2],
+}
+
+/// What a chunk says of itself.
+#[derive(Debug, Clone)]
+pub(super) struct Metadata<'a> {
+    physical: i64,
+    path: Compact<'a>,
+    num_values: Option<i64>,
+    pages: [Option<i64>; 3],
+    statistics: Statistics<'a>,
+    /// Offset, and length if the writer records it.
+    pub(super) filter: Option<(i64, Option<i64>)>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Statistics<'a> {
+    num_nulls: Option<i64>,
+    bounds: [Option<&'a [u8]>; 2],
+}
+
+impl Chunk<'_> {
+    /// The offsets in the file at which something of it starts.
+    pub(super) fn offsets(&self) -> impl Iterator<Item = i64> {
+        let pages = self.metadata.as_ref().map(|metadata| metadata.pages);
+        let filter = self.metadata.as_ref().and_then(|metadata| metadata.filter);
+        let all = self.indexes.into_iter().chain(pages.unwrap_or_default());
+        all.flatten().chain(filter.map(|(offset, _)| offset))
+    }
+}
+
+impl Metadata<'_> {
+    /// Whether its statistics say that it has nulls alone.
+    pub(super) fn is_null(&self) -> bool {
+        let all = self.num_values == Some(0) || self.num_values == self.statistics.num_nulls;
+        self.num_values.is_some() && all && self.statistics.bounds == [None, None]
+    }
+
+    /// The smallest and the largest value of a column of INT64, if they are recorded.
+    pub(super) fn range(&self) -> Option<(i64, i64)> {
+        let number = |bytes: Option<&[u8]>| Some(i64::from_le_bytes(bytes?.try_into().ok()?));
+        let [min, max] = self.statistics.bounds;
+        Some((number(min)?, number(max)?))
+    }
+}
+
+impl Footer {
+    /// Checks that the parts of a footer agree.
+    pub(super) fn parse(bytes: Vec<u8>) -> Result<Self, Error> {
+        let (mut schema, mut row_groups, mut num_rows) = (None, None, None);
+        let mut is_signed = false;
+        let mut source = Compact::new(&bytes);
+        source.fields(|source, field| {
+            let at = bytes.len() - source.left().len();
+            match field {
+                (2, LIST) => schema = Some(at),
+                (3, I64) => {
+                    num_rows = Some(source.int()?);
+                    return Ok(());
+                }
+                (4, LIST) => row_groups = Some(at),
+                (8, STRUCT) => is_signed = true,
+                _ => {}
+            }
+            source.skip(field.1)
+        })?;
+        match source.left().len() {
+            0 => {}
+            SIGNATURE_BYTES if is_signed => {}
+            found => return Err(Error::TrailingBytes { found: found as u64 }),
+        }
+        let missing = || Error::bad("metadata", "rows, schema and row groups", "fewer of these");
+        let (Some(schema), Some(row_groups), Some(num_rows)) = (schema, row_groups, num_rows)
+        else {
+            return Err(missing());
+        };
+        let footer = Self { bytes, schema, row_groups };
+        footer.check(num_rows)?;
+        Ok(footer)
+    }
+
+    /// The columns of the schema.
+    pub(super) fn leaves(&self) -> Result<Leaves<'_>, Error> {
+        Leaves::of(Compact::new(&self.bytes[self.schema..]).structures(element)?)
+    }
+
+    /// The row groups.
+    pub(super) fn row_groups(&self) -> Result<List<'_, RowGroup<'_>>, Error> {
+        Compact::new(&self.bytes[self.row_groups..]).structures(row_group)
+    }
+
+    /// The chunks of a column, one for each row group that has rows, with the numbers of these.
+    pub(super) fn chunks_of(
+        &self,
+        column: usize,
+    ) -> Result<impl Iterator<Item = Result<(usize, Chunk<'_>), Error>>, Error> {
+        Ok(self.row_groups()?.enumerate().filter_map(move |(i, group)| match group {
+            Ok(group) if group.num_rows == 0 => None,
+            Ok(mut group) => {
+                let chunk = group.chunks.nth(column).unwrap_or_else(|| Err(fewer()));
+                Some(chunk.map(|chunk| (i, chunk)))
+            }
+            Err(error) => Some(Err(error)),
+        }))
+    }
+
+    fn check(&self, num_rows: i64) -> Result<(), Error> {
+        let mut first: Option<List<'_, Chunk<'_>>> = None;
+        let mut rows = 0i64;
+        for group in self.row_groups()? {
+            let group = group?;
+            rows = rows.saturating_add(group.num_rows);
+            if group.num_rows < 0 {
+                return Err(Error::bad("rows of a row group", "0 or more", group.num_rows));
+            }
+            match &first {
+                None => self.check_first(group.chunks.clone())?,
+                Some(first) => check_alike(first.clone(), group.chunks.clone())?,
+            }
+            first.get_or_insert(group.chunks);
+        }
+        if first.is_none() {
+            let mut leaves = self.leaves()?;
+            while leaves.next()?.is_some() {}
+        }
+        if rows != num_rows {
+            return Err(Error::bad("rows", "the sum of those of the row groups", num_rows));
+        }
+        Ok(())
+    }
+
+    /// The columns of the first row group are those of the schema.
+    fn check_first(&self, mut chunks: List<'_, Chunk<'_>>) -> Result<(), Error> {
+        let mut leaves = self.leaves()?;
+        while let Some(leaf) = leaves.next()? {
+            let chunk = chunks.next().ok_or_else(fewer)??;
+            let Some(metadata) = chunk.metadata else { continue };
+            let mut names = metadata.path.texts()?;
+            let mut same = true;
+            for name in leaves.path() {
+                same &= names.next().transpose()? == Some(*name);
+            }
+            if !same || names.next().is_some() {
+                return Err(other_columns("one of another name"));
+            }
+            if leaf.physical != Some(metadata.physical) {
+                return Err(other_columns("one of another type"));
+            }
+        }
+        match chunks.next() {
+            None => Ok(()),
+            Some(_) => Err(other_columns("more")),
+        }
+    }
+}
+
+/// The columns of every row group are those of the first.
+fn check_alike<'a>(
+    mut first: List<'a, Chunk<'a>>,
+    mut others: List<'a, Chunk<'a>>,
+) -> Result<(), Error> {
+    loop {
+        let (first, other) = match (first.next().transpose()?, others.next().transpose()?) {
+            (None, None) => return Ok(()),
+            (Some(first), Some(other)) => (first.metadata, other.metadata),
+            _ => return Err(fewer()),
+        };
+        let (Some(first), Some(other)) = (first, other) else { continue };
+        if first.physical != other.physical || !first.path.texts()?.eq(other.path.texts()?) {
+            return Err(other_columns("another one"));
+        }
+    }
+}
+
+fn fewer() -> Error {
+    other_columns("fewer")
+}
+
+fn other_columns(found: &str) -> Error {
+    Error::bad("columns of a row group", "those of the schema", found)
+}
+
+fn row_group<'a>(source: &mut Compact<'a>) -> Result<RowGroup<'a>, Error> {
+    let (mut num_rows, mut chunks) = (None, None);
+    source.fields(|source, field| {
+        match field {
+            (3, I64) => {
+                num_rows = Some(source.int()?);
+                return Ok(());
+            }
+            (1, LIST) => chunks = Some(source.structures(chunk)?),
+            _ => {}
+        }
+        source.skip(field.1)
+    })?;
+    match (num_rows, chunks) {
+        (Some(num_rows), Some(chunks)) => Ok(RowGroup { num_rows, chunks }),
+        _ => Err(Error::bad("row group", "rows and columns", "fewer of these")),
+    }
+}
+
+fn chunk<'a>(source: &mut Compact<'a>) -> Result<Chunk<'a>, Error> {
+    let mut chunk = Chunk::default();
+    source.fields(|source, field| {
+        match field {
+            (1, BINARY) => {
+                let other = String::from_utf8_lossy(source.binary()?).into_owned();
+                return Err(Error::bad("file of a column", "this one", other));
+            }
+            (3, STRUCT) => chunk.metadata = Some(metadata(source)?),
+            (4, I64) => chunk.indexes[0] = Some(source.int()?),
+            (6, I64) => chunk.indexes[1] = Some(source.int()?),
+            (_, kind) => source.skip(kind)?,
+        }
+        Ok(())
+    })?;
+    Ok(chunk)
+}
+
+fn metadata<'a>(source: &mut Compact<'a>) -> Result<Metadata<'a>, Error> {
+    let (mut physical, mut path, mut num_values) = (None, None, None);
+    let (mut pages, mut statistics) = ([None; 3], Statistics::default());
+    let (mut offset, mut len) = (None, None);
+    source.fields(|source, field| {
+        match field {
+            (1, I32) => physical = Some(source.int()?),
+            (3, LIST) => {
+                path = Some(source.clone());
+                source.skip(LIST)?;
+            }
+            (5, I64) => num_values = Some(source.int()?),
+            (id @ 9..=11, I64) => pages[id as usize - 9] = Some(source.int()?),
+            (12, STRUCT) => statistics = self::statistics(source)?,
+            (14, I64) => offset = Some(source.int()?),
+            (15, I32) => len = Some(source.int()?),
+            (_, kind) => source.skip(kind)?,
+        }
+        Ok(())
+    })?;
+    let filter = offset.map(|offset| (offset, len));
+    match (physical, path) {
+        (Some(physical), Some(path)) => {
+            Ok(Metadata { physical, path, num_values, pages, statistics, filter })
+        }
+        _ => Err(Error::bad("column of a row group", "a type and a path", "fewer of these")),
+    }
+}
+
+fn statistics<'a>(source: &mut Compact<'a>) -> Result<Statistics<'a>, Error> {
+    let mut statistics = Statistics::default();
+    source.fields(|source, field| {
+        match field {
+            (1 | 5, BINARY) => statistics.bounds[1] = Some(source.binary()?),
+            (2 | 6, BINARY) => statistics.bounds[0] = Some(source.binary()?),
+            (3, I64) => statistics.num_nulls = Some(source.int()?),
+            (_, kind) => source.skip(kind)?,
+        }
+        Ok(())
+    })?;
+    Ok(statistics)
+}
