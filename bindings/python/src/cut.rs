@@ -1,9 +1,17 @@
 //! Key options: how the command cuts keys out of lines, kept in a filter's file.
+//!
+//! A `str` is a value as it stands in the input, and becomes a key in the form that the options
+//! give it: lower case, a hash, the bytes of hexadecimal digits. Bytes and numbers are keys as they
+//! are. Where a value stands in a line (`--field`, `--csv`) is no matter of its form.
 
+use crate::error::Error;
+use crate::key;
+use mayhap::{Digest, DigestFunction};
 use mayhap_keys::{Cutter, KeyOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
+use std::sync::{Mutex, PoisonError};
 
 /// The options in a header's text.
 ///
@@ -30,4 +38,81 @@ pub(crate) fn cut<'py>(
     };
     let mut key = Vec::new();
     Ok(cutter.cut(line, &mut key).is_ok().then(|| PyBytes::new(py, &key)))
+}
+
+/// The form of a filter's keys, where it is not that of the values.
+pub(crate) struct Form {
+    /// As in the header.
+    text: String,
+    options: KeyOptions,
+    /// For single keys, which have the interpreter's lock.
+    kept: Mutex<Option<Cutting>>,
+}
+
+impl Form {
+    /// The form that the options of a header give keys; `None` if they leave values as they are, or
+    /// are of a later version: then all keys are as they are, which the format allows.
+    pub(crate) fn of(text: &str) -> Option<Box<Self>> {
+        if text.is_empty() {
+            return None;
+        }
+        let options = options(text).ok()?.with_records_of("", &KeyOptions::default()).ok()?;
+        Cutter::new(&options)?;
+        Some(Box::new(Self { text: text.to_owned(), options, kept: Mutex::new(None) }))
+    }
+
+    /// What gives values their form.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoForm`].
+    pub(crate) fn cutting(&self) -> Result<Cutting, Error> {
+        // A query for a URL would be one for several keys.
+        let cutter = Cutter::new(&self.options).filter(|_| !self.options.url_prefixes);
+        let cutter = cutter.ok_or_else(|| Error::NoForm { key_options: self.text.clone() })?;
+        Ok(Cutting { cutter, key: Vec::new(), text: self.text.clone() })
+    }
+
+    /// The digest of a key of a filter with this form.
+    ///
+    /// # Errors
+    ///
+    /// As [`key::digest`], [`Form::cutting`] and [`Cutting::cut`].
+    #[cold]
+    pub(crate) fn digest(
+        &self,
+        function: &DigestFunction,
+        key: &Bound<'_, PyAny>,
+    ) -> PyResult<Digest> {
+        let Ok(value) = key.cast::<PyString>() else { return key::digest(function, key) };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let cutting = match &mut *kept {
+            Some(cutting) => cutting,
+            none => none.insert(self.cutting()?),
+        };
+        Ok(function.digest(cutting.cut(value.to_str()?.as_bytes())?))
+    }
+}
+
+/// Gives values their form, one after another.
+pub(crate) struct Cutting {
+    cutter: Cutter,
+    key: Vec<u8>,
+    text: String,
+}
+
+impl Cutting {
+    /// The key of a value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoValue`]: it has none, as text that is no hexadecimal digits.
+    pub(crate) fn cut(&mut self, value: &[u8]) -> Result<&[u8], Error> {
+        self.key.clear();
+        if self.cutter.cut(value, &mut self.key).is_err() {
+            let value = String::from_utf8_lossy(value).into_owned();
+            return Err(Error::NoValue { value, key_options: self.text.clone() });
+        }
+        Ok(&self.key)
+    }
 }

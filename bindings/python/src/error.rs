@@ -1,54 +1,20 @@
 //! Errors of the library as exceptions of Python.
 
 use pyo3::exceptions::{
-    PyBufferError, PyException, PyFileNotFoundError, PyMemoryError, PyOSError, PyTimeoutError,
-    PyTypeError, PyUserWarning, PyValueError,
+    PyBufferError, PyFileNotFoundError, PyMemoryError, PyOSError, PyTimeoutError, PyTypeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-pyo3::create_exception!(
-    mayhap_bloom,
-    MayhapError,
-    PyException,
-    "What the filters of this package refuse; its subclasses say which kind of refusal it is."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    FilterFullError,
-    MayhapError,
-    "A new key for a filter that is full and was created with on_full=\"raise\"."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    IncompatibleError,
-    MayhapError,
-    "Two filters that differ in a parameter cannot be united."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    FormatError,
-    MayhapError,
-    "The bytes or the file are no filter, are damaged, or need a key."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    ReadOnlyError,
-    MayhapError,
-    "The filter cannot be changed: its file is mapped, or its set never changes."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    ServerError,
-    MayhapError,
-    "A filter on a server could not be used."
-);
-pyo3::create_exception!(
-    mayhap_bloom,
-    FilterFullWarning,
-    PyUserWarning,
-    "More keys came than the filter was created for: its rate is above target_fpp."
-);
+// Classes of Python, since some have two bases.
+pyo3::import_exception!(mayhap_bloom._errors, FilterFullError);
+pyo3::import_exception!(mayhap_bloom._errors, FilterFullWarning);
+pyo3::import_exception!(mayhap_bloom._errors, FormatError);
+pyo3::import_exception!(mayhap_bloom._errors, IncompatibleError);
+pyo3::import_exception!(mayhap_bloom._errors, NumberError);
+pyo3::import_exception!(mayhap_bloom._errors, ReadOnlyError);
+pyo3::import_exception!(mayhap_bloom._errors, ServerError);
 
 /// Why an operation of a filter failed.
 #[derive(Debug)]
@@ -113,6 +79,18 @@ pub(crate) enum Error {
         key: String,
         /// The type.
         key_type: &'static str,
+    },
+    /// A text has no key in the form of a filter's keys.
+    NoValue {
+        /// The text.
+        value: String,
+        /// The form, as in the header.
+        key_options: String,
+    },
+    /// Texts have no key in the form of a filter's keys that is known here.
+    NoForm {
+        /// The form, as in the header.
+        key_options: String,
     },
     /// Another process holds the lock of a state: the call has changed nothing, and is made again.
     Waiting,
@@ -196,6 +174,15 @@ impl From<Error> for PyErr {
             Error::NotAKey { key, key_type } => {
                 PyValueError::new_err(format!("{key:?} is no key of the type {key_type}"))
             }
+            Error::NoValue { value, key_options } => PyValueError::new_err(format!(
+                "{value:?} has no key in this filter, whose keys are cut by {}",
+                key_options.trim_end().replace('\n', ", ")
+            )),
+            Error::NoForm { key_options } => PyValueError::new_err(format!(
+                "the keys of this filter are cut by {}, which a str is not; query bytes, as \
+                 cut(line) gives them",
+                key_options.trim_end().replace('\n', ", ")
+            )),
             Error::Waiting => PyTimeoutError::new_err("another process is changing the state"),
             Error::Exported { views } => PyBufferError::new_err(format!(
                 "the filter cannot change while {views} memoryviews of its bits exist; release \
@@ -227,6 +214,7 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
         | E::NewerVersion { .. }
         | E::WrongLength { .. }
         | E::HeaderDamaged
+        | E::PackedDamaged
         | E::IdentityDamaged
         | E::BadField { .. }
         | E::PageDamaged { .. }

@@ -2,6 +2,7 @@
 
 use crate::batch::{Answers, CHUNK, Container, Keys, feed};
 use crate::error::Error;
+use crate::fork;
 use mayhap::Bitmap;
 use mayhap_formats::{ForeignFilter, Format, KeyType, Limits, detect_start};
 use pyo3::exceptions::PyValueError;
@@ -25,15 +26,21 @@ pub(crate) struct Foreign {
     key_type: Option<KeyType>,
 }
 
+/// The first bytes of a regular file, and its length; `None` for everything else, which whoever
+/// opens it then says: a pipe would be waited for, for ever.
+pub(crate) fn start_of(path: &Path, bytes: u64) -> Option<(Vec<u8>, u64)> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let file = File::open(path).ok()?;
+    let (len, mut start) = (file.metadata().ok()?.len(), Vec::new());
+    file.take(bytes).read_to_end(&mut start).ok()?;
+    Some((start, len))
+}
+
 /// The formats that a file may be of.
 fn candidates(path: &Path) -> Vec<Format> {
-    let start = File::open(path).and_then(|file| {
-        let len = file.metadata()?.len();
-        let mut start = Vec::new();
-        file.take(START_BYTES).read_to_end(&mut start)?;
-        Ok((start, len))
-    });
-    let Ok((start, len)) = start else { return Vec::new() };
+    let Some((start, len)) = start_of(path, START_BYTES) else { return Vec::new() };
     detect_start(&start, Some(len)).into_iter().map(|candidate| candidate.format).collect()
 }
 
@@ -86,7 +93,7 @@ impl Foreign {
     ) -> PyResult<Bound<'py, PyAny>> {
         let key_type = key_type.map(key_type_of).transpose()?;
         let named = format.map(format_of).transpose()?;
-        let filter = py.detach(|| -> Result<Box<dyn ForeignFilter>, Error> {
+        let filter = fork::detached(py, || -> Result<Box<dyn ForeignFilter>, Error> {
             let limits = Limits::default();
             let bytes = mayhap_store::read_bytes(path, limits.max_bytes)?;
             let format = match named {
@@ -117,7 +124,7 @@ impl Foreign {
 
     /// Room for keys. Key types are of text: that of a number is its digits.
     fn no_keys(&self) -> Keys {
-        Keys::new(self.key_type, self.key_type.is_some())
+        Keys::new(self.key_type, self.key_type.is_some(), None)
     }
 
     fn encoded(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
@@ -163,7 +170,7 @@ impl Foreign {
             let mut filter = self.write();
             keys.iter().try_for_each(|key| Ok(filter.insert(key).map(|_| ())?))
         };
-        Ok(keys.py().detach(|| insert(encoded))?)
+        Ok(fork::detached(keys.py(), || insert(encoded))?)
     }
 
     /// Insert many keys; for each, in order, the system's own answer to whether it was new, in the
@@ -185,14 +192,14 @@ impl Foreign {
             }
             Ok(answers)
         };
-        keys.py().detach(|| insert(encoded))?.into_object(keys, container)
+        fork::detached(keys.py(), || insert(encoded))?.into_object(keys, container)
     }
 
     /// For each of many keys, in order, whether it may be in the filter, in the kind of the input.
     #[pyo3(signature = (keys, /))]
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (encoded, container) = self.encoded(keys)?;
-        let answers = keys.py().detach(|| {
+        let answers = fork::detached(keys.py(), || {
             let (all, mut answers) = (encoded.iter().collect::<Vec<_>>(), Answers::default());
             let (filter, mut found) = (self.read(), Bitmap::new());
             for keys in all.chunks(CHUNK) {
@@ -258,7 +265,7 @@ impl Foreign {
 
     /// The file: byte for byte what the system would have written.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &py.detach(|| self.read().encode()))
+        PyBytes::new(py, &fork::detached(py, || self.read().encode()))
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -268,7 +275,7 @@ impl Foreign {
     /// Save the file: at any moment the path holds the old one or the new one, whole.
     #[pyo3(signature = (path, *, replace=true))]
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
-        py.detach(|| mayhap_store::save_bytes(&path, &self.read().encode(), replace))
+        fork::detached(py, || mayhap_store::save_bytes(&path, &self.read().encode(), replace))
             .map_err(Error::from)?;
         Ok(())
     }

@@ -11,6 +11,7 @@
 use mayhap::{Digest, DigestFunction};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyString};
 
@@ -33,6 +34,22 @@ pub(crate) fn with_bytes<R>(
         Ok(use_bytes(&integer(number)?))
     } else {
         other(key, use_bytes)
+    }
+}
+
+/// The digest of a key that is a text, bytes or a number of 63 bits; `None` for all others, and for
+/// texts with half characters. It makes no object of Python, and drops none.
+#[inline(always)]
+pub(crate) fn plain_digest(function: &DigestFunction, key: &Bound<'_, PyAny>) -> Option<Digest> {
+    if let Ok(text) = key.cast_exact::<PyString>() {
+        // An error of the interpreter is that of the next attempt.
+        text.to_str().ok().map(|text| function.digest(text.as_bytes()))
+    } else if let Ok(bytes) = key.cast_exact::<PyBytes>() {
+        Some(function.digest(bytes.as_bytes()))
+    } else if let Ok(number) = key.cast_exact::<PyInt>() {
+        number.extract::<i64>().ok().map(|number| function.digest(number.to_le_bytes().as_slice()))
+    } else {
+        None
     }
 }
 
@@ -77,29 +94,43 @@ fn other<R>(key: &Bound<'_, PyAny>, use_bytes: impl FnOnce(&[u8]) -> R) -> PyRes
 ///
 /// Those of looking it up.
 pub(crate) fn is_integer(key: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(key.is_instance_of::<PyInt>() || key.hasattr("__index__")?)
+    // Of the type, as the interpreter looks for it: the class `int` is no number.
+    Ok(key.is_instance_of::<PyInt>() || key.get_type().hasattr(intern!(key.py(), "__index__"))?)
 }
 
 /// A 64-bit integer, signed or not, as eight bytes, least significant first.
 ///
 /// # Errors
 ///
-/// `OverflowError` for larger ones, `TypeError` for what is none.
+/// `OverflowError` for larger ones, `TypeError` for what is none, what `__index__` raises.
 pub(crate) fn integer(number: &Bound<'_, PyAny>) -> PyResult<[u8; 8]> {
+    let Ok(number) = number.cast::<PyInt>() else {
+        let py = number.py();
+        let index = number.call_method0(intern!(py, "__index__")).map_err(|error| {
+            // As an array of several numbers, which has `__index__` and refuses it.
+            if !error.is_instance_of::<PyTypeError>(py) {
+                return error;
+            }
+            let refused = refusal(number);
+            refused.set_cause(py, Some(error));
+            refused
+        })?;
+        return integer_of(index.cast::<PyInt>()?);
+    };
+    integer_of(number)
+}
+
+fn integer_of(number: &Bound<'_, PyInt>) -> PyResult<[u8; 8]> {
     if let Ok(signed) = number.extract::<i64>() {
         return Ok(signed.to_le_bytes());
     }
-    match number.extract::<u64>() {
-        Ok(unsigned) => Ok(unsigned.to_le_bytes()),
-        Err(error) if error.is_instance_of::<PyOverflowError>(number.py()) => {
-            Err(PyOverflowError::new_err(
-                "integer keys are from -2**63 to 2**64 - 1; encode larger ones, as \
-                 key.to_bytes(16, \"little\", signed=True)",
-            ))
-        }
-        // As an array of several numbers, which has `__index__` and refuses it.
-        Err(_) => Err(refusal(number)),
-    }
+    let unsigned = number.extract::<u64>().map_err(|_| {
+        PyOverflowError::new_err(
+            "integer keys are from -2**63 to 2**64 - 1; encode larger ones, as \
+             key.to_bytes(16, \"little\", signed=True)",
+        )
+    });
+    Ok(unsigned?.to_le_bytes())
 }
 
 /// The bytes of a contiguous buffer of bytes; `None` for buffers of anything else.
@@ -116,7 +147,10 @@ fn bytes_of_buffer(key: &Bound<'_, PyAny>) -> Option<PyResult<Vec<u8>>> {
 #[cold]
 fn refusal(key: &Bound<'_, PyAny>) -> PyErr {
     let name = key.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
+    // Python's own is a number; NumPy's has no `__index__`.
+    let name = if name == "bool" { "numpy.bool".into() } else { name };
     let hint = match name.as_str() {
+        "numpy.bool" => "use bool(key)",
         "float" | "float64" | "float32" => "encode it, as struct.pack(\"<d\", key) or repr(key)",
         "tuple" | "list" => "join its parts to one str, with a separator that is in none of them",
         "NoneType" => "leave it out, or choose a str for it",

@@ -1,18 +1,21 @@
 //! The kinds of filters as classes: how each is created, and what it does that the others do not.
 
+use crate::amount::{Amount, Items};
 use crate::batch::{DigestSink, feed};
 use crate::error::Error;
 use crate::filter::{Batch, Filter, OnFull};
+use crate::open::Contents;
 use crate::set::now;
-use crate::{key, secret};
+use crate::sizes;
+use crate::{fork, secret};
 use mayhap::{
     AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
-    Layout, ScalableBloomFilter, Window as Span, WindowBloomFilter,
+    Layout, OwnedBlocks, ScalableBloomFilter, Window as Span, WindowBloomFilter,
 };
 use mayhap_keys::KeyOptions;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyType};
 use std::time::Duration;
 
 /// A filter for a known number of keys.
@@ -88,6 +91,26 @@ pub(crate) fn of_kind(py: Python<'_>, kind: &str, filter: Filter) -> PyResult<Py
     })
 }
 
+/// Of a subclass the class of ours, and the name of its first argument; `None` for our own classes,
+/// and for what no class makes again.
+pub(crate) fn base_of<'py>(
+    class: &Bound<'py, PyType>,
+) -> PyResult<Option<(Bound<'py, PyType>, &'static str)>> {
+    let py = class.py();
+    for (base, first) in [
+        (py.get_type::<Bloom>(), "expected_items"),
+        (py.get_type::<Scalable>(), "first_items"),
+        (py.get_type::<Counting>(), "expected_items"),
+        (py.get_type::<Window>(), "items"),
+        (py.get_type::<Fuse>(), "keys"),
+    ] {
+        if class.is_subclass(&base)? {
+            return Ok((!class.is(&base)).then_some((base, first)));
+        }
+    }
+    Ok(None)
+}
+
 /// The digest function of a seed or a secret key.
 pub(crate) fn digest_function(
     seed: u64,
@@ -125,20 +148,25 @@ fn base(
 #[pymethods]
 impl Bloom {
     #[new]
-    #[pyo3(signature = (expected_items, target_fpp=0.01, *, layout=None, seed=0, secret_key=None,
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, layout=None, seed=Amount(0), secret_key=None,
                         on_full=OnFull::Warn, max_bytes=None),
            text_signature = "(expected_items, target_fpp=0.01, *, layout=None, seed=0, \
                              secret_key=None, on_full=\"warn\", max_bytes=None)")]
     fn new(
-        expected_items: u64,
+        expected_items: Items,
         target_fpp: f64,
         layout: Option<&str>,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
         on_full: OnFull,
-        max_bytes: Option<u64>,
+        max_bytes: Option<Amount>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let function = digest_function(seed, secret_key)?;
+        let expected_items = match expected_items {
+            Items::New(expected_items) => expected_items,
+            Items::Again(filter) => return Ok(PyClassInitializer::from(filter).add_subclass(Self)),
+        };
+        let max_bytes = max_bytes.map_or(u64::MAX, |bytes| bytes.0);
+        let function = digest_function(seed.0, secret_key)?;
         let layout = layout_of(layout)?;
         if on_full == OnFull::Grow {
             if layout.is_some() {
@@ -148,16 +176,12 @@ impl Bloom {
             let set = growing(expected_items, target_fpp, function, max_bytes)?;
             return Ok(base(Box::new(set), function, on_full).add_subclass(Self));
         }
-        let mut builder = AnyFilter::builder()
-            .expected_items(expected_items)
-            .target_fpp(target_fpp)
-            .max_bytes(max_bytes.unwrap_or(u64::MAX))
-            .digest_function(function);
-        if let Some(layout) = layout {
-            builder = builder.layout(layout);
-        }
-        let set = builder.build().map_err(Error::from)?;
-        Ok(base(Box::new(set), function, on_full).add_subclass(Self))
+        let (params, full) = sizes::of(expected_items, target_fpp, layout, max_bytes)?;
+        let blocks = OwnedBlocks::zeroed(params.num_blocks()).map_err(Error::from)?;
+        let set = AnyFilter::from_parts(params, function, blocks, 0).map_err(Error::from)?;
+        let filter =
+            Filter::with_limit(Box::new(set), function, on_full, String::new(), Some(full));
+        Ok(PyClassInitializer::from(filter).add_subclass(Self))
     }
 
     /// Insert keys by their digests, as ``digests`` gives them: an array or column of unsigned
@@ -200,26 +224,33 @@ fn growing(
     first_items: u64,
     target_fpp: f64,
     function: DigestFunction,
-    max_bytes: Option<u64>,
+    max_bytes: u64,
 ) -> Result<ScalableBloomFilter, Error> {
     let mut set = ScalableBloomFilter::new(first_items, target_fpp, function)?;
-    set.set_max_bytes(max_bytes.unwrap_or(u64::MAX));
+    set.set_max_bytes(max_bytes);
     Ok(set)
 }
 
 #[pymethods]
 impl Scalable {
     #[new]
-    #[pyo3(signature = (first_items=10_000, target_fpp=0.01, *, seed=0, secret_key=None,
-                        max_bytes=None))]
+    #[pyo3(signature = (first_items=Items::New(10_000), target_fpp=0.01, *, seed=Amount(0), secret_key=None,
+                        max_bytes=None),
+           text_signature = "(first_items=10_000, target_fpp=0.01, *, seed=0, secret_key=None, \
+                             max_bytes=None)")]
     fn new(
-        first_items: u64,
+        first_items: Items,
         target_fpp: f64,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
-        max_bytes: Option<u64>,
+        max_bytes: Option<Amount>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let function = digest_function(seed, secret_key)?;
+        let first_items = match first_items {
+            Items::New(first_items) => first_items,
+            Items::Again(filter) => return Ok(PyClassInitializer::from(filter).add_subclass(Self)),
+        };
+        let max_bytes = max_bytes.map_or(u64::MAX, |bytes| bytes.0);
+        let function = digest_function(seed.0, secret_key)?;
         let set = growing(first_items, target_fpp, function, max_bytes)?;
         Ok(base(Box::new(set), function, OnFull::Grow).add_subclass(Self))
     }
@@ -228,23 +259,27 @@ impl Scalable {
 #[pymethods]
 impl Counting {
     #[new]
-    #[pyo3(signature = (expected_items, target_fpp=0.01, *, counter_bits=4, seed=0,
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, counter_bits=4, seed=Amount(0),
                         secret_key=None, on_full=OnFull::Warn),
            text_signature = "(expected_items, target_fpp=0.01, *, counter_bits=4, seed=0, \
                              secret_key=None, on_full=\"warn\")")]
     fn new(
-        expected_items: u64,
+        expected_items: Items,
         target_fpp: f64,
         counter_bits: u32,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
         on_full: OnFull,
     ) -> PyResult<PyClassInitializer<Self>> {
+        let expected_items = match expected_items {
+            Items::New(expected_items) => expected_items,
+            Items::Again(filter) => return Ok(PyClassInitializer::from(filter).add_subclass(Self)),
+        };
         if on_full == OnFull::Grow {
             let message = "a counting filter does not grow; on_full is \"warn\" or \"raise\"";
             return Err(PyValueError::new_err(message));
         }
-        let function = digest_function(seed, secret_key)?;
+        let function = digest_function(seed.0, secret_key)?;
         let set = CountingBloomFilter::builder()
             .expected_items(expected_items)
             .target_fpp(target_fpp)
@@ -261,7 +296,7 @@ impl Counting {
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let filter = slf.as_super().get();
-        let digest = key::digest(&filter.function, key)?;
+        let digest = filter.digest_of(key)?;
         let removed = filter.change(slf.py(), |set| {
             let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
             counting.map(|counting| counting.remove_digest(digest)).ok_or_else(not_counting)
@@ -273,7 +308,7 @@ impl Counting {
     #[pyo3(signature = (key, /))]
     fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let filter = slf.as_super().get();
-        let digest = key::digest(&filter.function, key)?;
+        let digest = filter.digest_of(key)?;
         let count = filter.read(slf.py(), |set| {
             let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
             counting.map(|counting| counting.estimated_count_digest(digest))
@@ -289,15 +324,20 @@ fn not_counting() -> Error {
 #[pymethods]
 impl Window {
     #[new]
-    #[pyo3(signature = (*, items, target_fpp=0.01, seconds=None, seed=0, secret_key=None))]
+    #[pyo3(signature = (*, items, target_fpp=0.01, seconds=None, seed=Amount(0), secret_key=None),
+           text_signature = "(*, items, target_fpp=0.01, seconds=None, seed=0, secret_key=None)")]
     fn new(
-        items: u64,
+        items: Items,
         target_fpp: f64,
         seconds: Option<f64>,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let function = digest_function(seed, secret_key)?;
+        let items = match items {
+            Items::New(items) => items,
+            Items::Again(filter) => return Ok(PyClassInitializer::from(filter).add_subclass(Self)),
+        };
+        let function = digest_function(seed.0, secret_key)?;
         let builder = WindowBloomFilter::builder().target_fpp(target_fpp).digest_function(function);
         let builder = match seconds {
             None => builder.window_items(items),
@@ -315,7 +355,7 @@ impl Window {
     #[pyo3(signature = (key, /))]
     fn age(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Option<(f64, f64)>> {
         let filter = slf.as_super().get();
-        let digest = key::digest(&filter.function, key)?;
+        let digest = filter.digest_of(key)?;
         let age = filter.read(slf.py(), |set| {
             let window = set.as_any().downcast_ref::<WindowBloomFilter>()?;
             let (time, per_unit) = match window.window() {
@@ -344,19 +384,23 @@ fn millis_of(seconds: f64) -> PyResult<u64> {
 #[pymethods]
 impl Fuse {
     #[new]
-    #[pyo3(signature = (keys, *, bits=8, seed=0, secret_key=None))]
+    #[pyo3(signature = (keys, *, bits=8, seed=Amount(0), secret_key=None),
+           text_signature = "(keys, *, bits=8, seed=0, secret_key=None)")]
     fn new(
         keys: &Bound<'_, PyAny>,
         bits: u32,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<PyClassInitializer<Self>> {
-        let function = digest_function(seed, secret_key)?;
+        if let Some(filter) = Contents::of(keys) {
+            return Ok(PyClassInitializer::from(filter).add_subclass(Self));
+        }
+        let function = digest_function(seed.0, secret_key)?;
         let Some(width) = FuseWidth::from_bits(bits) else {
             return Err(PyValueError::new_err(format!("bits is {bits}, must be 8 or 16")));
         };
         let mut digests = Vec::new();
-        let mut sink = DigestSink::new(function, |chunk: &[Digest]| -> Result<(), Error> {
+        let mut sink = DigestSink::new(function, None, |chunk: &[Digest]| -> Result<(), Error> {
             digests.extend_from_slice(chunk);
             Ok(())
         });
@@ -364,7 +408,7 @@ impl Fuse {
         sink.finish()?;
         drop(sink);
         let build = || BinaryFuse::build(width, function, digests);
-        let set = keys.py().detach(build).map_err(Error::from)?;
+        let set = fork::detached(keys.py(), build).map_err(Error::from)?;
         Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
     }
 }

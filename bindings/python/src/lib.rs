@@ -5,13 +5,15 @@
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
 //! created; `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
 //! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`,
-//! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
+//! keys in lines; `secret.rs`, secret keys; `fork.rs`, processes that fork; `error.rs`, exceptions.
 
+mod amount;
 mod batch;
 mod cut;
 mod error;
 mod filter;
 mod foreign;
+mod fork;
 mod key;
 mod kinds;
 mod matrix;
@@ -20,6 +22,7 @@ mod remote;
 mod secret;
 mod segment;
 mod set;
+mod sizes;
 mod state;
 
 use pyo3::prelude::*;
@@ -31,11 +34,6 @@ mod _mayhap {
 
     #[pymodule_export]
     use super::batch::ArrowAnswers;
-    #[pymodule_export]
-    use super::error::{
-        FilterFullError, FilterFullWarning, FormatError, IncompatibleError, MayhapError,
-        ReadOnlyError, ServerError,
-    };
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
@@ -58,6 +56,7 @@ mod _mayhap {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::filter::install_add(module.py())?;
+        super::fork::install(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,6 +1,9 @@
 //! Which of many sets hold a key.
 
+use crate::amount::Amount;
+use crate::cut::Form;
 use crate::error::Error;
+use crate::fork;
 use crate::{batch, key, kinds};
 use mayhap::native;
 use mayhap::{Bitmap, BloomMatrix, Digest, Sets};
@@ -23,6 +26,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct Matrix {
     function: mayhap::DigestFunction,
+    /// What the options make of texts, if something.
+    form: Option<Box<Form>>,
     key_options: String,
     sets: RwLock<BloomMatrix>,
 }
@@ -35,8 +40,8 @@ impl Matrix {
         key_options: String,
     ) -> PyResult<Bound<'_, PyAny>> {
         let function = *matrix.digest_function();
-        let sets = RwLock::new(matrix);
-        Ok(Bound::new(py, Self { function, key_options, sets })?.into_any())
+        let (form, sets) = (Form::of(&key_options), RwLock::new(matrix));
+        Ok(Bound::new(py, Self { function, form, key_options, sets })?.into_any())
     }
 
     // Nobody holds the lock while waiting for the interpreter.
@@ -55,13 +60,21 @@ impl Matrix {
         }
     }
 
+    fn digest(&self, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
+        match &self.form {
+            None => key::digest(&self.function, key),
+            Some(form) => form.digest(&self.function, key),
+        }
+    }
+
     fn digests(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Digest>> {
         let mut digests = Vec::new();
         let consume = |chunk: &[Digest]| -> Result<(), Error> {
             digests.extend_from_slice(chunk);
             Ok(())
         };
-        let mut sink = batch::DigestSink::new(self.function, consume);
+        let cutting = self.form.as_ref().map(|form| form.cutting()).transpose()?;
+        let mut sink = batch::DigestSink::new(self.function, cutting, consume);
         batch::feed(keys, &mut sink)?;
         sink.finish()?;
         drop(sink);
@@ -72,32 +85,35 @@ impl Matrix {
 #[pymethods]
 impl Matrix {
     #[new]
-    #[pyo3(signature = (num_sets, expected_items, target_fpp=0.01, *, names=None, seed=0,
-                        secret_key=None))]
+    #[pyo3(signature = (num_sets, expected_items, target_fpp=0.01, *, names=None,
+                        seed=Amount(0), secret_key=None),
+           text_signature = "(num_sets, expected_items, target_fpp=0.01, *, names=None, seed=0, \
+                             secret_key=None)")]
     fn new(
         num_sets: usize,
-        expected_items: u64,
+        expected_items: Amount,
         target_fpp: f64,
         names: Option<Vec<String>>,
-        seed: u64,
+        seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<Self> {
-        let function = kinds::digest_function(seed, secret_key)?;
+        let function = kinds::digest_function(seed.0, secret_key)?;
         let mut matrix = BloomMatrix::builder()
             .num_sets(num_sets)
-            .expected_items(expected_items)
+            .expected_items(expected_items.0)
             .target_fpp(target_fpp)
             .digest_function(function)
             .build()
             .map_err(Error::from)?;
         matrix.set_names(&names.unwrap_or_default()).map_err(Error::from)?;
-        Ok(Self { function, key_options: String::new(), sets: RwLock::new(matrix) })
+        let (key_options, sets) = (String::new(), RwLock::new(matrix));
+        Ok(Self { function, form: None, key_options, sets })
     }
 
     /// Insert a key into a set; True if it is new there. Raises IndexError for no set of it.
     #[pyo3(signature = (set, key, /))]
     fn add(&self, set: usize, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let digest = key::digest(&self.function, key)?;
+        let digest = self.digest(key)?;
         self.check(set)?;
         Ok(self.write().insert_digest(set, digest))
     }
@@ -108,14 +124,14 @@ impl Matrix {
         self.check(set)?;
         let digests = self.digests(keys)?;
         let mut new = Bitmap::new();
-        keys.py().detach(|| self.write().insert_digests_into(set, &digests, &mut new));
+        fork::detached(keys.py(), || self.write().insert_digests_into(set, &digests, &mut new));
         Ok(())
     }
 
     /// The sets that may hold a key, in order.
     #[pyo3(signature = (key, /))]
     fn which(&self, key: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-        let digest = key::digest(&self.function, key)?;
+        let digest = self.digest(key)?;
         let mut sets = Sets::new();
         self.read().which_digest_into(digest, &mut sets);
         Ok(sets.iter().collect())
@@ -125,7 +141,7 @@ impl Matrix {
     #[pyo3(signature = (keys, /))]
     fn which_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<usize>>> {
         let digests = self.digests(keys)?;
-        Ok(keys.py().detach(|| {
+        Ok(fork::detached(keys.py(), || {
             let mut all = vec![Vec::new(); digests.len()];
             self.read().which_digests(&digests, |key, sets| all[key] = sets.iter().collect());
             all
@@ -188,7 +204,7 @@ impl Matrix {
 
     /// The filter as a file of the native format.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| native::encode(&*self.read(), &self.key_options));
+        let bytes = fork::detached(py, || native::encode(&*self.read(), &self.key_options));
         PyBytes::new(py, &bytes)
     }
 
@@ -204,7 +220,7 @@ impl Matrix {
         } else {
             mayhap_store::save_new::<BloomMatrix>
         };
-        let saved = py.detach(|| save(&path, &self.read(), &self.key_options));
+        let saved = fork::detached(py, || save(&path, &self.read(), &self.key_options));
         Ok(saved.map_err(Error::from)?)
     }
 

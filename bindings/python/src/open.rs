@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::filter::{Filter, OnFull};
-use crate::foreign::Foreign;
+use crate::foreign::{self, Foreign};
 use crate::matrix::Matrix;
 use crate::remote::{self, Access, Remote};
 use crate::set::{Mapped, Set};
-use crate::{kinds, secret};
-use mayhap::native::{self, Header, Kind, MAGIC, Native};
+use crate::{fork, kinds, secret};
+use mayhap::native::{self, Header, Kind, MAGIC, MAX_PACKED_BYTES, Native, PACKED_MAGIC};
 use mayhap::{
     AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, ScalableBloomFilter,
     SecretKey, WindowBloomFilter,
@@ -15,10 +15,9 @@ use mayhap::{
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::fs::File;
-use std::io::Read;
+use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What a file or bytes hold.
 enum Opened {
@@ -102,6 +101,13 @@ fn load<F: Native + Set + 'static>(
 }
 
 fn decode_any(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<Opened, Error> {
+    if bytes.starts_with(&PACKED_MAGIC) {
+        return decode_file(&native::unpack(bytes)?, secret_key);
+    }
+    decode_file(bytes, secret_key)
+}
+
+fn decode_file(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<Opened, Error> {
     match Header::decode(bytes)?.kind() {
         Kind::Matrix => {
             let (matrix, header) = native::decode_as(bytes, secret_key)?;
@@ -112,6 +118,12 @@ fn decode_any(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<Opened, Err
 }
 
 fn load_any(path: &Path, secret_key: Option<SecretKey>) -> Result<Opened, Error> {
+    // What someone wrote to a file that `to_bytes` gave.
+    if let Some((start, _)) = foreign::start_of(path, MAX_PACKED_BYTES as u64)
+        && start.starts_with(&PACKED_MAGIC)
+    {
+        return decode_any(&start, secret_key);
+    }
     match mayhap_store::read_header(path)?.kind() {
         Kind::Matrix => {
             let loaded = mayhap_store::load_as(path, secret_key)?;
@@ -130,8 +142,8 @@ fn map(path: &Path, secret_key: Option<SecretKey>) -> Result<Opened, Error> {
 
 /// Whether a file begins as one of ours.
 fn is_native(path: &Path) -> bool {
-    let mut start = [0; MAGIC.len()];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == MAGIC
+    let start = foreign::start_of(path, MAGIC.len() as u64);
+    start.is_some_and(|(start, _)| start == MAGIC || start == PACKED_MAGIC)
 }
 
 /// Open the filter in a file or on a server, of whatever kind and system it is.
@@ -168,14 +180,14 @@ pub(crate) fn open<'py>(
     if format.is_some() || key_type.is_some() || (!mmap && is_foreign(py, &path)) {
         return Foreign::open(py, &path, format, key_type);
     }
-    let opened =
-        py.detach(|| if mmap { map(&path, secret_key) } else { load_any(&path, secret_key) })?;
+    let open = || if mmap { map(&path, secret_key) } else { load_any(&path, secret_key) };
+    let opened = fork::detached(py, open)?;
     opened.into_object(py, on_full)
 }
 
 /// Whether a file is recognised as one of another system.
 fn is_foreign(py: Python<'_>, path: &Path) -> bool {
-    py.detach(|| !is_native(path) && crate::foreign::is_recognised(path))
+    fork::detached(py, || !is_native(path) && foreign::is_recognised(path))
 }
 
 /// Open a filter from bytes of the native format, as ``bytes(filter)`` gives them.
@@ -193,21 +205,58 @@ pub(crate) fn from_bytes<'py>(
     let secret_key = secret_key.map(secret::parse).transpose()?;
     let opened = if let Ok(data) = data.cast::<PyBytes>() {
         let bytes = data.as_bytes();
-        py.detach(|| decode_any(bytes, secret_key))?
+        fork::detached(py, || decode_any(bytes, secret_key))?
     } else {
         let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
-        py.detach(|| decode_any(&bytes, secret_key))?
+        fork::detached(py, || decode_any(&bytes, secret_key))?
     };
     opened.into_object(py, on_full)
 }
 
-/// What `pickle` calls.
+/// What `pickle` calls; `class` is that of a subclass.
 #[pyfunction]
+#[pyo3(signature = (data, on_full, class=None))]
 pub(crate) fn _restore<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyBytes>,
     on_full: OnFull,
+    class: Option<&Bound<'py, PyType>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let bytes = data.as_bytes();
-    py.detach(|| decode_any(bytes, None))?.into_object(py, on_full)
+    match (fork::detached(py, || decode_any(bytes, None))?, class) {
+        (Opened::Filter(set, function, key_options), Some(class)) => {
+            let on_full = on_full_of(set.stats().kind, on_full)?;
+            again(class, Filter::new(set, function, on_full, key_options))
+        }
+        (opened, _) => opened.into_object(py, on_full),
+    }
+}
+
+/// A filter as an object of a class, which may be a subclass: its `__init__` is not called.
+pub(crate) fn again<'py>(
+    class: &Bound<'py, PyType>,
+    filter: Filter,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = class.py();
+    match kinds::base_of(class)? {
+        Some((base, first)) => {
+            let contents = Bound::new(py, Contents(Mutex::new(Some(filter))))?;
+            let arguments = PyDict::new(py);
+            arguments.set_item(first, contents)?;
+            base.call_method("__new__", (class,), Some(&arguments))
+        }
+        None => wrap(py, filter),
+    }
+}
+
+/// The contents of an object that is being made again, in the place of its first argument.
+#[pyclass(frozen)]
+pub(crate) struct Contents(Mutex<Option<Filter>>);
+
+impl Contents {
+    /// What is in `argument`, if it is this.
+    pub(crate) fn of(argument: &Bound<'_, PyAny>) -> Option<Filter> {
+        let contents = argument.cast::<Self>().ok()?;
+        contents.get().0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }

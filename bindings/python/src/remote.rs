@@ -1,6 +1,7 @@
 //! Filters on servers: Redis, Valkey, clusters of them, and `mayhap serve`.
 
 use crate::batch::{Answers, Container, Keys, feed};
+use crate::cut::Form;
 use crate::error::{Error, ServerError};
 use crate::foreign;
 use mayhap::{Bitmap, SecretKey};
@@ -34,6 +35,8 @@ pub(crate) struct Remote {
     /// The URL, without the password.
     url: String,
     key_options: String,
+    /// What they make of texts, if something.
+    form: Option<Box<Form>>,
     /// Whether a number is hashed as its digits: by systems whose keys are of several types.
     numbers_are_text: bool,
     /// A child of this process has none of its threads.
@@ -181,9 +184,11 @@ impl Remote {
 
     fn new((set, options): Opened) -> Self {
         let types = set.key_types();
+        let key_options = options.unwrap_or_default().to_header();
         Self {
             url: set.url().to_owned(),
-            key_options: options.unwrap_or_default().to_header(),
+            form: Form::of(&key_options),
+            key_options,
             numbers_are_text: types.is_some_and(|it| it.taken != KeyType::Bytes.name()),
             process: process::id(),
             set: Mutex::new(set),
@@ -238,13 +243,18 @@ impl Remote {
 
     /// One key as the bytes that are sent.
     fn one(&self, key: &Bound<'_, PyAny>) -> PyResult<Keys> {
-        let mut keys = Keys::new(None, self.numbers_are_text);
+        let mut keys = self.no_keys()?;
         keys.push(key)?;
         Ok(keys)
     }
 
+    fn no_keys(&self) -> Result<Keys, Error> {
+        let cutting = self.form.as_ref().map(|form| form.cutting()).transpose()?;
+        Ok(Keys::new(None, self.numbers_are_text, cutting))
+    }
+
     fn many(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
-        let mut sink = Keys::new(None, self.numbers_are_text);
+        let mut sink = self.no_keys()?;
         let container = feed(keys, &mut sink)?;
         Ok((sink, container))
     }

@@ -2,6 +2,7 @@
 
 use crate::batch::{Answers, CHUNK, Container, DigestSink, feed, numbers_like};
 use crate::error::Error;
+use crate::fork;
 use crate::{cut, kinds, secret};
 use mayhap::{AnyFilter, Bitmap, Digest, FilterParams, Layout, Segments};
 use pyo3::exceptions::PyValueError;
@@ -100,7 +101,7 @@ impl Segment {
     ) -> PyResult<Self> {
         let key = secret_key.map(secret::parse).transpose()?;
         let load = || mayhap_store::load_as::<mayhap::Segment>(&path, key);
-        let loaded = py.detach(load).map_err(Error::from)?;
+        let loaded = fork::detached(py, load).map_err(Error::from)?;
         let key_options = loaded.header.key_options().to_owned();
         Ok(Self { key_options, segment: RwLock::new(loaded.filter) })
     }
@@ -116,7 +117,7 @@ impl Segment {
             let mut segment = self.segment.write().unwrap_or_else(PoisonError::into_inner);
             segment.insert_digests_into(&digests_of, &mut Bitmap::new())
         };
-        Ok(digests.py().detach(insert).map_err(Error::from)?)
+        Ok(fork::detached(digests.py(), insert).map_err(Error::from)?)
     }
 
     /// For each of many digests, in order, whether its key may have been inserted.
@@ -135,7 +136,7 @@ impl Segment {
                 Ok(())
             })
         };
-        digests.py().detach(query).map_err(|error: mayhap::Error| Error::from(error))?;
+        fork::detached(digests.py(), query).map_err(|error: mayhap::Error| Error::from(error))?;
         answers.into_object(digests, container)
     }
 
@@ -157,7 +158,7 @@ impl Segment {
                 mayhap_store::save_new(&path, &*segment, &options)
             }
         };
-        Ok(py.detach(save).map_err(Error::from)?)
+        Ok(fork::detached(py, save).map_err(Error::from)?)
     }
 
     /// The first digest of the segment.
@@ -231,7 +232,7 @@ pub(crate) fn digests<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let function = kinds::digest_function(seed, secret_key)?;
     let mut all: Vec<u64> = Vec::new();
-    let mut sink = DigestSink::new(function, |chunk: &[Digest]| -> Result<(), Error> {
+    let mut sink = DigestSink::new(function, None, |chunk: &[Digest]| -> Result<(), Error> {
         all.extend_from_slice(bytemuck::cast_slice(chunk));
         Ok(())
     });
@@ -282,6 +283,6 @@ pub(crate) fn assemble(
             mayhap_store::assemble_new(&paths, &out, |_, _| {})
         }
     };
-    py.detach(write).map_err(Error::from)?;
+    fork::detached(py, write).map_err(Error::from)?;
     Ok(())
 }

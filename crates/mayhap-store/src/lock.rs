@@ -150,6 +150,8 @@ pub struct FilterLock {
     path: PathBuf,
     since: Duration,
     is_released: bool,
+    /// The process that took it: a child has the file, but the lock is not its own.
+    process: u32,
 }
 
 impl FilterLock {
@@ -183,8 +185,9 @@ impl FilterLock {
                     continue; // Its holder has removed it, or it is a link.
                 }
                 check_ours(&*file, &lock_path)?;
-                let since = disk.now();
-                let lock = Self { disk, file, claim, lock_path, path, since, is_released: false };
+                let (since, process) = (disk.now(), std::process::id());
+                let is_released = false;
+                let lock = Self { disk, file, claim, lock_path, path, since, is_released, process };
                 lock.write_holder(&options.verb);
                 return Ok(lock);
             }
@@ -254,7 +257,8 @@ impl FilterLock {
 
 impl Drop for FilterLock {
     fn drop(&mut self) {
-        if !self.is_released {
+        // A child that drops its copy only closes the file: the lock is still its parent's.
+        if !self.is_released && self.process == std::process::id() {
             // A leftover is harmless; if a user removed this lock, another process may have one of
             // that name, which must stay.
             if is_at(&*self.disk, &*self.file, &self.lock_path).unwrap_or(false) {

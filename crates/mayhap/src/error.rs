@@ -116,6 +116,8 @@ pub enum Error {
     },
     /// The header's checksum does not match its bytes.
     HeaderDamaged,
+    /// A packed file is not what packing makes.
+    PackedDamaged,
     /// The checksum of the header's identity does not match its bytes.
     IdentityDamaged,
     /// A header field holds a value that no filter can have.
@@ -228,6 +230,7 @@ impl Error {
                 write!(f, "{field} is {verb}: {found} bytes where the header says {expected}")
             }
             Self::HeaderDamaged => f.write_str("the header is damaged (checksum mismatch)"),
+            Self::PackedDamaged => f.write_str("the packed filter is damaged or cut short"),
             Self::IdentityDamaged => {
                 f.write_str("the identity in the header is damaged (checksum mismatch)")
             }

@@ -18,23 +18,25 @@ and ``mayhap_bloom.aio`` for asyncio. ``Segment`` is a part of a filter that man
 together, and ``assemble`` writes the whole.
 """
 
+from ._errors import (
+    FilterFullError,
+    FilterFullWarning,
+    FormatError,
+    IncompatibleError,
+    MayhapError,
+    ReadOnlyError,
+    ServerError,
+)
 from ._mayhap import (
     Bloom,
     Counting,
     Filter,
-    FilterFullError,
-    FilterFullWarning,
     Foreign,
-    FormatError,
     Fuse,
-    IncompatibleError,
     Matrix,
-    MayhapError,
-    ReadOnlyError,
     Remote,
     Scalable,
     Segment,
-    ServerError,
     State,
     Window,
     __version__,

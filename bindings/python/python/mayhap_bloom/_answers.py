@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
@@ -10,22 +11,55 @@ def _library(keys: Any) -> str:
     return type(keys).__module__.partition(".")[0]
 
 
-def like_buffer(answers: bytearray) -> Any:
+def like_buffer(keys: Any, answers: bytearray) -> Any:
     """An array of bool over `answers`; a memoryview where there is no NumPy."""
-    try:
-        import numpy
-    except ImportError:
-        return memoryview(answers).cast("?")
-    return numpy.frombuffer(answers, dtype=numpy.bool_)
+    return _numbers(keys, answers, "?")
 
 
-def digests_like_buffer(digests: bytearray) -> Any:
+def digests_like_buffer(keys: Any, digests: bytearray) -> Any:
     """An array of uint64 over `digests`; a memoryview where there is no NumPy."""
+    return _numbers(keys, digests, "Q")
+
+
+def _numbers(keys: Any, numbers: bytearray, kind: str) -> Any:
     try:
         import numpy
     except ImportError:
-        return memoryview(digests).cast("Q")
-    return numpy.frombuffer(digests, dtype=numpy.uint64)
+        return memoryview(numbers).cast(kind)
+    found = numpy.frombuffer(numbers, dtype=kind)
+    if not _is_masked(keys):
+        return found
+    # Masked where the keys are.
+    spread = numpy.ma.zeros(keys.shape, dtype=kind)
+    spread[~numpy.ma.getmaskarray(keys)] = found
+    spread.mask = numpy.ma.getmaskarray(keys)
+    return spread
+
+
+def _is_masked(keys: Any) -> bool:
+    numpy: Any = sys.modules.get("numpy")
+    return numpy is not None and isinstance(keys, numpy.ma.MaskedArray)
+
+
+def unmasked(keys: Any) -> Any:
+    """The elements of a masked array that are not masked; None for everything else."""
+    # That of more dimensions is refused as others of its kind are.
+    return keys.compressed() if _is_masked(keys) and keys.ndim == 1 else None
+
+
+def refuse_addresses(keys: Any) -> None:
+    """Refuses columns of Polars whose values are objects: Arrow sees the addresses of these."""
+    polars: Any = sys.modules.get("polars")
+    if polars is None:
+        return
+    # Narwhals has Polars inside.
+    native = keys.to_native() if hasattr(keys, "to_native") else keys
+    dtypes = native.dtypes if isinstance(native, polars.DataFrame) else [getattr(native, "dtype", 0)]
+    if polars.Object in dtypes:
+        raise TypeError(
+            "keys in Polars columns are texts, bytes or integers, not Object; convert the column, "
+            "as polars.Series([str(key) for key in column])"
+        )
 
 
 def like_arrow(keys: Any, answers: Any) -> Any:
@@ -63,7 +97,8 @@ def select(keys: Any, answers: Any, is_there: bool) -> Any:
     if library == "pandas":
         return keys[(answers if is_there else ~answers).fillna(False).to_numpy(dtype=bool)]
     if library == "numpy":
-        return keys[answers if is_there else ~answers]
+        wanted = answers if is_there else ~answers
+        return keys[wanted.filled(False) if _is_masked(wanted) else wanted]
     if not isinstance(answers, memoryview) and not hasattr(answers, "dtype"):
         raise TypeError(
             f"cannot select from a {type(keys).__name__}; use contains_many(keys) and its answers"

@@ -13,19 +13,12 @@ __all__ = [
     "Bloom",
     "Counting",
     "Filter",
-    "FilterFullError",
-    "FilterFullWarning",
     "Foreign",
-    "FormatError",
     "Fuse",
-    "IncompatibleError",
     "Matrix",
-    "MayhapError",
-    "ReadOnlyError",
     "Remote",
     "Scalable",
     "Segment",
-    "ServerError",
     "State",
     "Window",
     "__version__",
@@ -49,14 +42,6 @@ _Key: TypeAlias = str | Buffer | SupportsIndex
 _Keys: TypeAlias = Any
 _Path: TypeAlias = str | PathLike[str]
 _OnFull: TypeAlias = Literal["warn", "raise", "grow"]
-
-class MayhapError(Exception): ...
-class FilterFullError(MayhapError): ...
-class FormatError(MayhapError): ...
-class IncompatibleError(MayhapError): ...
-class ReadOnlyError(MayhapError): ...
-class ServerError(MayhapError): ...
-class FilterFullWarning(UserWarning): ...
 
 @disjoint_base
 class Filter:

@@ -48,7 +48,7 @@ impl Answers {
             Container::Objects => Ok(PyList::new(py, ExactLen(self.iter(), self.len))?.into_any()),
             Container::Buffer => {
                 let bytes = PyByteArray::new(py, &self.to_bytes());
-                glue(py)?.call_method1("like_buffer", (bytes,))
+                glue(py)?.call_method1("like_buffer", (keys, bytes))
             }
             Container::Arrow(nulls) => {
                 let answers = ArrowAnswers::new(self.words, self.len, nulls);
@@ -85,7 +85,7 @@ pub(crate) fn numbers_like<'py>(
         Container::Objects => Ok(PyList::new(py, digests)?.into_any()),
         Container::Buffer => {
             let bytes = PyByteArray::new(py, bytemuck::cast_slice(&digests));
-            glue(py)?.call_method1("digests_like_buffer", (bytes,))
+            glue(py)?.call_method1("digests_like_buffer", (keys, bytes))
         }
         Container::Arrow(nulls) => {
             let digests = ArrowAnswers::of_digests(digests, nulls);
@@ -95,7 +95,7 @@ pub(crate) fn numbers_like<'py>(
 }
 
 /// The part of the package that knows other libraries.
-fn glue(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+pub(super) fn glue(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import("mayhap_bloom._answers")
 }
 

@@ -1,6 +1,7 @@
 //! Keys in Arrow arrays, from any library with the Arrow `PyCapsule` interface.
 #![expect(unsafe_code, reason = "arrays of other libraries come as pointers in capsules")]
 
+use super::answers::glue;
 use super::{Container, DETACH_FROM, Sink, no_digest};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
@@ -10,19 +11,23 @@ use arrow_array::types::{
     ArrowPrimitiveType, ByteArrayType, ByteViewType, Int8Type, Int16Type, Int32Type, Int64Type,
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, make_array};
+use arrow_array::{Array, ArrayRef, GenericByteArray, GenericByteViewArray, NullArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::ffi::CStr;
+use std::sync::Arc;
 
 /// Hands over the keys of an Arrow array or stream that are not null; `None` if `keys` is
 /// neither.
 pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Option<Container>> {
     let Some(chunks) = chunks_of(keys)? else { return Ok(None) };
     let chunks = chunks.into_iter().map(only_column).collect::<PyResult<Vec<_>>>()?;
+    if chunks.iter().any(|chunk| *chunk.data_type() == DataType::FixedSizeBinary(8)) {
+        glue(keys.py())?.call_method1("refuse_addresses", (keys,))?;
+    }
     let len: usize = chunks.iter().map(Array::len).sum();
     let mut all = || chunks.iter().try_for_each(|chunk| feed_array(chunk, sink));
     if len < DETACH_FROM { all() } else { keys.py().detach(all) }?;
@@ -59,10 +64,56 @@ fn failed(error: ArrowError) -> PyErr {
 fn import_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
-    // SAFETY: a capsule of this name holds the structure of this name, by the PyCapsule interface.
-    // What is taken out of it is marked as released there, and the capsules outlive this call.
-    let data = unsafe { from_ffi(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) };
-    Ok(make_array(data.map_err(failed)?))
+    // SAFETY: a capsule of this name holds the structure of this name, by the PyCapsule interface,
+    // and both capsules outlive this call.
+    let (schema, is_released) = unsafe { (schema.as_ref(), array.as_ref().is_released()) };
+    if is_released || schema.release().is_none() {
+        return Err(PyValueError::new_err(
+            "the Arrow array was used before: its capsules are for one consumer",
+        ));
+    }
+    // SAFETY: as above. What is taken out of the capsule is marked as released there.
+    let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
+    // SAFETY: neither is released, and the schema is that of the array.
+    unsafe { import(array, schema) }
+}
+
+/// The array of a structure, which is released with it.
+///
+/// # Safety
+///
+/// The array is of the type that the schema says, and neither is released.
+unsafe fn import(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
+    refuse_extension(schema)?;
+    // Polars exports nulls with a buffer, which the specification does not have.
+    let is_nulls = |schema: &FFI_ArrowSchema| schema.format() == "n";
+    let is_column = schema.format() == "+s" && schema.children().count() == 1;
+    if is_nulls(schema) || is_column && is_nulls(schema.child(0)) {
+        return Ok(Arc::new(NullArray::new(array.len())));
+    }
+    // SAFETY: by the caller.
+    let data = unsafe { from_ffi(array, schema) }.map_err(failed)?;
+    if matches!(data.data_type(), DataType::Dictionary(..)) {
+        // Its indices lead to other keys if they are beyond the values.
+        data.validate_full().map_err(failed)?;
+    }
+    Ok(make_array(data))
+}
+
+/// Refuses types that other libraries have put around those of Arrow: what is stored is not the
+/// value, as the number of months of a period, or the address of an object.
+fn refuse_extension(schema: &FFI_ArrowSchema) -> PyResult<()> {
+    let metadata = schema.metadata().map_err(failed)?;
+    let child =
+        (schema.format() == "+s" && schema.children().count() == 1).then(|| schema.child(0));
+    match metadata.get("ARROW:extension:name").map(String::as_str) {
+        // A UUID is its 16 bytes, a document its text.
+        None | Some("arrow.uuid" | "arrow.json") => child.map_or(Ok(()), refuse_extension),
+        Some(name) => Err(PyTypeError::new_err(format!(
+            "keys in Arrow arrays are texts, bytes or integers, not the extension type {name}; \
+             convert the column, as to text"
+        ))),
+    }
 }
 
 fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
@@ -87,8 +138,7 @@ fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
             return Ok(arrays);
         }
         // SAFETY: the array is what the stream gave, of the type that its schema says.
-        let data = unsafe { from_ffi(array, &schema) };
-        arrays.push(make_array(data.map_err(failed)?));
+        arrays.push(unsafe { import(array, &schema) }?);
     }
 }
 
@@ -138,12 +188,12 @@ fn feed_array(array: &ArrayRef, sink: &mut impl Sink) -> Result<(), Error> {
         DataType::UInt64 => feed_numbers::<UInt64Type>(array, sink, |n| n),
         DataType::Null => Ok(()),
         other if sink.takes_digests() => Err(no_digest(&other.to_string())),
-        DataType::Utf8 => feed_bytes(array.as_string::<i32>(), sink),
-        DataType::LargeUtf8 => feed_bytes(array.as_string::<i64>(), sink),
-        DataType::Binary => feed_bytes(array.as_binary::<i32>(), sink),
-        DataType::LargeBinary => feed_bytes(array.as_binary::<i64>(), sink),
-        DataType::Utf8View => feed_views(array.as_string_view(), sink),
-        DataType::BinaryView => feed_views(array.as_binary_view(), sink),
+        DataType::Utf8 => feed_bytes(array.as_string::<i32>(), |key| sink.text(key)),
+        DataType::LargeUtf8 => feed_bytes(array.as_string::<i64>(), |key| sink.text(key)),
+        DataType::Binary => feed_bytes(array.as_binary::<i32>(), |key| sink.bytes(key)),
+        DataType::LargeBinary => feed_bytes(array.as_binary::<i64>(), |key| sink.bytes(key)),
+        DataType::Utf8View => feed_views(array.as_string_view(), |key| sink.text(key)),
+        DataType::BinaryView => feed_views(array.as_binary_view(), |key| sink.bytes(key)),
         DataType::FixedSizeBinary(_) => {
             let array = array.as_fixed_size_binary();
             array.iter().flatten().try_for_each(|key| sink.bytes(key))
@@ -164,19 +214,19 @@ fn feed_array(array: &ArrayRef, sink: &mut impl Sink) -> Result<(), Error> {
 
 fn feed_bytes<T: ByteArrayType>(
     array: &GenericByteArray<T>,
-    sink: &mut impl Sink,
+    mut hand_over: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if array.null_count() > 0 {
-        return array.iter().flatten().try_for_each(|key| sink.bytes(key.as_ref()));
+        return array.iter().flatten().try_for_each(|key| hand_over(key.as_ref()));
     }
-    (0..array.len()).try_for_each(|i| sink.bytes(array.value(i).as_ref()))
+    (0..array.len()).try_for_each(|i| hand_over(array.value(i).as_ref()))
 }
 
 fn feed_views<T: ByteViewType + ?Sized>(
     array: &GenericByteViewArray<T>,
-    sink: &mut impl Sink,
+    mut hand_over: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    array.iter().flatten().try_for_each(|key| sink.bytes(key.as_ref()))
+    array.iter().flatten().try_for_each(|key| hand_over(key.as_ref()))
 }
 
 fn feed_numbers<T: ArrowPrimitiveType>(
@@ -218,13 +268,16 @@ struct Recorded {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
+    /// Whether they are.
+    are_texts: bool,
     /// Which of them each place of the array is; of a null any.
     places: Vec<usize>,
 }
 
 impl Recorded {
     fn of(array: &ArrayRef) -> Result<Self, Error> {
-        let mut recorded = Self { bytes: Vec::new(), ends: Vec::new(), places: Vec::new() };
+        let (bytes, ends, places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut recorded = Self { bytes, ends, are_texts: false, places };
         feed_array(array, &mut recorded)?;
         let nulls = array.logical_nulls();
         let mut next = 0;
@@ -238,7 +291,8 @@ impl Recorded {
     fn replay(&self, place: usize, sink: &mut impl Sink) -> Result<(), Error> {
         let key = self.places[place];
         let start = if key == 0 { 0 } else { self.ends[key - 1] };
-        sink.bytes(&self.bytes[start..self.ends[key]])
+        let bytes = &self.bytes[start..self.ends[key]];
+        if self.are_texts { sink.text(bytes) } else { sink.bytes(bytes) }
     }
 }
 
@@ -247,6 +301,11 @@ impl Sink for Recorded {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
         Ok(())
+    }
+
+    fn text(&mut self, text: &[u8]) -> Result<(), Error> {
+        self.are_texts = true;
+        self.bytes(text)
     }
 
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error> {

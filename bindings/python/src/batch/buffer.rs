@@ -177,7 +177,7 @@ fn feed_texts(elements: Elements, sink: &mut impl Sink) -> Result<(), Error> {
             };
             utf8.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
-        sink.bytes(&utf8)?;
+        sink.text(&utf8)?;
     }
     Ok(())
 }

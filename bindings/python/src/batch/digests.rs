@@ -1,12 +1,15 @@
 //! Keys → digests, in chunks.
 
 use super::{CHUNK, Sink};
+use crate::cut::Cutting;
 use crate::error::Error;
 use mayhap::{Digest, DigestFunction};
 
 /// Collects the digests of keys and hands them to `consume`, [`CHUNK`] at a time.
 pub(crate) struct DigestSink<F> {
     function: DigestFunction,
+    /// What gives texts the form of the filter's keys, if it is not theirs.
+    cutting: Option<Cutting>,
     /// Whether what comes are digests already.
     are_digests: bool,
     digests: Vec<Digest>,
@@ -15,13 +18,14 @@ pub(crate) struct DigestSink<F> {
 
 impl<F: FnMut(&[Digest]) -> Result<(), Error> + Send> DigestSink<F> {
     /// Every chunk but the last has [`CHUNK`] digests.
-    pub(crate) fn new(function: DigestFunction, consume: F) -> Self {
-        Self { function, are_digests: false, digests: Vec::with_capacity(CHUNK), consume }
+    pub(crate) fn new(function: DigestFunction, cutting: Option<Cutting>, consume: F) -> Self {
+        let digests = Vec::with_capacity(CHUNK);
+        Self { function, cutting, are_digests: false, digests, consume }
     }
 
     /// As [`DigestSink::new`], for digests in place of keys.
     pub(crate) fn of_digests(consume: F) -> Self {
-        Self { are_digests: true, ..Self::new(DigestFunction::default(), consume) }
+        Self { are_digests: true, ..Self::new(DigestFunction::default(), None, consume) }
     }
 
     /// Hands over the last chunk.
@@ -40,6 +44,13 @@ impl<F: FnMut(&[Digest]) -> Result<(), Error> + Send> Sink for DigestSink<F> {
     #[inline(always)]
     fn bytes(&mut self, key: &[u8]) -> Result<(), Error> {
         self.digests.push(self.function.digest(key));
+        self.flush_if_full()
+    }
+
+    #[inline(always)]
+    fn text(&mut self, text: &[u8]) -> Result<(), Error> {
+        let Some(cutting) = &mut self.cutting else { return self.bytes(text) };
+        self.digests.push(self.function.digest(cutting.cut(text)?));
         self.flush_if_full()
     }
 

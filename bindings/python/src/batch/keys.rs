@@ -1,10 +1,12 @@
 //! Keys as bytes, for filters that hash them elsewhere: of other systems, and on servers.
 
 use super::Sink;
+use crate::cut::Cutting;
 use crate::error::Error;
 use crate::key;
 use mayhap_formats::KeyType;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// The bytes of keys, in one piece of memory.
 pub(crate) struct Keys {
@@ -14,14 +16,20 @@ pub(crate) struct Keys {
     key_type: Option<KeyType>,
     /// Whether a number is the text of its digits.
     numbers_are_text: bool,
+    /// What gives texts the form of the filter's keys, if it is not theirs.
+    cutting: Option<Cutting>,
     scratch: Vec<u8>,
 }
 
 impl Keys {
     /// None yet. With a key type, texts are encoded by it, and so are the digits of numbers.
-    pub(crate) fn new(key_type: Option<KeyType>, numbers_are_text: bool) -> Self {
+    pub(crate) fn new(
+        key_type: Option<KeyType>,
+        numbers_are_text: bool,
+        cutting: Option<Cutting>,
+    ) -> Self {
         let (bytes, ends, scratch) = (Vec::new(), Vec::new(), Vec::new());
-        Self { bytes, ends, key_type, numbers_are_text, scratch }
+        Self { bytes, ends, key_type, numbers_are_text, cutting, scratch }
     }
 
     /// The keys, in order.
@@ -36,6 +44,9 @@ impl Keys {
     ///
     /// `TypeError` for what is no key, those of its type.
     pub(crate) fn push(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        if let Ok(text) = key.cast::<PyString>() {
+            return Ok(self.text(text.to_str()?.as_bytes())?);
+        }
         if key::is_integer(key)? {
             let number = u64::from_le_bytes(key::integer(key)?);
             return Ok(self.integers(&[number])?);
@@ -53,6 +64,13 @@ impl Sink for Keys {
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
         Ok(())
+    }
+
+    fn text(&mut self, text: &[u8]) -> Result<(), Error> {
+        let Some(mut cutting) = self.cutting.take() else { return self.bytes(text) };
+        let pushed = cutting.cut(text).and_then(|key| self.bytes(key));
+        self.cutting = Some(cutting);
+        pushed
     }
 
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error> {

@@ -25,7 +25,7 @@ impl Texts {
             return self.feed_carefully(text, sink);
         }
         let utf8 = text.to_str()?;
-        sink.bytes(utf8.as_bytes())?;
+        sink.text(utf8.as_bytes())?;
         if text.len()? != utf8.len() {
             self.careful = CAREFUL_FOR;
         }
@@ -35,7 +35,7 @@ impl Texts {
     fn feed_carefully(&mut self, text: &Bound<'_, PyString>, sink: &mut impl Sink) -> PyResult<()> {
         let temporary = text.encode_utf8()?;
         let utf8 = temporary.as_bytes();
-        sink.bytes(utf8)?;
+        sink.text(utf8)?;
         self.careful = if text.len()? == utf8.len() { self.careful - 1 } else { CAREFUL_FOR };
         Ok(())
     }
@@ -82,6 +82,8 @@ fn feed_one(key: &Bound<'_, PyAny>, texts: &mut Texts, sink: &mut impl Sink) -> 
         texts.feed(text, sink)
     } else if let Ok(bytes) = key.cast_exact::<PyBytes>() {
         Ok(sink.bytes(bytes.as_bytes())?)
+    } else if let Ok(text) = key.cast::<PyString>() {
+        texts.feed(text, sink)
     } else if key::is_integer(key)? {
         Ok(sink.integers(&[u64::from_le_bytes(key::integer(key)?)])?)
     } else {

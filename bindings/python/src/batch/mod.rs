@@ -37,6 +37,12 @@ pub(crate) trait Sink: Send {
     /// A key of these bytes.
     fn bytes(&mut self, key: &[u8]) -> Result<(), Error>;
 
+    /// A text, in UTF-8: a key of its bytes, unless the filter's keys have another form.
+    #[inline(always)]
+    fn text(&mut self, text: &[u8]) -> Result<(), Error> {
+        self.bytes(text)
+    }
+
     /// Integer keys, sign-extended to 64 bits.
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error>;
 
@@ -89,9 +95,25 @@ pub(crate) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Co
     if let Some(container) = arrow::feed(keys, sink)? {
         return Ok(container);
     }
+    if let Some(present) = unmasked(keys)? {
+        if !buffer::feed(&present, sink)? {
+            list::feed_iterable(&present, sink)?;
+        }
+        return Ok(Container::Buffer);
+    }
     if buffer::feed(keys, sink)? {
         return Ok(Container::Buffer);
     }
     list::feed_iterable(keys, sink)?;
     Ok(Container::Objects)
+}
+
+/// The elements of a masked array of NumPy that are not masked; `None` for everything else.
+fn unmasked<'py>(keys: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    // What has no such method is none, and most have not.
+    if !keys.hasattr("compressed")? {
+        return Ok(None);
+    }
+    let present = answers::glue(keys.py())?.call_method1("unmasked", (keys,))?;
+    Ok((!present.is_none()).then_some(present))
 }

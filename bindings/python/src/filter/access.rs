@@ -2,7 +2,9 @@
 
 use super::OnFull;
 use super::shared::{Detached, Shared};
+use crate::cut::Form;
 use crate::error::{Error, FilterFullWarning};
+use crate::key;
 use crate::set::{Mapped, Set, now};
 use crate::state::StateSet;
 use mayhap::{Bitmap, Digest, DigestFunction};
@@ -21,6 +23,8 @@ pub(crate) struct Filter {
     pub on_full: OnFull,
     /// How keys were cut out of lines, as the command keeps it in files.
     pub key_options: String,
+    /// What they make of texts, if something.
+    pub(super) form: Option<Box<Form>>,
     pub(super) set: Shared,
     /// The most "new" answers with which the promise holds; `u64::MAX` if there is no limit.
     limit: u64,
@@ -31,17 +35,6 @@ pub(crate) struct Filter {
     is_state: bool,
 }
 
-/// Inserts a key of a batch after `before` others. Those are not inserted again, as they are when a
-/// call ends with [`Error::Waiting`]: they would no longer be new.
-fn insert_after(before: usize, set: &mut dyn Set, digest: Digest) -> Result<bool, Error> {
-    loop {
-        match set.insert_digest(digest) {
-            Err(error) if before > 0 && matches!(*error, Error::Waiting) => {}
-            inserted => return Ok(inserted?),
-        }
-    }
-}
-
 impl Filter {
     /// A filter around `set`.
     pub(crate) fn new(
@@ -50,18 +43,50 @@ impl Filter {
         on_full: OnFull,
         key_options: String,
     ) -> Self {
-        let limit = set.inserted_when_full().unwrap_or(u64::MAX);
+        let limit = set.inserted_when_full();
+        Self::with_limit(set, function, on_full, key_options, limit)
+    }
+
+    /// [`Filter::new`], where the set's `inserted_when_full` is known.
+    pub(crate) fn with_limit(
+        set: Box<dyn Set>,
+        function: DigestFunction,
+        on_full: OnFull,
+        key_options: String,
+        limit: Option<u64>,
+    ) -> Self {
+        let limit = limit.unwrap_or(u64::MAX);
         let is_mapped = set.as_any().is::<Mapped>();
         let is_state = set.as_any().is::<StateSet>();
         Self {
             function,
             on_full,
+            form: Form::of(&key_options),
             key_options,
             set: Shared::new(set),
             limit,
             warned: AtomicBool::new(false),
             is_mapped,
             is_state,
+        }
+    }
+
+    /// Whether keys are what they look like, and changes wait for nobody.
+    #[inline(always)]
+    pub(super) const fn is_plain(&self) -> bool {
+        !self.is_state && self.form.is_none()
+    }
+
+    /// The digest of a key.
+    ///
+    /// # Errors
+    ///
+    /// As [`key::digest`]; `ValueError` for texts that have no key in this filter.
+    #[inline(always)]
+    pub(crate) fn digest_of(&self, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
+        match &self.form {
+            None => key::digest(&self.function, key),
+            Some(form) => form.digest(&self.function, key),
         }
     }
 
@@ -86,13 +111,21 @@ impl Filter {
     }
 
     /// [`Filter::read`] for what takes long: other threads of Python run meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// That the file of a mapped filter has changed, and what was read is not of the filter.
     pub(super) fn read_long<R: Send>(
         &self,
         py: Python<'_>,
         read: impl FnOnce(&dyn Set) -> R + Send,
-    ) -> R {
+    ) -> PyResult<R> {
         let detached = self.set.announce(py);
-        py.detach(|| detached.read(read))
+        let read_soundly = |set: &dyn Set| {
+            let found = read(set);
+            set.check(None).map(|()| found)
+        };
+        Ok(py.detach(|| detached.read(read_soundly))?)
     }
 
     /// [`Filter::change`] that may take long: other threads of Python run meanwhile. It is called
@@ -159,11 +192,13 @@ impl Filter {
     #[cold]
     fn insert_patiently(&self, py: Python<'_>, digest: Digest) -> PyResult<bool> {
         let (new, is_over) = self.change_patiently(py, |set| {
-            set.ready()?;
-            if self.on_full == OnFull::Raise {
-                self.check_room(set, digest)?;
-            }
-            let new = set.insert_digest(digest)?;
+            let new = if self.on_full == OnFull::Raise {
+                let mut new = Bitmap::new();
+                set.insert_all_or_none(&[digest], &mut new)?;
+                new.get(0)
+            } else {
+                set.insert_digest(digest)?
+            };
             Ok((new, new && set.inserted_items() > self.limit_of(set)))
         })?;
         if is_over {
@@ -186,24 +221,13 @@ impl Filter {
         new: &mut Bitmap,
     ) -> Result<(), Error> {
         set.ready()?;
-        let limit = self.limit_of(set);
-        let may_overfill = set.inserted_items().saturating_add(digests.len() as u64) > limit;
-        if self.on_full != OnFull::Raise || !may_overfill {
-            return set.insert_digests_into(digests, new);
-        }
-        new.clear_to(digests.len());
-        for (i, &digest) in digests.iter().enumerate() {
-            self.check_room(set, digest)?;
-            if insert_after(i, set, digest)? {
-                new.set(i);
-            }
-        }
-        Ok(())
+        set.insert_digests_into(digests, new)
     }
 
     /// Refuses a new key for a filter that is full.
+    #[inline(always)]
     fn check_room(&self, set: &dyn Set, digest: Digest) -> Result<(), Error> {
-        if set.inserted_items() >= self.limit_of(set) && !set.contains_digest(digest) {
+        if set.inserted_items() >= self.limit && !set.contains_digest(digest) {
             return Err(Error::Full { expected_items: set.stats().expected_items });
         }
         Ok(())

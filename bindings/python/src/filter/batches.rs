@@ -1,12 +1,13 @@
 //! Batches of keys.
 
-use super::Filter;
+use super::{Filter, OnFull};
 use crate::batch::{Answers, Container, DigestSink, feed};
+use crate::cut::Cutting;
 use crate::error::Error;
 use crate::set::Set;
 use mayhap::{Bitmap, Digest};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyTuple};
 
 /// What is done with the keys of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +23,8 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// Those of the keys, and of the filter; the keys of chunks before are inserted then.
+    /// Those of the keys, and of the filter; the keys before are inserted then, but none if a full
+    /// filter is to raise.
     pub(crate) fn batch(
         &self,
         keys: &Bound<'_, PyAny>,
@@ -50,6 +52,11 @@ impl Filter {
         batch: Batch,
         are_digests: bool,
     ) -> PyResult<(Answers, Container)> {
+        if batch == Batch::Insert && self.on_full == OnFull::Raise {
+            let mut digests = Vec::new();
+            let container = self.collect(keys, are_digests, &mut digests)?;
+            return Ok((self.insert_whole(keys.py(), &digests)?, container));
+        }
         let (mut answers, mut bitmap) = (Answers::default(), Bitmap::new());
         let detached = self.set.announce(keys.py());
         let consume = |digests: &[Digest]| -> Result<(), Error> {
@@ -68,7 +75,7 @@ impl Filter {
         let mut sink = if are_digests {
             DigestSink::of_digests(consume)
         } else {
-            DigestSink::new(self.function, consume)
+            DigestSink::new(self.function, self.cutting()?, consume)
         };
         let fed = feed(keys, &mut sink);
         // The keys before one that is none are inserted, as `set.update` does it.
@@ -82,6 +89,56 @@ impl Filter {
             Batch::Contains => self.read(keys.py(), |set| set.check(None))?,
         }
         Ok((answers, container))
+    }
+
+    /// Inserts the keys of several batches.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::batch`].
+    pub(super) fn update_all(&self, py: Python<'_>, batches: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.on_full != OnFull::Raise {
+            return batches.iter().try_for_each(|keys| self.batch(&keys, Batch::Insert).map(drop));
+        }
+        let mut digests = Vec::new();
+        for keys in batches {
+            self.collect(&keys, false, &mut digests)?;
+        }
+        self.insert_whole(py, &digests).map(drop)
+    }
+
+    /// Appends the digests of a batch.
+    fn collect(
+        &self,
+        keys: &Bound<'_, PyAny>,
+        are_digests: bool,
+        digests: &mut Vec<Digest>,
+    ) -> PyResult<Container> {
+        let consume = |chunk: &[Digest]| -> Result<(), Error> {
+            digests.extend_from_slice(chunk);
+            Ok(())
+        };
+        let mut sink = if are_digests {
+            DigestSink::of_digests(consume)
+        } else {
+            DigestSink::new(self.function, self.cutting()?, consume)
+        };
+        let container = feed(keys, &mut sink)?;
+        sink.finish()?;
+        Ok(container)
+    }
+
+    /// Inserts all of these keys, or none if they are more than there is room for.
+    fn insert_whole(&self, py: Python<'_>, digests: &[Digest]) -> PyResult<Answers> {
+        let mut new = Bitmap::new();
+        self.change_patiently(py, |set| set.insert_all_or_none(digests, &mut new))?;
+        let mut answers = Answers::default();
+        answers.push(&new);
+        Ok(answers)
+    }
+
+    fn cutting(&self) -> Result<Option<Cutting>, Error> {
+        self.form.as_ref().map(|form| form.cutting()).transpose()
     }
 
     /// The keys of a batch that may be in it, or surely are not, in the kind of the input.

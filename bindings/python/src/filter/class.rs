@@ -2,10 +2,11 @@
 #![expect(unsafe_code, reason = "the two methods of the buffer protocol are declared unsafe")]
 
 use super::batches::Batch;
-use super::{Filter, view};
+use super::{Filter, OnFull, view};
 use crate::error::Error;
-use crate::{cut, key, open};
-use mayhap::{DigestFunction, Health};
+use crate::set::check_not_over;
+use crate::{cut, key, kinds, open};
+use mayhap::{DigestFunction, Health, native};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 #[pymethods]
 impl Filter {
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let digest = key::digest(&self.function, key)?;
+        let digest = self.digest_of(key)?;
         Ok(self.contains(key.py(), digest)?)
     }
 
@@ -29,7 +30,7 @@ impl Filter {
     /// Insert all keys of an iterable, array or column.
     #[pyo3(signature = (*keys))]
     fn update(&self, keys: &Bound<'_, PyTuple>) -> PyResult<()> {
-        keys.iter().try_for_each(|keys| self.batch(&keys, Batch::Insert).map(|_| ()))
+        self.update_all(keys.py(), keys)
     }
 
     /// Insert many keys; for each, in order, whether it was new.
@@ -83,7 +84,7 @@ impl Filter {
 
     /// An estimate of the distinct keys that came.
     #[getter]
-    fn distinct(&self, py: Python<'_>) -> f64 {
+    fn distinct(&self, py: Python<'_>) -> PyResult<f64> {
         self.read_long(py, |set| set.distinct_items())
     }
 
@@ -113,7 +114,7 @@ impl Filter {
 
     /// The false-positive rate by the bits as they are now. Reads all of them.
     #[getter]
-    fn fpp(&self, py: Python<'_>) -> f64 {
+    fn fpp(&self, py: Python<'_>) -> PyResult<f64> {
         self.read_long(py, |set| set.estimated_fpp())
     }
 
@@ -125,18 +126,20 @@ impl Filter {
 
     /// The share of bits that are set. Reads all of them.
     #[getter]
-    fn fill(&self, py: Python<'_>) -> f64 {
+    fn fill(&self, py: Python<'_>) -> PyResult<f64> {
         self.read_long(py, |set| set.fill_ratio())
     }
 
     /// "ok", "near capacity" from 80 % on, or "over capacity".
     #[getter]
-    fn health(&self, py: Python<'_>) -> &'static str {
+    fn health(&self, py: Python<'_>) -> PyResult<&'static str> {
         let health = self.read(py, |set| {
-            let full = set.inserted_when_full()?;
-            Some(Health::of(set.inserted_items() as f64, full))
+            set.check(None)?;
+            let full = set.inserted_when_full();
+            let health = full.map(|full| Health::of(set.inserted_items() as f64, full));
+            Ok::<_, Box<Error>>(health.unwrap_or(Health::Ok))
         });
-        health.unwrap_or(Health::Ok).name()
+        Ok(health?.name())
     }
 
     /// The number of bits, m.
@@ -189,34 +192,46 @@ impl Filter {
         self.change_patiently(py, |set| set.clear())
     }
 
-    /// A copy in memory of its own.
+    /// A copy in memory of its own, of the same class.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let set = this.read_long(py, |set| set.copy())?;
-        let on_full = this.on_full;
-        open::wrap(py, Self::new(set, this.function, on_full, this.key_options.clone()))
+        let set = this.read_long(py, |set| set.copy())??;
+        let filter = Self::new(set, this.function, this.on_full, this.key_options.clone());
+        open::again(&slf.get_type(), filter)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::copy(slf)
+        let copy = Self::copy(slf)?;
+        if let Some(state) = attributes(slf)? {
+            subclasses(slf.py())?.call_method1("set_state", (&copy, state))?;
+        }
+        Ok(copy)
     }
 
     fn __deepcopy__<'py>(
         slf: &Bound<'py, Self>,
         memo: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = memo;
-        Self::copy(slf)
+        let copy = Self::copy(slf)?;
+        // An attribute may lead back here.
+        memo.set_item(slf.as_ptr() as usize, &copy)?;
+        if let Some(state) = attributes(slf)? {
+            subclasses(slf.py())?.call_method1("set_state", (&copy, state, memo))?;
+        }
+        Ok(copy)
     }
 
-    /// The filter as a file of the native format.
+    /// The filter as few bytes, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
+    ///
+    /// They are the packed form of the file, without its zeros, up to a file of 1 MiB.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.read_long(py, |set| set.encode(&self.key_options))?;
-        Ok(PyBytes::new(py, &bytes))
+        let file = self.read_long(py, |set| set.encode(&self.key_options))??;
+        Ok(PyBytes::new(py, native::pack(&file).as_deref().unwrap_or(&file)))
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        self.to_bytes(py)
+        let file = self.read_long(py, |set| set.encode(&self.key_options))??;
+        Ok(PyBytes::new(py, &file))
     }
 
     /// Save the filter: at any moment the path holds the old file or the new one, whole.
@@ -236,7 +251,7 @@ impl Filter {
         // The unit of a window of time is not one of its lines.
         options.unix_ms |= cut::options(&self.key_options)?.unix_ms;
         let key_options = options.to_header();
-        self.read_long(py, |set| set.save(&path, &key_options, replace))?;
+        self.read_long(py, |set| set.save(&path, &key_options, replace))??;
         Ok(())
     }
 
@@ -255,8 +270,12 @@ impl Filter {
             ));
         }
         let restore = py.import("mayhap_bloom._mayhap")?.getattr("_restore")?;
-        let arguments = (this.to_bytes(py)?, this.on_full.name());
-        (restore, arguments).into_pyobject(py)
+        let (data, on_full) = (this.to_bytes(py)?, this.on_full.name());
+        let class = slf.get_type();
+        if kinds::base_of(&class)?.is_none() {
+            return (restore, (data, on_full)).into_pyobject(py);
+        }
+        (restore, (data, on_full, class), attributes(slf)?).into_pyobject(py)
     }
 
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -297,7 +316,7 @@ impl Filter {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let this = slf.get();
-        let (stats, fpp) = this.read_long(slf.py(), |set| (set.stats(), set.estimated_fpp()));
+        let (stats, fpp) = this.read_long(slf.py(), |set| (set.stats(), set.estimated_fpp()))?;
         Ok(format!(
             "<mayhap_bloom.{}: {} of {} keys, fpp {fpp:.3e} now, {:e} promised, {} bytes>",
             slf.get_type().name()?,
@@ -323,11 +342,25 @@ impl Filter {
     }
 }
 
+/// The attributes of an object of a subclass, as `pickle` keeps them.
+fn attributes<'py>(filter: &Bound<'py, Filter>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if kinds::base_of(&filter.get_type())?.is_none() {
+        return Ok(None);
+    }
+    let state = filter.call_method0("__getstate__")?;
+    Ok((!state.is_none()).then_some(state))
+}
+
+/// The part of the package that knows how `pickle` and `copy` set attributes.
+fn subclasses(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
+    py.import("mayhap_bloom._subclasses")
+}
+
 impl Filter {
     /// Whether both answer alike to every key.
     fn equals(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         let other = other.native_copy(py)?;
-        Ok(self.read_long(py, |set| set.same(&*other)))
+        Ok(self.read_long(py, |set| set.same(&*other))??)
     }
 
     /// Takes over the keys of `other`.
@@ -346,12 +379,20 @@ impl Filter {
         }
         // A copy, so that never two locks are held: a |= b and b |= a at once would wait for ever.
         let theirs = other.native_copy(py)?;
-        self.change_patiently(py, |set| set.union_with(&*theirs))?;
+        self.change_patiently(py, |set| {
+            set.ready()?;
+            if self.on_full == OnFull::Raise {
+                let mut united = set.copy()?;
+                united.union_with(&*theirs)?;
+                check_not_over(&*united)?;
+            }
+            set.union_with(&*theirs)
+        })?;
         self.warn_if_full(py)
     }
 
     /// The filter in memory of its own, also if it is mapped or a state.
     pub(crate) fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
-        Ok(self.read_long(py, |set| set.copy())?)
+        Ok(self.read_long(py, |set| set.copy())??)
     }
 }

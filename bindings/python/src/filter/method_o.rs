@@ -71,7 +71,7 @@ unsafe extern "C" fn add(
         },
         Ok(None) => ptr::null_mut(),
         Err(_) => {
-            PyRuntimeError::new_err("a bug in mayhap_bloom: add panicked").restore(py);
+            raise(PyRuntimeError::new_err("a bug in mayhap_bloom: add panicked"));
             ptr::null_mut()
         }
     }
@@ -79,9 +79,32 @@ unsafe extern "C" fn add(
 
 /// Whether the key was new; `None` after the interpreter was given an error, which would be copied
 /// with every answer if it were returned.
+///
+/// Only what makes no object and drops none is done here: `PyO3` does not know that this thread has
+/// the interpreter, and would keep what is dropped until a method of its own is called.
 #[inline(always)]
 fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bool> {
-    let raise = |error: PyErr| error.restore(py);
-    let digest = key::digest(&filter.function, key).map_err(raise).ok()?;
-    filter.insert(py, digest).map_err(raise).ok()
+    let plain = if filter.is_plain() { key::plain_digest(&filter.function, key) } else { None };
+    match plain {
+        Some(digest) => match filter.insert(py, digest) {
+            Ok(new) => Some(new),
+            Err(error) => raise(error),
+        },
+        None => add_any_key(filter, key),
+    }
+}
+
+/// [`add_key`] of any object and filter.
+#[cold]
+fn add_any_key(filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bool> {
+    Python::attach(|py| match filter.digest_of(key).and_then(|digest| filter.insert(py, digest)) {
+        Ok(new) => Some(new),
+        Err(error) => raise(error),
+    })
+}
+
+#[cold]
+fn raise(error: PyErr) -> Option<bool> {
+    Python::attach(|py| error.restore(py));
+    None
 }

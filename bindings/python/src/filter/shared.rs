@@ -12,10 +12,12 @@
 //! | a batch, a copy, a save | `lock`, after `detached` was raised | `lock` |
 //!
 //! Whoever holds `lock` never waits for the interpreter's, so neither order of the two can block
-//! for ever. In builds without the interpreter's lock all calls take `lock`.
+//! for ever. In builds without the interpreter's lock all calls take `lock`. Who holds `lock` while
+//! others may have the interpreter's holds `fork::Working` before, so that no child inherits it.
 #![expect(unsafe_code, reason = "the interpreter's lock excludes what Rust's types cannot see")]
 
 use crate::error::Error;
+use crate::fork;
 use crate::set::Set;
 use pyo3::prelude::*;
 use std::cell::UnsafeCell;
@@ -133,8 +135,9 @@ impl Shared {
         }
     }
 
-    /// Waits until `lock` is free for a moment.
+    /// Waits, without the interpreter's lock, until `lock` is free for a moment.
     fn wait(&self) {
+        let _working = fork::work();
         drop(self.lock.write());
     }
 
@@ -163,6 +166,7 @@ impl Shared {
 impl Detached<'_> {
     /// Calls `read` with the filter, from any thread.
     pub(super) fn read<R>(&self, read: impl FnOnce(&dyn Set) -> R) -> R {
+        let _working = fork::work_anywhere();
         let _held = self.0.lock.read().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: `lock` is held, and short calls heed `detached`, which is not 0.
         read(unsafe { &**self.0.set.get() })
@@ -174,6 +178,7 @@ impl Detached<'_> {
     ///
     /// [`Error::Exported`] while there are views.
     pub(super) fn change<R>(&self, change: impl FnOnce(&mut dyn Set) -> R) -> Result<R, Error> {
+        let _working = fork::work_anywhere();
         let _held = self.0.lock.write().unwrap_or_else(PoisonError::into_inner);
         self.0.check_views()?;
         // SAFETY: `lock` is held to write, and short calls heed `detached`, which is not 0.

@@ -46,7 +46,7 @@ impl Set for Mapped {
     }
 
     fn inserted_when_full(&self) -> Option<u64> {
-        None
+        Some(self.0.filter().params().inserted_when_full())
     }
 
     fn stats(&self) -> Stats {
@@ -109,8 +109,8 @@ impl Saved for Mapped {
         Ok(Box::new(owned(&self.0)?))
     }
 
-    fn same(&self, other: &dyn Set) -> bool {
-        owned(&self.0).is_ok_and(|copy| copy.same(other))
+    fn same(&self, other: &dyn Set) -> Result<bool, Error> {
+        owned(&self.0)?.same(other)
     }
 
     fn bits(&self) -> Option<&[u8]> {

@@ -54,6 +54,13 @@ pub(crate) trait Set: Saved + Send + Sync {
     /// [`Set::insert_digest`] for many: bit `i` of `new` answers for `digests[i]`.
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error>;
 
+    /// [`Set::insert_digests_into`], or [`Error::Full`] without any change if more would be new
+    /// than the promise holds for.
+    fn insert_all_or_none(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        check_room(self, digests)?;
+        self.insert_digests_into(digests, new)
+    }
+
     /// Insertions that were answered "new".
     fn inserted_items(&self) -> u64;
 
@@ -110,7 +117,11 @@ pub(crate) trait Saved {
     fn copy(&self) -> Result<Box<dyn Set>, Error>;
 
     /// Whether `other` answers as this one to every key: its numbers and bits are the same.
-    fn same(&self, other: &dyn Set) -> bool;
+    ///
+    /// # Errors
+    ///
+    /// That the file of a mapped filter has changed.
+    fn same(&self, other: &dyn Set) -> Result<bool, Error>;
 
     /// The bits, if they are one piece of memory.
     fn bits(&self) -> Option<&[u8]>;
@@ -142,17 +153,17 @@ impl<F: Native + Set + 'static> Saved for F {
         Ok(Box::new(F::from_segments(&self.fields(), *self.digest_function(), segments)?))
     }
 
-    fn same(&self, other: &dyn Set) -> bool {
-        let Some(other) = other.as_any().downcast_ref::<F>() else { return false };
+    fn same(&self, other: &dyn Set) -> Result<bool, Error> {
+        let Some(other) = other.as_any().downcast_ref::<F>() else { return Ok(false) };
         let shape = |filter: &F| {
             let mut fields = filter.fields();
             // A key that came first or last may be the one that was swallowed.
             fields.inserted_items = 0;
             fields
         };
-        shape(self) == shape(other)
+        Ok(shape(self) == shape(other)
             && self.digest_function() == other.digest_function()
-            && self.segments() == other.segments()
+            && self.segments() == other.segments())
     }
 
     fn bits(&self) -> Option<&[u8]> {
@@ -175,4 +186,42 @@ impl<F: Native + Set + 'static> Saved for F {
 fn same_kind<'a, F: Set + 'static>(left: &F, other: &'a dyn Set) -> Result<&'a F, Error> {
     let (left, right) = (left.stats().kind, other.stats().kind);
     other.as_any().downcast_ref().ok_or(Error::UnlikeKinds { left, right })
+}
+
+/// Refuses keys of which more would be new than there is room for.
+///
+/// # Errors
+///
+/// [`Error::Full`]; those of a copy.
+pub(crate) fn check_room<S: Set + ?Sized>(set: &S, digests: &[Digest]) -> Result<(), Error> {
+    let full = set.inserted_when_full().unwrap_or(u64::MAX);
+    let room = full.saturating_sub(set.inserted_items());
+    if digests.len() as u64 <= room {
+        return Ok(());
+    }
+    let mut absent: Vec<_> =
+        digests.iter().filter(|&&digest| !set.contains_digest(digest)).map(|it| it.get()).collect();
+    absent.sort_unstable();
+    absent.dedup();
+    if absent.len() as u64 <= room {
+        return Ok(());
+    }
+    // A few of them may be false positives of the others, and not count: only trying shows it.
+    let mut tried = set.copy()?;
+    tried.insert_digests_into(digests, &mut Bitmap::new())?;
+    check_not_over(&*tried)
+}
+
+/// [`Error::Full`] if more keys were new than the promise holds for.
+///
+/// # Errors
+///
+/// As it says.
+pub(crate) fn check_not_over(set: &dyn Set) -> Result<(), Error> {
+    match set.inserted_when_full() {
+        Some(full) if set.inserted_items() > full => {
+            Err(Error::Full { expected_items: set.stats().expected_items })
+        }
+        _ => Ok(()),
+    }
 }

@@ -6,8 +6,8 @@ use super::turns::{Turn, after, options};
 use crate::error::Error;
 use crate::filter::{Filter, OnFull};
 use crate::set::Set;
-use crate::{cut, key, open, secret};
-use mayhap::SecretKey;
+use crate::{cut, fork, open, secret};
+use mayhap::{DigestFunction, SecretKey};
 use mayhap_store::{Error as StoreError, Session};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -69,6 +69,14 @@ fn open_once(
     Ok((kept, session))
 }
 
+/// What was opened.
+struct Open {
+    set: StateSet,
+    function: DigestFunction,
+    path: PathBuf,
+    key_options: String,
+}
+
 /// [`open_once`], again and again while another process holds the lock.
 fn open_patiently(
     py: Python<'_>,
@@ -76,10 +84,18 @@ fn open_patiently(
     secret_key: Option<SecretKey>,
     first: Option<&First>,
     timeout: Duration,
-) -> PyResult<(Box<dyn Kept>, Session)> {
+) -> PyResult<Open> {
     let begun = Instant::now();
+    let open = || {
+        let (kept, session) = open_once(path, secret_key, first)?;
+        let function = kept.digest_function();
+        let (path, key_options) = (session.path().to_owned(), session.key_options().to_owned());
+        // Before the next fork, so that its child knows what to close.
+        let set = StateSet::new(kept, session, timeout).map_err(PyErr::from)?;
+        Ok::<_, Error>(Open { set, function, path, key_options })
+    };
     loop {
-        match py.detach(|| open_once(path, secret_key, first)) {
+        match fork::detached(py, open) {
             Err(Error::Store(error @ StoreError::Locked { .. })) => {
                 let waited = begun.elapsed();
                 if waited >= timeout {
@@ -153,13 +169,10 @@ impl State {
             Ok(First { set: filter.get().native_copy(py)?, key_options })
         });
         let first = first.transpose()?;
-        let (kept, session) = open_patiently(py, &path, secret_key, first.as_ref(), timeout)?;
-        let key_options = session.key_options().to_owned();
-        check_time(kept.set(), &key_options)?;
-        let on_full = open::on_full_of(kept.set().stats().kind, on_full)?;
-        let function = kept.digest_function();
-        let path = session.path().to_owned();
-        let set = StateSet::new(kept, session, timeout)?;
+        let open = open_patiently(py, &path, secret_key, first.as_ref(), timeout)?;
+        let Open { set, function, path, key_options } = open;
+        set.read(|set| check_time(set, &key_options))?;
+        let on_full = open::on_full_of(set.stats().kind, on_full)?;
         let filter = Filter::new(Box::new(set), function, on_full, key_options);
         Ok(PyClassInitializer::from(filter).add_subclass(Self { path }))
     }
@@ -204,7 +217,7 @@ impl State {
     /// Remove a key from a state of the kind "counting"; False if it surely is not there.
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let digest = key::digest(&slf.as_super().get().function, key)?;
+        let digest = slf.as_super().get().digest_of(key)?;
         Self::change(slf, |turn| turn.remove(digest))
     }
 

@@ -12,3 +12,4 @@ mod turns;
 pub(crate) use class::State;
 pub(crate) use kept::{Kept, keep};
 pub(crate) use set::StateSet;
+pub(crate) use turns::leave_to_parent;

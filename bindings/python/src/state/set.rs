@@ -3,7 +3,7 @@
 use super::kept::Kept;
 use super::turns::{Turn, Turns};
 use crate::error::Error;
-use crate::set::{Saved, Set, Stats};
+use crate::set::{Saved, Set, Stats, check_room};
 use mayhap::{Bitmap, Digest};
 use mayhap_store::Session;
 use std::any::Any;
@@ -39,7 +39,8 @@ impl StateSet {
         self.turns.close()
     }
 
-    fn read<R>(&self, read: impl FnOnce(&dyn Set) -> R) -> R {
+    /// Calls `read` with the filter.
+    pub(super) fn read<R>(&self, read: impl FnOnce(&dyn Set) -> R) -> R {
         read(self.turns.lock().kept.set())
     }
 }
@@ -67,6 +68,14 @@ impl Set for StateSet {
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         self.change(|turn| turn.insert(digests, new))
+    }
+
+    fn insert_all_or_none(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        // In one turn: another process may insert between two.
+        self.change(|turn| {
+            check_room(turn.kept.set(), digests)?;
+            turn.insert(digests, new)
+        })
     }
 
     fn inserted_items(&self) -> u64 {
@@ -123,7 +132,7 @@ impl Saved for StateSet {
         self.read(|set| set.copy())
     }
 
-    fn same(&self, other: &dyn Set) -> bool {
+    fn same(&self, other: &dyn Set) -> Result<bool, Error> {
         self.read(|set| set.same(other))
     }
 

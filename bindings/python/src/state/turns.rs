@@ -9,10 +9,12 @@
 
 use super::kept::Kept;
 use crate::error::Error;
+use crate::fork;
 use mayhap::{Bitmap, Digest};
 use mayhap_store::{Error as StoreError, LockOptions, Operation, Session, SessionOptions};
 use std::process;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 /// A process that has added nothing for so long pauses: others may have the lock meanwhile.
@@ -33,8 +35,8 @@ const MIN_LOG_BYTES: u64 = 64 << 20;
 /// A state that this process changes.
 pub(super) struct Turns {
     turn: Mutex<Turn>,
-    /// The lock was taken, or the state is closed.
-    changed: Condvar,
+    /// Who gives the lock up in pauses. It is woken when the lock was taken, or the state is closed.
+    pauses: OnceLock<Thread>,
     /// Who opened it. The lock of a file and the thread that gives it up are not those of a child.
     process: u32,
 }
@@ -71,11 +73,15 @@ impl Turns {
     ) -> std::io::Result<Arc<Self>> {
         let (session, now) = (Some(session), Instant::now());
         let turn = Turn { kept, session, used: now, looked: now, waiting: None, timeout };
-        let (turn, changed) = (Mutex::new(turn), Condvar::new());
-        let turns = Arc::new(Self { turn, changed, process: process::id() });
+        let (turn, pauses) = (Mutex::new(turn), OnceLock::new());
+        let turns = Arc::new(Self { turn, pauses, process: process::id() });
         let of_thread = Arc::clone(&turns);
-        let thread = std::thread::Builder::new().name("mayhap state".into());
-        thread.spawn(move || of_thread.release_in_pauses())?;
+        let thread = thread::Builder::new().name("mayhap state".into());
+        let thread = thread.spawn(move || of_thread.release_in_pauses())?;
+        let _ = turns.pauses.set(thread.thread().clone());
+        let mut open = open_states();
+        open.retain(|state| state.strong_count() > 0);
+        open.push(Arc::downgrade(&turns));
         Ok(turns)
     }
 
@@ -103,7 +109,7 @@ impl Turns {
         }
         let mut turn = self.lock();
         if turn.ready()? {
-            self.changed.notify_all();
+            self.wake();
         }
         let changed = change(&mut turn);
         turn.rest();
@@ -121,7 +127,7 @@ impl Turns {
         }
         let mut turn = self.lock();
         let session = turn.session.take();
-        self.changed.notify_all();
+        self.wake();
         match session {
             Some(session) => Ok(session.finish(&mut *turn.kept).map(|_| ())?),
             None => Ok(()),
@@ -132,23 +138,48 @@ impl Turns {
     pub(super) fn leave(&self) {
         if self.process == process::id() {
             self.lock().session = None;
-            self.changed.notify_all();
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = self.pauses.get() {
+            thread.unpark();
         }
     }
 
     /// Gives the lock up whenever there is nothing to do, until the state is closed.
     fn release_in_pauses(&self) {
-        let mut turn = self.lock();
-        while let Some(session) = &turn.session {
-            if !session.is_held() {
-                turn = self.changed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-            } else if turn.used.elapsed() >= PAUSE {
+        loop {
+            let working = fork::work();
+            let mut turn = self.lock();
+            let Some(session) = &turn.session else { return };
+            let is_held = session.is_held();
+            let is_pause = turn.used.elapsed() >= PAUSE;
+            if is_held && is_pause {
                 turn.release();
-            } else {
-                let waited = self.changed.wait_timeout(turn, PAUSE);
-                turn = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            drop((turn, working));
+            if is_held && !is_pause {
+                thread::park_timeout(PAUSE);
+            } else if !is_held {
+                thread::park();
             }
         }
+    }
+}
+
+/// The states that are open in this process.
+fn open_states() -> MutexGuard<'static, Vec<Weak<Turns>>> {
+    static OPEN: Mutex<Vec<Weak<Turns>>> = Mutex::new(Vec::new());
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In the child of a fork: closes the files of all states, whose locks stay those of the parent.
+/// What the states had at the fork is still there to be read.
+pub(crate) fn leave_to_parent() {
+    for turns in open_states().drain(..).filter_map(|turns| turns.upgrade()) {
+        turns.lock().session = None;
     }
 }
 

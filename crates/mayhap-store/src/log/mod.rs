@@ -42,6 +42,8 @@ pub(crate) struct Log {
     safe: u64,
     poisoned: bool,
     buffer: Vec<u8>,
+    /// The process whose lock it has.
+    process: u32,
 }
 
 impl Log {
@@ -89,7 +91,8 @@ impl Log {
         // up. On file systems without locks nobody sees it, and the log may be removed when its
         // records are in the image: then the next turn continues with that.
         let _ = file.try_lock(Lock::Shared);
-        Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
+        let (path, buffer, process) = (path.into(), Vec::new(), std::process::id());
+        Self { file, path, header, end, safe: 0, poisoned: false, buffer, process }
     }
 
     /// Continues after the records appended by others, and truncates a torn write left by a killed
@@ -202,6 +205,8 @@ impl Log {
 impl Drop for Log {
     fn drop(&mut self) {
         // As for `FilterLock`: a child process may have inherited the file.
-        let _ = self.file.unlock();
+        if self.process == std::process::id() {
+            let _ = self.file.unlock();
+        }
     }
 }

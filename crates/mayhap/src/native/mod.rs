@@ -25,6 +25,7 @@
 mod header;
 mod identity;
 pub(crate) mod kind;
+mod packed;
 mod pages;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ mod tests;
 pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
 pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 pub use kind::{Fields, Kind, MAX_LAYERS, Native};
+pub use packed::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, unpack};
 pub use pages::{
     PAGE_BYTES, body_bytes, body_from_le, check_padding, page_checksums, table_checksum,
     verify_pages,

@@ -283,3 +283,28 @@ fn the_positions_of_the_worked_example_are_right() {
         assert_eq!(found, expected, "{layout} k {k}");
     }
 }
+
+macro_rules! packed {
+    ($($name:literal),*) => {
+        [$((
+            include_bytes!(concat!("../golden/native/", $name, ".packed")).as_slice(),
+            include_bytes!(concat!("../golden/native/", $name, ".mayhap")).as_slice(),
+        )),*]
+    };
+}
+
+#[test]
+fn packed_files_are_those_of_the_specification() {
+    let files = packed![
+        "v1-standard-empty",
+        "v1-standard-sip13",
+        "v2-counting4",
+        "v3-blocked-k8",
+        "v3-matrix-names"
+    ];
+    for (packed, file) in files {
+        assert_eq!(native::unpack(packed).as_deref(), Ok(file));
+        assert_eq!(native::pack(file).as_deref(), Some(packed));
+        assert!(packed.len() < file.len());
+    }
+}
