@@ -370,6 +370,8 @@ fn has_no_locks(error: &io::Error) -> bool {
 struct Claim {
     disk: Arc<dyn Disk>,
     path: PathBuf,
+    /// The process that created it: in a child it is still its parent's.
+    process: u32,
 }
 
 impl Claim {
@@ -381,7 +383,8 @@ impl Claim {
                 let machine = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
                 let text = [MAGIC, &holder_line(verb), &machine].concat();
                 let _ = write_all_at(&*file, &text, 0);
-                Ok(Some(Self { disk: Arc::clone(disk), path: path.into() }))
+                let (disk, process) = (Arc::clone(disk), std::process::id());
+                Ok(Some(Self { disk, path: path.into(), process }))
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
             Err(error) => Err(Error::io("create", path)(error)),
@@ -391,8 +394,10 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // One that stays is reported to the next writer.
-        let _ = self.disk.remove(&self.path);
+        if self.process == std::process::id() {
+            // One that stays is reported to the next writer.
+            let _ = self.disk.remove(&self.path);
+        }
     }
 }
 
