@@ -34,6 +34,7 @@ help:
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
 	@echo 'make valkey     the tests of filters on servers, on Valkey (2 minutes)'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
+	@echo 'make borders    every input cut at every byte, headers with a bit flipped, files damaged (5 minutes)'
 	@echo 'make hostile    attack the release server and time its other clients (a minute)'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
