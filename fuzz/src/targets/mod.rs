@@ -29,6 +29,7 @@ targets! {
     magnuss_decode
     native_decode
     number
+    packed_decode
     parquet_decode
     python_decode
     redis
