@@ -249,9 +249,16 @@ pub trait KeySet: fmt::Debug {
         Vec::new()
     }
 
-    /// The latest time that it was given, for windows of time; 0 for all others.
-    fn now(&self) -> u64 {
+    /// The time that a log needs with so many of the digests inserted last: the last one given to a
+    /// window of time; how many keys had come to a window of keys; 0 for all others.
+    fn log_time(&self, _digests: usize) -> u64 {
         0
+    }
+
+    /// Whether keys that are not inserted move it on, so that a log needs the time even where it
+    /// has no digest for it: a window of keys in which repeats renew nothing.
+    fn moves_with_repeats(&self) -> bool {
+        false
     }
 
     /// How keys are cut, with what the kind itself says in its file.

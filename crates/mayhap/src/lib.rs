@@ -63,10 +63,11 @@ pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
-    Builder, Charge, ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
-    ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, CountingBuilder, Estimate,
-    Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Segment,
-    SegmentFields, Segments, Sets, Window, WindowBloomFilter, WindowBuilder,
+    Builder, Charge, ClearingFilter, ClockJumps, ConcurrentBlockedBloomFilter,
+    ConcurrentBloomFilter, ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter,
+    CountingBuilder, Estimate, Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset,
+    ScalableBloomFilter, Segment, SegmentFields, Segments, Sets, Window, WindowBloomFilter,
+    WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

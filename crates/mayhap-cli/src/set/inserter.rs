@@ -341,8 +341,12 @@ impl Inserter {
         }
         // No log has keys but as digests.
         if let (Some(writer), false) = (&mut self.writer, by_key) {
-            let time = self.set.now();
-            if self.set.repeats_change_it(self.absent_only) || writer.keeps_digests() {
+            let notes_all = self.set.repeats_change_it(self.absent_only) || writer.keeps_digests();
+            let noted = if notes_all { count } else { self.new.count_ones() };
+            let time = self.set.log_time(noted);
+            if noted == 0 && self.set.moves_with_repeats() {
+                writer.note(Operation::Pass, time, [Digest::default()]);
+            } else if notes_all {
                 writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
                 // Most lines are new, or most are not: both are few runs.

@@ -71,3 +71,34 @@ fn it_is_for_windows() {
     let both = ["dedup", "-n", "9", "--no-refresh", "--clear-at", "1/2"];
     assert!(fail(folder, &both, b"").contains("cannot be used with"));
 }
+
+/// Few lines that come all the time: the window moves with all that comes.
+#[test]
+fn few_lines_that_come_all_the_time_are_new_once_in_each_window() {
+    let folder = folder();
+    let folder = folder.path();
+    let window = ["dedup", "-q", "--window", "1000", "-p", "1e-9"];
+    let input = lines("key", (0..30_000).map(|i| i % 10));
+    let count = |output: Vec<u8>| output.split(|&byte| byte == b'\n').count() - 1;
+    // 1,000 to 1,080 lines later.
+    let first = [&window[..], &["--no-refresh"]].concat();
+    let kept = count(succeed(folder, &first, &input));
+    assert!((270..=300).contains(&kept), "{kept} of 30,000 lines");
+    // The state of a run goes on with the next, even if that has no line that is new.
+    let state = [&first[..], &["--state", "seen"]].concat();
+    let parts = input.split_inclusive(|&byte| byte == b'\n').collect::<Vec<_>>();
+    let parts: Vec<usize> =
+        parts.chunks(300).map(|part| count(succeed(folder, &state, &part.concat()))).collect();
+    assert_eq!((parts.iter().sum::<usize>(), parts[1]), (kept, 0), "{parts:?}");
+    // `add` likewise: 1,100 repeats, and the first key is forgotten.
+    succeed(folder, &["create", "-q", "w", "--layout", "window:1000", "-p", "1e-9"], b"");
+    let add = ["add", "-q", "--no-refresh", "w"];
+    succeed(folder, &add, &lines("key", 0..10));
+    for _ in 0..11 {
+        succeed(folder, &add, &lines("key", (0..100).map(|i| 1 + i % 9)));
+    }
+    assert_eq!(held(folder, "w", &lines("key", 0..1)), b"");
+    // With refresh, too, what came before them is older.
+    let once = [&b"once\n"[..], &lines("key", (0..5_000).map(|i| i % 10)), b"once\n"].concat();
+    assert_eq!(count(succeed(folder, &window, &once)), 12);
+}

@@ -208,3 +208,44 @@ fn check_reports_how_long_ago_a_key_came() {
     let both = ["check", "--age", "-f", "last.mayhap", "-f", "hour.mayhap"];
     assert!(fail(folder, &both, b"a\n").contains("--age is for one window"));
 }
+
+/// A clock that was ahead for one line, by a day or a century: what is said, and what is forgotten.
+#[test]
+fn a_time_ahead_of_the_clock_is_said_and_does_not_stop_the_window() {
+    let folder = folder();
+    let folder = folder.path();
+    let hours = |hours: i64| hours * 3_600_000;
+    for ahead in [hours(24), hours(24 * 36_500)] {
+        let path = folder.join("seen");
+        state_of_time(&path, -ahead);
+        let info = String::from_utf8(succeed(folder, &["info", "seen"], b"")).unwrap();
+        assert!(info.contains("behind; once keys have come for 7.5 min"), "{info}");
+        let shown = json(&succeed(folder, &["info", "--json", "seen"], b""));
+        let behind = shown["clock_behind"].as_u64().unwrap().abs_diff(ahead as u64);
+        assert!(behind < 600_000, "{shown}");
+        // The first run says so, and does not know better yet.
+        let output = run(folder, &["dedup", "--state", "seen"], b"then\nalarm\n");
+        assert_eq!((&output.stdout[..], output.status.code()), (&b"alarm\n"[..], Some(0)));
+        let talk = stderr(&output);
+        assert!(talk.contains("behind the latest time of the window"), "{talk}");
+        let output = run(folder, &["dedup", "--state", "seen"], b"then\nalarm\n");
+        assert_eq!(&output.stdout[..], b"");
+        assert!(!stderr(&output).contains("behind the latest"), "{}", stderr(&output));
+        // The clock was ahead for one line, some minutes ago.
+        for (minutes, kept) in [(10, ""), (120, "before\nahead\nalarm\n")] {
+            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+            let then = now - minutes * 60_000;
+            let builder = mayhap::WindowBloomFilter::builder().window_time(3_600_000, 1000);
+            let mut window = builder.target_fpp(1e-9).build().unwrap();
+            for (key, time) in [("before", then), ("ahead", then + ahead), ("alarm", then)] {
+                window.insert_at(key, time as u64);
+            }
+            std::fs::remove_file(&path).unwrap();
+            mayhap_store::save(&path, &window, "clock=unix-ms\n").unwrap();
+            let lines = b"before\nahead\nalarm\n";
+            let found = succeed(folder, &["dedup", "--state", "seen"], lines);
+            assert_eq!(String::from_utf8(found).unwrap(), kept, "{minutes} minutes ago");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

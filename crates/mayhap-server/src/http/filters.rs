@@ -138,6 +138,8 @@ pub(super) struct Described {
     #[serde(skip_serializing_if = "Option::is_none")]
     clears: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    clock_jumps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fill_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_fpp: Option<f64>,
@@ -152,7 +154,8 @@ pub(super) struct Described {
 pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
     let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
-    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, clears, .. } = info;
+    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;
+    let Info { clears, clock_jumps, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -170,6 +173,7 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
         expected_fpp,
         read_only,
         clears,
+        clock_jumps: clock_jumps.map(|jumps| jumps.count),
         fill_ratio: None,
         estimated_fpp: None,
         fill_alarm: None,

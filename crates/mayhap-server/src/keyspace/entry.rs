@@ -9,7 +9,7 @@ use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Age, Bitmap, BloomMatrix, Charge, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -344,6 +344,11 @@ impl Entry {
     /// How often it cleared itself since this was last called.
     pub(super) fn new_clears(&self) -> u64 {
         self.filter.new_clears()
+    }
+
+    /// The jumps of the clock, if there was one since this was last called, of a window.
+    pub(super) fn new_clock_jumps(&self) -> Option<ClockJumps> {
+        self.filter.new_clock_jumps()
     }
 
     /// Sizes its next layer, if it grows and will need one soon.

@@ -1,6 +1,6 @@
 //! What a filter says of itself.
 
-use mayhap::{Estimate, FilterParams};
+use mayhap::{ClockJumps, Estimate, FilterParams};
 
 /// What is known of a filter without reading its bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +24,8 @@ pub struct Info {
     pub expected_fpp: f64,
     /// How often it cleared itself since the server began; `None` for kinds that do not.
     pub clears: Option<u64>,
+    /// How often the clock was set back since the server began; `None` for kinds other than windows.
+    pub clock_jumps: Option<ClockJumps>,
     /// `scalable`, `blocked` or `standard` (one that does not grow, by its layout), `counting`,
     /// `window`, `clearing`, `redisbloom`, `mapped`, `matrix`, or the name of a format.
     pub kind: &'static str,
@@ -79,6 +81,7 @@ impl Info {
             target_fpp: 0.0,
             expected_fpp: 0.0,
             clears: None,
+            clock_jumps: None,
             kind,
             keyed: false,
             read_only: false,

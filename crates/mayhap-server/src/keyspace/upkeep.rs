@@ -6,6 +6,7 @@ use super::names::Named;
 use super::{Entry, Keyspace, Shape};
 use crate::durable::{Log, Refused};
 use crate::periodic::Periodic;
+use mayhap::ClockJumps;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,8 +66,8 @@ impl Keyspace {
     }
 
     /// Removes filters whose time is over and dumps that nobody went on with, sizes the next layer
-    /// of filters that are about to grow, and says which ones cleared themselves, of up to `count`
-    /// filters from `cursor` on; returns where to go on, 0 at the end.
+    /// of filters that are about to grow, and says which ones cleared themselves or found the clock
+    /// set back, of up to `count` filters from `cursor` on; returns where to go on, 0 at the end.
     ///
     /// # Errors
     ///
@@ -88,6 +89,9 @@ impl Keyspace {
                 self.clears.add(clears);
                 say_cleared(name, entry, clears);
             }
+            if let Some(jumps) = entry.new_clock_jumps() {
+                say_set_back(name, jumps);
+            }
         }
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);
@@ -108,4 +112,14 @@ fn say_cleared(name: &[u8], entry: &Entry, clears: u64) {
     let (name, percent) = (name.escape_ascii(), at * 100.0);
     let times = if clears == 1 { String::new() } else { format!(" {clears} times") };
     log::info!("the filter {name} was cleared{times}: {percent} % of its bits were set");
+}
+
+/// Says that the clock is behind the latest time of a window.
+fn say_set_back(name: &[u8], jumps: ClockJumps) {
+    let (name, ClockJumps { ahead, restored, .. }) = (name.escape_ascii(), jumps);
+    log::warn!(
+        "the window {name} has a time that is {ahead} ms ahead of the clock; if the clock stays \
+         where it is, that time is set back. Keys that it made forgotten and that are remembered \
+         again, so far: {restored}"
+    );
 }

@@ -116,6 +116,71 @@ fn a_repeat_in_a_window_without_refresh_is_safe_and_renews_nothing() {
     }
 }
 
+/// Fewer items than the window has come all the time: it moves with all that comes, after a crash
+/// too, and from an image.
+#[test]
+fn a_window_without_refresh_moves_with_repeats() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut new, mut last) = (0, None);
+    for part in 0..6 {
+        let (keyspace, log) = open(folder.path());
+        let shape = Shape::Window { items: 1_000, time_ms: 0, error: 1e-6, refresh: false };
+        let spec = Spec { shape, hash: Hash::Keyed };
+        let entry = keyspace.get_or_create(b"a", spec, 1, Some(&log)).unwrap();
+        let keys = numbered(0..500);
+        let found: Vec<bool> = keys.iter().map(|key| entry.contains(key, 1)).collect();
+        assert_eq!(last.unwrap_or(found.clone()), found, "part {part} goes on as before");
+        let mut turn = recording(&log);
+        for i in 0..5_000 {
+            new += u64::from(entry.insert(&keys[i * 7 % 500], &mut turn).unwrap());
+        }
+        commit(&mut turn);
+        if part % 3 == 1 {
+            log.checkpoint(&keyspace).unwrap();
+        }
+        last = Some(keys.iter().map(|key| entry.contains(key, 1)).collect::<Vec<bool>>());
+    }
+    // Each of 500 once in 1,000 to 1,080 arrivals.
+    assert!((13_500..=15_000).contains(&new), "{new} of 30,000 were new");
+}
+
+/// The clock was a day or a century ahead for one item: what is forgotten, and when, after a restart
+/// too; and that it is counted.
+#[test]
+fn one_item_under_a_clock_that_is_ahead_does_not_stop_a_window() {
+    const HOUR: u64 = 3_600_000;
+    for (ahead, restarts) in [24 * HOUR, 876_000 * HOUR].into_iter().zip([true, false]) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut keyspace, mut log) = open(folder.path());
+        let shape = Shape::Window { items: 1_000, time_ms: HOUR, error: 1e-6, refresh: false };
+        keyspace.create(b"a", Spec { shape, hash: Hash::Keyed }, 1, Some(&log)).unwrap();
+        let start = 500_000 * HOUR;
+        let times = [0, ahead, 60_000, 30 * 60_000, 2 * HOUR, 5 * HOUR, 20 * HOUR];
+        let mut new = Vec::new();
+        for time in times {
+            let entry = keyspace.get(b"a", 1).unwrap();
+            let mut turn = recording(&log);
+            turn.now = start + time;
+            new.push(entry.insert(b"disk-full", &mut turn).unwrap());
+            entry.insert(format!("at {time}").as_bytes(), &mut turn).unwrap();
+            commit(&mut turn);
+            if time == 60_000 {
+                let jumps = entry.info().clock_jumps.unwrap();
+                assert_eq!((jumps.count, jumps.ahead), (1, ahead - 60_000));
+                assert!(entry.contains(b"at 0", turn.now), "it came a minute ago");
+                assert_eq!(keyspace.sweep(0, 10, 1, None), Ok(0));
+            }
+            drop(turn);
+            if restarts {
+                drop(entry);
+                drop((keyspace, log));
+                (keyspace, log) = open(folder.path());
+            }
+        }
+        assert_eq!(new, [true, true, false, false, true, true, true], "{ahead}");
+    }
+}
+
 #[test]
 fn what_the_sweep_notices_of_clears_is_counted_once() {
     let keyspace = Keyspace::new(Options::new(KEY));

@@ -20,6 +20,8 @@ pub struct WindowFile {
     unix_ms: bool,
     /// Whether a repeat makes its key young again.
     refresh: bool,
+    /// How many jumps of the clock were spoken of.
+    jumps_said: u64,
 }
 
 /// The time. A clock before 1970 stands still.
@@ -32,7 +34,7 @@ impl WindowFile {
     /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
     /// nothing is known otherwise.
     pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
-        Self { filter, unix_ms, refresh: true }
+        Self { filter, unix_ms, refresh: true, jumps_said: 0 }
     }
 
     /// The time in the filter's unit: of a unit that is not known, the latest one that was given.
@@ -40,10 +42,14 @@ impl WindowFile {
         if self.unix_ms { now() } else { self.filter.now() }
     }
 
-    /// A moment that was, as people say it, if the unit is known.
+    /// A moment that was, as people say it, if the unit is known. It is ahead only if a clock was
+    /// wrong.
     fn moment(&self, then: u64) -> String {
         if self.unix_ms {
-            format!("{} ago", format_millis(now().saturating_sub(then)))
+            match (now().checked_sub(then), then.saturating_sub(now())) {
+                (Some(since), _) => format!("{} ago", format_millis(since)),
+                (None, ahead) => format!("{} ahead of this clock", format_millis(ahead)),
+            }
         } else {
             format!("tick {}", grouped(then))
         }
@@ -63,6 +69,16 @@ impl WindowFile {
             }
         };
         Some(Detail::new("forgotten_early", "forgotten", text, keys))
+    }
+
+    /// By how much the latest time is ahead of this clock, where that is more than a clock is off.
+    fn clock_ahead(&self) -> Option<Detail> {
+        let now = self.time();
+        let ahead = self.filter.now().checked_sub(now).filter(|_| self.filter.is_ahead_of(now))?;
+        let (latest, most) = (self.span(ahead), self.span(self.filter.generation_size()));
+        let text =
+            format!("{latest} behind; once keys have come for {most}, the window goes by it");
+        Some(Detail::new("clock_behind", "clock", text, ahead))
     }
 
     /// Since when all keys are remembered, where it is not the whole window.
@@ -193,6 +209,7 @@ impl KeySet for WindowFile {
                     then => format!("{} was the latest", self.moment(then)),
                 };
                 details.push(Detail::new("window_now", "time", ago, filter.now()));
+                details.extend(self.clock_ahead());
             }
             _ => {}
         }
@@ -216,8 +233,30 @@ impl KeySet for WindowFile {
         details
     }
 
-    fn now(&self) -> u64 {
-        self.filter.now()
+    fn log_time(&self, digests: usize) -> u64 {
+        mayhap_store::Insert::time_of_last(&self.filter, digests)
+    }
+
+    fn moves_with_repeats(&self) -> bool {
+        !self.refresh && matches!(self.filter.window(), Window::Items(_))
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let jumps = self.filter.clock_jumps();
+        if jumps.count == std::mem::replace(&mut self.jumps_said, jumps.count) {
+            return Vec::new();
+        }
+        let generation = self.span(self.filter.generation_size());
+        let mut text = format!(
+            "the clock is {} behind the latest time of the window; if it stays there for \
+             {generation}, that time was wrong, and is set back",
+            self.span(jumps.ahead)
+        );
+        if jumps.restored > 0 {
+            let keys = grouped(jumps.restored);
+            text.push_str(&format!("; remembered again of what it made forgotten: {keys} keys"));
+        }
+        vec![text]
     }
 
     fn key_options(&self, options: KeyOptions) -> KeyOptions {

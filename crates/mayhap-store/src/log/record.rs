@@ -21,6 +21,8 @@ pub enum Operation {
     Insert = 1,
     /// They are removed, from a counting filter.
     Remove = 2,
+    /// Nothing is done with them: the time went on. There is one, without a meaning.
+    Pass = 3,
 }
 
 /// The contents of a record.
@@ -28,7 +30,8 @@ pub enum Operation {
 pub struct Record<'a> {
     /// The operation.
     pub operation: Operation,
-    /// The time, in the unit of a time window; `None` in logs of version 1, which have none.
+    /// The time before the operation: in the unit of a time window, or the number of keys that had
+    /// come to a count window; `None` in logs of version 1, which have none.
     pub time: Option<u64>,
     /// The digests, in order.
     pub digests: &'a [Digest],
@@ -125,6 +128,7 @@ pub(super) fn decode(bytes: &[u8], version: u16) -> Option<Sound<'_>> {
         let operation = match u64_at(OPERATION) {
             1 => Ok(Operation::Insert),
             2 => Ok(Operation::Remove),
+            3 => Ok(Operation::Pass),
             other => Err(other),
         };
         (operation, Some(u64_at(TIME)), u64_at(SAFE))

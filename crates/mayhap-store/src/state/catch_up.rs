@@ -144,6 +144,8 @@ fn apply_to(
         keeper.spill()?;
     }
     recovery.new_items += memory.apply(record).map_err(Error::format(path))?;
-    recovery.replayed_digests += record.digests.len() as u64;
+    if record.operation != Operation::Pass {
+        recovery.replayed_digests += record.digests.len() as u64;
+    }
     Ok(())
 }

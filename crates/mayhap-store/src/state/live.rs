@@ -171,7 +171,7 @@ impl<F: Insert> LiveFilter<F> {
     }
 
     fn record_as(&mut self, operation: Operation, digests: &[Digest]) -> Result<(), Error> {
-        let time = self.memory.filter.now();
+        let time = self.memory.filter.time_of_last(digests.len());
         self.session.note(operation, time, digests.iter().copied());
         self.session.record(&mut self.memory).inspect_err(|_| self.session.forget_pending())
     }

@@ -3,7 +3,7 @@
 use crate::{Error, Image, Operation, Record};
 use mayhap::native::{Header, Native};
 use mayhap::{
-    AnyFilter, Bitmap, Block, CountingBloomFilter, Digest, ScalableBloomFilter, SecretKey,
+    AnyFilter, Bitmap, Block, CountingBloomFilter, Digest, ScalableBloomFilter, SecretKey, Window,
     WindowBloomFilter,
 };
 
@@ -50,12 +50,19 @@ pub trait Insert: Native {
         let _ = (digests, removed);
     }
 
-    /// The latest time passed to a time window; 0 for all other kinds.
+    /// The last time passed to a time window; 0 for all other kinds.
     fn now(&self) -> u64 {
         0
     }
 
-    /// Advances the time of a time window; does nothing for other kinds.
+    /// The time to record with the last so many insertions: [`Insert::now`], or the number of keys
+    /// that had come to a count window before these.
+    fn time_of_last(&self, digests: usize) -> u64 {
+        let _ = digests;
+        self.now()
+    }
+
+    /// Moves a window on to such a time; does nothing for other kinds.
     fn advance(&mut self, time: u64) {
         let _ = time;
     }
@@ -81,6 +88,7 @@ pub fn apply<F: Insert>(filter: &mut F, record: &Record<'_>) -> Result<u64, mayh
             filter.remove_digests_into(record.digests, &mut bits);
             Ok(0)
         }
+        Operation::Pass => Ok(0),
     }
 }
 
@@ -146,7 +154,7 @@ impl Insert for ScalableBloomFilter {
     }
 }
 
-/// In a time window at the latest time passed to it.
+/// In a time window at the last time passed to it.
 impl Insert for WindowBloomFilter {
     fn insert_digests_into(
         &mut self,
@@ -158,10 +166,20 @@ impl Insert for WindowBloomFilter {
     }
 
     fn now(&self) -> u64 {
-        self.now()
+        match self.window() {
+            Window::Time { .. } => self.moment(),
+            _ => 0,
+        }
+    }
+
+    fn time_of_last(&self, digests: usize) -> u64 {
+        match self.window() {
+            Window::Items(_) => self.moment().saturating_sub(digests as u64),
+            _ => self.moment(),
+        }
     }
 
     fn advance(&mut self, time: u64) {
-        self.advance(time);
+        self.resume(time);
     }
 }

@@ -44,6 +44,12 @@ impl Pending {
         time: u64,
         digests: impl IntoIterator<Item = Digest>,
     ) {
+        let mut digests = digests.into_iter().peekable();
+        if digests.peek().is_some() {
+            // The later time says it all.
+            let passes = |run: &mut Run| run.operation == Operation::Pass;
+            self.runs.pop_if(passes).inspect(|run| self.digests.truncate(run.start));
+        }
         let start = self.digests.len();
         self.digests.extend(digests);
         let is_same = |run: &Run| (run.operation, run.time) == (operation, time);
@@ -91,6 +97,8 @@ mod tests {
             (Operation::Remove, 1, &[]),
             (Operation::Insert, 1, &[3]),
             (Operation::Remove, 1, &[1]),
+            (Operation::Pass, 2, &[0]),
+            (Operation::Pass, 3, &[0]),
             (Operation::Remove, 2, &[2]),
         ] {
             pending.push(operation, time, digests(numbers));

@@ -278,7 +278,9 @@ impl Session {
         self.lock.as_ref().is_some_and(|lock| lock.held_for() >= held && lock.is_wanted())
     }
 
-    /// Notes changes to the filter in memory, in order, with a time for time windows. For plain and
+    /// Notes changes to the filter in memory, in order, with a time for windows
+    /// ([`crate::Insert::time_of_last`]); one of [`Operation::Pass`], with any digest, notes the
+    /// time alone. For plain and
     /// growing filters the digests that were new are enough, for removals those that were present.
     /// In a counting filter or a window every insertion has an effect; a filter whose digests are
     /// kept ([`Session::keeps_digests`]) needs every digest too, also those that were not new: they

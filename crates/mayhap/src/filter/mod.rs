@@ -55,7 +55,7 @@ pub use once::OnceFilter;
 pub use preset::Preset;
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use segment::{Segment, SegmentFields, Segments};
-pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
+pub use window::{Age, ClockJumps, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::{Blocked, LayoutKind, Standard};

@@ -3,7 +3,9 @@
 use super::size::Size;
 use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
+use crate::bits::Block;
 use crate::native::Kind;
+use crate::simd::{FIRST_ROWS, fits_cache};
 use crate::sizing::window::{
     Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_fpp, for_items, spans,
 };
@@ -15,7 +17,9 @@ pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason>
             let (rows, k) = spans::for_items(items, target_fpp)?;
             Ok((rows * u64::from(spans::NUM_COLUMNS), k))
         })?;
-        return Ok(of_size(size).of_time());
+        let full = spans::full_generations(size.items);
+        let lines = lines(&size, spans::NUM_COLUMNS, spans::generation_items(size.items), full);
+        return Ok(Candidate::new(KindName::only(Kind::Window), size, lines).of_time());
     }
     let size = wish.solve(wish.max_bits(), |items, target_fpp| {
         let step = step(items);
@@ -23,14 +27,23 @@ pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason>
         let (rows, k) = for_items(Load::Counted(step), live, target_fpp)?;
         Ok((rows * u64::from(NUM_COLUMNS), k))
     })?;
-    Ok(of_size(size))
+    let step = step(size.items);
+    let lines = lines(&size, NUM_COLUMNS, step, live(size.items, step) + 1);
+    Ok(Candidate::new(KindName::only(Kind::Window), size, lines))
 }
 
-fn of_size(size: Size) -> Candidate {
-    // A miss ends when no column remains; without a model of that, all k rows are an upper bound.
-    let lines = f64::from(size.num_hashes);
-    let lines = CacheLines { hit: lines, miss: lines };
-    Candidate::new(KindName::only(Kind::Window), size, lines)
+/// The rows that a query reads, at the highest load: all in a near cache; elsewhere the first few
+/// and, if one of so many generations of `items` keys remains by chance, the others.
+fn lines(size: &Size, columns: u32, items: u64, generations: u32) -> CacheLines {
+    let hit = f64::from(size.num_hashes);
+    if fits_cache(size.num_bits.div_ceil(Block::BITS) as usize) {
+        return CacheLines { hit, miss: hit };
+    }
+    let rows = (size.num_bits / u64::from(columns)) as f64;
+    let fill = -libm::expm1(-hit * items as f64 / rows);
+    let first = hit.min(FIRST_ROWS as f64);
+    let none = libm::pow(1.0 - libm::pow(fill, first), f64::from(generations));
+    CacheLines { hit, miss: first + (hit - first) * (1.0 - none) }
 }
 
 /// Keys of a generation.
@@ -55,6 +68,6 @@ pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> f64 {
     let generations = u64::from(most).min(items.div_ceil(step)) as usize;
     let generations = if items >= candidate.items { most as usize } else { generations };
     let rows = candidate.num_bits / u64::from(NUM_COLUMNS);
-    let loads = core::iter::repeat_n(Load::Counted(step), generations);
+    let loads = core::iter::repeat_n(Load::Distinct(step), generations);
     expected_fpp(rows, candidate.num_hashes, loads)
 }

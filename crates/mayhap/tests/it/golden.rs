@@ -203,7 +203,9 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
         "v2-window-time-1",
         "v2-window-time-2",
         "v2-window-time-large-1",
-        "v2-window-time-large-2"
+        "v2-window-time-large-2",
+        "v2-window-arrivals-1",
+        "v2-window-arrivals-2"
     ];
     let answers = include_str!("../golden/native/answers_window.txt");
     assert_eq!(answers.lines().count() * 2, files.len());
@@ -220,9 +222,12 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
             assert_eq!(window.insert_at(&key, now), !was_there, "{name}: {key}");
         }
         let (fields, written) = (window.fields(), native::encode(&window, ""));
-        assert!(written[HEADER_BYTES..] == second[HEADER_BYTES..], "{name}: another window");
         let (window, header) = native::decode_as::<WindowBloomFilter>(second, None).unwrap();
-        assert_eq!(fields, *header.fields(), "{name}");
+        // By the rule of 0.1 a window of keys stood still while keys came that it had just got.
+        let goes_on_as_then = name != "v2-window-keys";
+        let is_same = written[HEADER_BYTES..] == second[HEADER_BYTES..];
+        assert_eq!(is_same, goes_on_as_then, "{name}: another window");
+        assert_eq!(fields == *header.fields(), goes_on_as_then, "{name}");
         check_written_back(name, &window, &header, second);
         let found: Vec<String> = (0..1000)
             .filter(|i| window.contains(&format!("absent-{i}")))

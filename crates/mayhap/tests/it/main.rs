@@ -1,6 +1,7 @@
 //! The public API as its users see it: one binary, one module per promise.
 #![cfg(not(loom))]
 
+mod borders;
 mod builder;
 mod cache_router;
 mod clearing;
@@ -29,6 +30,7 @@ mod union;
 mod window;
 mod window_absent;
 mod window_cost;
+mod window_kinds;
 mod window_rates;
 mod window_spans;
 

@@ -1,66 +1,16 @@
 //! Windows against exact models: what must be remembered, what must be forgotten, and that nothing
 //! else makes a difference.
 
+use super::window_kinds::{Kind, from_parts, of_items, of_old_time, of_time, random};
 use super::{cases, digests};
 use mayhap::native::{self, Fields, Native};
-use mayhap::sizing::window::{self, Load};
-use mayhap::{
-    Age, Bitmap, Block, Digest, DigestFunction, Error, Health, OwnedBlocks, Window,
-    WindowBloomFilter,
-};
+use mayhap::{Age, Bitmap, Block, Digest, Error, Health, Window, WindowBloomFilter};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::{HashMap, VecDeque};
 
-fn of_items(items: u64, target_fpp: f64) -> WindowBloomFilter {
-    WindowBloomFilter::builder().window_items(items).target_fpp(target_fpp).build().unwrap()
-}
-
-pub(crate) fn of_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
-    WindowBloomFilter::builder().window_time(span, items).target_fpp(target_fpp).build().unwrap()
-}
-
-/// A window of time as version 0.1 made it, out of its file: generations of a 14th of the span.
-pub(crate) fn of_old_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
-    let step = span.div_ceil(14);
-    let live = span.div_ceil(step) + 1;
-    let of_generation = (u128::from(items) * u128::from(step)).div_ceil(span.into()) as u64;
-    let load = Load::Distinct(of_generation);
-    let (num_rows, num_hashes) = window::for_items(load, live as u32, target_fpp).unwrap();
-    let mut fields = of_items(1, target_fpp).fields();
-    (fields.num_bits, fields.num_hashes, fields.expected_items) =
-        (num_rows * 16, num_hashes, items);
-    fields.extra[0] = span;
-    let segments: Vec<Vec<Block>> =
-        [num_rows.div_ceil(32), 2].map(|blocks| vec![Block::default(); blocks as usize]).to_vec();
-    from_parts(&fields, &segments).unwrap()
-}
-
-/// Of keys, of time, and of time as it was.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Kind {
-    Items,
-    Time,
-    OldTime,
-}
-
-impl Kind {
-    /// A span of `window` with `items` keys, or `window` keys.
-    pub(crate) fn make(self, window: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
-        match self {
-            Self::Items => of_items(window, target_fpp),
-            Self::Time => of_time(window, items, target_fpp),
-            Self::OldTime => of_old_time(window, items, target_fpp),
-        }
-    }
-}
-
 fn kinds() -> impl Strategy<Value = Kind> {
     prop_oneof![Just(Kind::Items), Just(Kind::Time), Just(Kind::OldTime)]
-}
-
-pub(crate) fn random(i: u64) -> Digest {
-    DigestFunction::xxh3(99).digest(&i)
 }
 
 type Make = fn(u64, u64, f64) -> WindowBloomFilter;
@@ -88,8 +38,8 @@ proptest! {
             let new = filter.insert_digest(key);
             prop_assert!(new != was_found && (was_found || !was_inside));
             prop_assert!(!filter.insert_digest(key), "at once again");
-            last.push_back(key);
-            if last.len() as u64 > window {
+            last.extend([key, key]);
+            while last.len() as u64 > window {
                 last.pop_front();
             }
             prop_assert_eq!(filter.age_of_digest_at(key, 0).map(|age| age.at_least), Some(0));
@@ -128,7 +78,8 @@ proptest! {
         prop_assert!(filter.inserted_items() <= live * step);
     }
 
-    /// Against the time of each key's last insertion, with a clock that jumps both ways.
+    /// Against the time of each key's last insertion, with a clock that jumps ahead, and back by up
+    /// to a generation.
     #[test]
     fn a_time_window_has_the_keys_of_its_span_and_no_others(
         span in prop_oneof![1u64..100, 1000u64..100_000, Just(u64::MAX)],
@@ -140,14 +91,18 @@ proptest! {
         let make: Make = if old { of_old_time } else { of_time };
         let mut filter = make(span, 6000, 1e-9);
         let mut inserted: HashMap<u64, u64> = HashMap::new();
-        let (mut clock, mut latest) = (start, 0);
+        let (mut clock, mut latest) = (start, 0u64);
         for (key, percent, rare) in steps {
             // Mostly a few percent of the window, seldom several windows.
             let scale = if rare == 0 { 10 } else { 1 };
             let size = percent.unsigned_abs();
             let jump = (span / 100).saturating_mul(size * scale).saturating_add(size / 20);
-            clock =
-                if percent < 0 { clock.saturating_sub(jump) } else { clock.saturating_add(jump) };
+            clock = if percent < 0 {
+                let earliest = latest.saturating_sub(filter.generation_size());
+                clock.saturating_sub(jump).max(earliest)
+            } else {
+                clock.saturating_add(jump)
+            };
             latest = latest.max(clock);
             for (&key, &at) in &inserted {
                 let (found, age) = (
@@ -283,18 +238,6 @@ proptest! {
     }
 }
 
-fn from_parts(fields: &Fields, segments: &[Vec<Block>]) -> Result<WindowBloomFilter, Error> {
-    let function = DigestFunction::default();
-    // As a file of the right length would have it.
-    let expected = WindowBloomFilter::segment_blocks(fields)?;
-    let found: Vec<u64> = segments.iter().map(|s| s.len() as u64).collect();
-    if expected != found {
-        return Err(Error::WrongLength { field: "file", expected: expected[0], found: found[0] });
-    }
-    let segments = segments.iter().map(|s| OwnedBlocks::copy_of(s).unwrap()).collect();
-    WindowBloomFilter::from_segments(fields, function, segments)
-}
-
 #[test]
 fn what_no_window_has_is_refused() {
     let mut filter = of_items(1400, 0.01);
@@ -320,7 +263,11 @@ fn what_no_window_has_is_refused() {
     assert_eq!(refused(&|f, _| f.layout = 2), "layout");
     assert_eq!(refused(&|f, _| f.inserted_items -= 1), "inserted_items");
     assert_eq!(refused(&|f, _| f.extra[2] = 1), "now");
-    assert_eq!(refused(&|f, _| f.extra[3] = 1), "reserved");
+    assert_eq!(refused(&|f, _| f.extra[3] = 56), "repeats");
+    assert_eq!(refused(&|f, _| f.extra[3] = u64::MAX), "repeats");
+    assert_eq!(refused(&|f, _| f.extra[3] = 5), "bits that were cleared");
+    assert_eq!(refused(&|f, _| f.extra[4] = 1), "ahead");
+    assert_eq!(refused(&|f, _| f.extra[5] = 1), "reserved");
     assert_eq!(refused(&|f, _| f.layers.push([0; 4])), "layers");
     assert_eq!(refused(&|_, s| s[1][0].0[3] = 101), "count of a generation");
     assert_eq!(refused(&|_, s| s[0][0].0[0] |= 1 << 8), "bits that were cleared");
@@ -361,15 +308,23 @@ fn large_batches_equal_one_at_a_time() {
 
 /// A key that comes again and again pushes nothing out.
 #[test]
-fn duplicates_of_a_generation_count_nothing() {
+fn duplicates_of_a_generation_take_no_room_and_move_the_window_on() {
     let mut filter = of_items(140, 1e-6);
     filter.insert("first");
-    for _ in 0..10_000 {
+    for _ in 0..9 {
         filter.insert("again");
     }
     assert!(filter.contains("first"));
     assert_eq!(filter.inserted_items(), 2);
-    assert_eq!(filter.age("first"), Some(Age { generations: 0, at_least: 0, at_most: 1 }));
+    assert_eq!(filter.age("first"), Some(Age { generations: 0, at_least: 0, at_most: 9 }));
+    for _ in 0..140 {
+        filter.insert("again");
+    }
+    assert!(filter.contains("first"), "149 keys came since");
+    filter.insert("again");
+    assert!(!filter.contains("first"), "150 keys came since");
+    // Once in each generation.
+    assert_eq!(filter.inserted_items(), 15);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Windows in which repeats renew nothing.
 
-use super::window::{Kind, of_time, random, seen};
+use super::window::seen;
+use super::window_kinds::{Kind, of_time, random};
 use mayhap::{Bitmap, Digest};
 
 /// Against the same windows given only what they do not have, one key at a time: the kinds, batches
@@ -18,7 +19,8 @@ fn absent_keys_alone_are_inserted_and_age() {
             many.advance(step as u64 * items / 14);
             many.insert_absent_digests_into(digests, &mut new);
             for (&digest, new) in digests.iter().zip(new.iter()) {
-                assert_eq!(!one.contains_digest(digest) && one.insert_digest(digest), new);
+                let is_new = !one.contains_digest(digest);
+                assert_eq!((one.insert_absent_digest(digest), new), (is_new, is_new));
             }
             assert_eq!(seen(&one, digests), seen(&many, digests), "{kind:?}");
             inserted += new.count_ones() as u64;

@@ -3,7 +3,7 @@
 //! small windows, 0 to 23 for large ones.
 #![cfg(not(miri))]
 
-use super::window::of_old_time;
+use super::window_kinds::of_old_time;
 use mayhap::sizing::window::Load;
 use mayhap::{Bitmap, Digest, DigestFunction, WindowBloomFilter, sizing};
 
@@ -31,7 +31,7 @@ fn measure(mut filter: WindowBloomFilter, seed: u64, probes: u64, is_time: bool)
     let live = u64::from(filter.num_generations());
     let mut key = 0;
     // All live generations full.
-    while key < 2 * live * step || filter.inserted_items() < live * step {
+    while is_time || key < 2 * live * step {
         let digest = function.digest(&key);
         if is_time {
             // One key a tick, so that a generation's keys are as many as it was made for.
@@ -67,7 +67,7 @@ fn check(items: u64, target: f64, is_time: bool, filters: u64) {
     };
     let filter = make(0);
     let step = filter.generation_size();
-    let load = if is_time { Load::Distinct(step) } else { Load::Counted(step) };
+    let load = Load::Distinct(step);
     let generations = (0..filter.num_generations()).map(|_| load);
     let predicted =
         sizing::window::expected_fpp(filter.num_rows(), filter.num_hashes(), generations);

@@ -3,7 +3,7 @@
 #![cfg(not(miri))]
 
 use super::cases;
-use super::window::of_time;
+use super::window_kinds::of_time;
 use mayhap::native::{Fields, Native};
 use mayhap::{
     Age, Bitmap, Block, Digest, DigestFunction, Error, Health, OwnedBlocks, WindowBloomFilter,
@@ -159,7 +159,7 @@ fn what_no_window_of_time_has_is_refused() {
     assert_eq!(refused(&|f, _| f.extra[2] = 38_001), "oldest generation");
     assert_eq!(refused(&|f, _| f.extra[4] = 0), "forgotten until");
     assert_eq!(refused(&|f, _| f.extra[5] = 30_001), "forgotten until");
-    assert_eq!(refused(&|f, _| f.extra[6] = 1), "reserved");
+    assert_eq!(refused(&|f, _| f.extra[6] = 30_001), "ahead");
     assert_eq!(refused(&|f, _| f.layers.push([0; 4])), "layers");
     assert_eq!(refused(&|_, s| *word(s, 0, oldest) = 101), "count of a generation");
     assert_eq!(refused(&|_, s| *word(s, 0, oldest) = 0), "count of a generation");

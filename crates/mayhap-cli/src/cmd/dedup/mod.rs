@@ -62,15 +62,18 @@ others show in the rate and the fill after each 1 % of its keys added from here 
 
 --window forgets old lines: a line is dropped if it occurred among that many last lines, or \
 within that time, and is new again at the latest when it is older than 15/14 of that many lines \
-(counting those that were not in the current 14th yet), or 9/8 of that time; a repeat renews it, \
-unless --no-refresh is given: then a line that comes all the time passes once in each window. \
-The rate rises while the window fills and stays at -p or below from then on; the loss printed is \
-the sum of that rate over the new lines. A time window needs -n, the largest number of keys that \
-arrive in it, in any bursts: if more arrive, it forgets the oldest early, and reports how many. \
-Time is this machine's clock, read once per batch. If the clock is set back, the window stands \
-still until it catches up, and forgets nothing; if it is set ahead, whatever is older by the new \
-time is forgotten. The log records times too: after kill -9, a line is forgotten at its original \
-time. (Entries in a log of mayhap 0.1, which has no times, count from the next run.)
+(all count, repeats too), or 9/8 of that time; a repeat renews it, unless --no-refresh is given: \
+then a line that comes all the time passes once in each window. The rate rises while the window \
+fills and stays at -p or below from then on; the loss printed is the sum of that rate over the \
+new lines. A time window needs -n, the largest number of keys that arrive in it, in any bursts: \
+if more arrive, it forgets the oldest early, and reports how many. Time is this machine's clock, \
+read once per batch. If the clock is set back by up to an eighth of the time, the window stands \
+still until it catches up. If by more, one of the two times was wrong: a warning says so, and \
+after another eighth the window goes by the clock; it forgets nothing early for that. If the \
+clock is set ahead, whatever is older by the new time is forgotten; once it is right again, that \
+is remembered again, as far as it is within the time. The log records times too: after kill -9, \
+a line is forgotten at its original time. (Entries in a log of mayhap 0.1, which has no times, \
+count from the next run.)
 
 --clear-at forgets all lines at once, each time that so many bits are set (looked at after each \
 64th of -n new lines), and says so: every line is new again then. With --state the file is \

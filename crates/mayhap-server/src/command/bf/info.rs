@@ -36,10 +36,12 @@ enum Field {
     Reserved,
     Distinct,
     Clears,
+    ClockJumps,
+    Ahead,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 16] = [
+const FIELDS: [(&str, (Field, &str)); 18] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -56,6 +58,8 @@ const FIELDS: [(&str, (Field, &str)); 16] = [
     ("requested", (Field::Reserved, "Requested capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
     ("clears", (Field::Clears, "Number of clears")),
+    ("clockjumps", (Field::ClockJumps, "Number of clock jumps")),
+    ("ahead", (Field::Ahead, "Milliseconds ahead of the clock")),
 ];
 
 /// A pass over all bits, for how full the filter is, and for every field of a file of another
@@ -126,10 +130,9 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             reply.integer(signed(room));
         }
         Field::Fpp => reply.double(info.expected_fpp),
-        Field::Clears => match info.clears {
-            Some(clears) => reply.integer(signed(clears)),
-            None => reply.null(),
-        },
+        Field::Clears => integer_or_null(reply, info.clears),
+        Field::ClockJumps => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.count)),
+        Field::Ahead => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.ahead)),
         Field::Fill => reply.double(entry.measure().fill_ratio),
         Field::FillAlarm => match entry.measure().fill_alarm {
             Some(alarm) => reply.boolean(alarm),
@@ -148,6 +151,13 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             | Shape::Window { items: capacity, .. } => reply.integer(signed(capacity)),
             Shape::RedisBloom | Shape::File => reply.null(),
         },
+    }
+}
+
+fn integer_or_null(reply: &mut Reply<'_>, number: Option<u64>) {
+    match number {
+        Some(number) => reply.integer(signed(number)),
+        None => reply.null(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, WrongKind};
-use mayhap::{Age, Bitmap, BloomMatrix, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, ClockJumps, Digest, DigestFunction, Error};
 use mayhap_store::Changed;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -134,6 +134,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     /// How often it was cleared since this was last called, if it clears itself.
     fn new_clears(&self) -> u64 {
         0
+    }
+
+    /// The jumps of the clock, if there was one since this was last called, of a window.
+    fn new_clock_jumps(&self) -> Option<ClockJumps> {
+        None
     }
 
     /// Sizes its next layer, if it grows and will need one soon.

@@ -3,14 +3,15 @@
 use super::ordered::{self, InOrder, Ordered};
 use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
+use crate::count::Count;
 use crate::durable::Snapshot;
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
-use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
+use mayhap::{Age, Bitmap, Charge, ClockJumps, Digest, DigestFunction, Error, WindowBloomFilter};
 use std::io::{self, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// A filter that forgets old keys. It is locked by all who query or change it.
 #[derive(Debug)]
@@ -20,6 +21,9 @@ struct Window {
     refresh: bool,
     digest_function: DigestFunction,
     charge: Charge,
+    /// The jumps of the clock that the log had, and those that were noticed since.
+    replayed: u64,
+    noticed: Count,
 }
 
 /// One for one owner.
@@ -44,6 +48,24 @@ pub(super) fn plan(
     Ok(Plan::new(builder.num_bytes()?, move |function| {
         Ok(Owned::new(builder.clone().digest_function(function).build()?, refresh, 0))
     }))
+}
+
+impl Window {
+    /// The filter, at a time for which its latest one may be too late: then a query, too, says what
+    /// time it is.
+    fn at(&self, now: u64) -> MutexGuard<'_, Ordered<WindowBloomFilter>> {
+        let mut ordered = locked(&self.ordered);
+        if ordered.filter.is_ahead_of(now) {
+            ordered.filter.advance(now);
+        }
+        ordered
+    }
+
+    /// The jumps of the clock since the server started.
+    const fn jumps(&self, filter: &WindowBloomFilter) -> ClockJumps {
+        let jumps = filter.clock_jumps();
+        ClockJumps { count: jumps.count - self.replayed, ..jumps }
+    }
 }
 
 impl InOrder for Window {
@@ -76,15 +98,15 @@ impl Filter for Window {
     }
 
     fn contains(&self, digest: Digest, now: u64) -> bool {
-        locked(&self.ordered).filter.contains_digest_at(digest, now)
+        self.at(now).filter.contains_digest_at(digest, now)
     }
 
     fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
-        locked(&self.ordered).filter.contains_digests_at_into(digests, now, found);
+        self.at(now).filter.contains_digests_at_into(digests, now, found);
     }
 
     fn age(&self, digest: Digest, now: u64) -> Option<Age> {
-        locked(&self.ordered).filter.age_of_digest_at(digest, now)
+        self.at(now).filter.age_of_digest_at(digest, now)
     }
 
     fn insert(
@@ -107,6 +129,7 @@ impl Filter for Window {
             capacity: filter.expected_items(),
             target_fpp: filter.target_fpp(),
             expected_fpp: filter.expected_fpp_now(),
+            clock_jumps: Some(self.jumps(filter)),
             ..Info::new(self.kind(), filter.inserted_items(), self.num_bytes())
         }
     }
@@ -132,6 +155,12 @@ impl Filter for Window {
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
         let Ordered { filter, order } = &*locked(&self.ordered);
         Ok(Some(Box::new(Owned::new(filter.try_clone()?, self.refresh, *order))))
+    }
+
+    fn new_clock_jumps(&self) -> Option<ClockJumps> {
+        let jumps = self.jumps(&locked(&self.ordered).filter);
+        let new = jumps.count - self.noticed.replace(jumps.count);
+        (new > 0).then_some(jumps)
     }
 }
 
@@ -180,7 +209,15 @@ impl Contents for Owned {
     ) -> Box<dyn Filter> {
         let digest_function = *self.ordered.filter.digest_function();
         let Self { ordered, refresh } = *self;
-        Box::new(Window { ordered: ordered.shared(), refresh, digest_function, charge })
+        let replayed = ordered.filter.clock_jumps().count;
+        Box::new(Window {
+            ordered: ordered.shared(),
+            refresh,
+            digest_function,
+            charge,
+            replayed,
+            noticed: Count::default(),
+        })
     }
 
     fn replay_ordered(

@@ -47,7 +47,12 @@ impl WindowBloomFilter {
             |window, i, digest| {
                 let live = window.live_columns_at(window.now());
                 let absent = window.table.columns(digest, live) == 0;
-                new[i / 64] |= u64::from(absent && window.insert_digest(digest)) << (i % 64);
+                if absent {
+                    window.insert_digest(digest);
+                    new[i / 64] |= 1 << (i % 64);
+                } else {
+                    window.pass();
+                }
             },
         ));
     }

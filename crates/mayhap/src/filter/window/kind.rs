@@ -29,8 +29,8 @@ impl Window {
 pub struct Age {
     /// Generations begun since then: 0 if it was inserted in the current one.
     pub generations: u32,
-    /// At least this many keys were counted since then, or at least this much time has passed.
+    /// At least this many keys were inserted since then, or at least this much time has passed.
     pub at_least: u64,
-    /// At most this many keys were counted since then, or at most this much time has passed.
+    /// At most this many keys were inserted since then, or at most this much time has passed.
     pub at_most: u64,
 }

@@ -1,6 +1,6 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `kind.rs` is what a window remembers, `table.rs` the table of bits; `even/` has generations of
+//! `kind.rs` is what a window remembers, `clock.rs` the time, `table.rs` the table of bits; `even/` has generations of
 //! one length, for count windows, `spans/` those that end when they are full or old, for time
 //! windows. `native.rs` is the file, `fields.rs` the checks of its header that both forms share;
 //! `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
@@ -17,6 +17,7 @@ macro_rules! with_form {
 
 mod batch;
 mod builder;
+mod clock;
 mod even;
 mod fields;
 mod kind;
@@ -26,6 +27,7 @@ mod stats;
 mod table;
 
 pub use builder::WindowBuilder;
+pub use clock::ClockJumps;
 pub use kind::{Age, Window};
 
 use super::Health;
@@ -43,7 +45,7 @@ use spans::SpanWindow;
 /// determines its [`Age`]. When a generation ends, the next column is reused, and its contents, the
 /// oldest keys, are forgotten. By then it has been cleared, a few rows with each insertion.
 ///
-/// A *count* window has 16 columns and generations of w/14 keys. A *time* window has 64 columns,
+/// A *count* window has 16 columns, and its generations end after w/14 insertions. A *time* window has 64 columns,
 /// and its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that
 /// its rate holds under any load ([`crate::sizing::window::spans`]).
 ///
@@ -51,7 +53,7 @@ use spans::SpanWindow;
 ///
 /// | window | surely remembered | surely forgotten, except for false positives |
 /// |---|---|---|
-/// | `window_items(w)` | the keys of the last w insertions | after 15/14 · w counted ones |
+/// | `window_items(w)` | the keys of the last w insertions | after 15/14 · w insertions |
 /// | `window_time(w, n)` | keys inserted at most w ago, while there are at most n | after 9/8 · w |
 ///
 /// If more than n keys arrive in a span of w, the rate is kept and the oldest are forgotten early,
@@ -59,24 +61,34 @@ use spans::SpanWindow;
 /// [`WindowBloomFilter::complete_since`] is the time from which on all are present, and
 /// [`WindowBloomFilter::health`] is over capacity as long as some of the span are missing.
 ///
-/// (w is rounded up to a whole number of generations; small windows are divided more coarsely.) An
-/// insertion counts if it changes the current generation: a key that is already in it does not
-/// count, however often it is repeated. A key of an *older* generation is written again, so that
-/// its age restarts, and counts, since it takes room. So a count window remembers the last w
-/// *distinct* keys if no key returns after more than a generation; if many do, it remembers fewer
-/// distinct keys, but still the keys of the last w insertions. Inserting only keys that are not
-/// contained ([`WindowBloomFilter::insert_absent`]) loses the false positives among them. (If more
-/// than n insertions arrive in the span of a time window, a key that returns within w/8 is not
-/// written again: the generation that has it is kept longer. So in a stream with many repeats each
-/// key counts at most 9 times per span.)
+/// (w is rounded up to a whole number of generations; small windows are divided more coarsely.)
+/// Every insertion counts, whether its key is there or not: a count window moves with what arrives,
+/// like the last w lines of a file. A key that returns is written into the current generation, so
+/// that its age restarts; with [`WindowBloomFilter::insert_absent`] it is not, and the window moves
+/// on all the same. (If more than n insertions arrive in the span of a time window, a key that
+/// returns within w/8 is not written again: the generation that has it is kept longer. So in a
+/// stream with many repeats each key counts at most 9 times per span.)
+///
+/// # Clocks
 ///
 /// The filter has no clock. In a time window the caller passes the time as a `u64` in any unit
 /// ([`WindowBloomFilter::insert_at`], [`WindowBloomFilter::contains_at`],
-/// [`WindowBloomFilter::advance`]); calls without a time use the latest time passed in. A clock
-/// that goes backwards is treated as standing still: nothing is forgotten early, and keys inserted
-/// meanwhile get the latest time. So a time that is far too late makes the filter forget everything
-/// and stays in force until the clock reaches it; [`WindowBloomFilter::clear`] resets it. In a
-/// count window times are ignored.
+/// [`WindowBloomFilter::advance`]); calls without a time use the latest time passed in. In a count
+/// window times are ignored. Clocks are wrong at times:
+///
+/// * A time *before* the latest one by no more than a generation is treated as the latest one.
+/// * If it is earlier than that, either may be wrong. For up to a generation (w/8) of the clock the
+///   latest time stays in force for new keys, while those of times before it are forgotten by the
+///   clock. If the clock returns to it, nothing was changed or forgotten. If not, the latest time
+///   was wrong, and it and all times after the clock are set back. So keys are never forgotten
+///   early for this, and at most an eighth of the span late.
+/// * A time that is too *late* makes the filter forget all that is older, as it cannot know. Once
+///   the clock is right again, it remembers those keys again that are still within the span, as far
+///   as their columns were not used for others.
+/// * What cannot be told from a clock that was set right: one that was far too early for more than
+///   a generation, and is set right. It forgets what came before.
+///
+/// [`WindowBloomFilter::clock_jumps`] counts the times that were so early.
 ///
 /// # Cost
 ///
@@ -87,9 +99,10 @@ use spans::SpanWindow;
 /// the keys' 64-bit digests in a queue and rebuilding one filter from them takes 73.6 bits; rows
 /// within one cache line per key would take 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), a query up
-/// to k, 5.3 on average for an absent key. Clearing adds half a block per counted insertion in a
-/// count window and two and a half in a time window, in order, without a pause. In a time window a
+/// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), and so does
+/// a query of a key that is there. One of an absent key reads 7 rows and seldom the others (7.5 and
+/// 7.1 lines on average), or all k where the table fits a near cache. Clearing adds half a block per
+/// insertion in a count window and two and a half in a time window, in order, without a pause. In a time window a
 /// column is also cleared as time passes; after an idle period the remainder, at most one pass over
 /// the table as for [`WindowBloomFilter::clear`], is done by the next call with a time; nothing is
 /// done if the column is empty. Queries never write.
@@ -172,8 +185,9 @@ impl WindowBloomFilter {
     /// Inserts a key unless it may be in the window already; `true` if it was inserted.
     ///
     /// A repeat does not make the key young again: it is forgotten when its first insertion is, and
-    /// is new once in each window however often it comes. A key that is taken for one that is there
-    /// is not inserted, and may be new as soon as the other one is forgotten.
+    /// is new once in each window however often it comes. (It moves a count window on.) A key that is
+    /// taken for one that is there is not inserted, and may be new as soon as the other one is
+    /// forgotten.
     ///
     /// # Examples
     ///
@@ -200,7 +214,11 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::insert_absent`] for a key that is already a digest.
     #[inline]
     pub fn insert_absent_digest(&mut self, digest: Digest) -> bool {
-        !self.contains_digest(digest) && self.insert_digest(digest)
+        if self.contains_digest(digest) {
+            with_form!(&mut self.form, window => window.pass());
+            return false;
+        }
+        self.insert_digest(digest)
     }
 
     /// [`WindowBloomFilter::advance`] to `now`, then [`WindowBloomFilter::insert`].
@@ -219,8 +237,9 @@ impl WindowBloomFilter {
 
     /// Advances the time of a time window and forgets what has expired.
     ///
-    /// A time before the latest one changes nothing. Calling it is optional, since calls with a
-    /// time do the same; calling it now and then in idle periods spreads the work.
+    /// A time before the latest one changes nothing at first (see "Clocks" above). Calling it is
+    /// optional, since calls with a time do the same; calling it now and then in idle periods
+    /// spreads the work.
     ///
     /// # Examples
     ///
@@ -302,6 +321,43 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::age_at`] for a key that is already a digest.
     pub fn age_of_digest_at(&self, digest: Digest, now: u64) -> Option<Age> {
         with_form!(&self.form, window => window.age(digest, now))
+    }
+
+    /// A moment in the life of the window, for a log of its insertions: the number of keys that came
+    /// to a count window, and the last time passed to a time window.
+    ///
+    /// A log that has the moment before the insertion of some keys, and those keys, brings another
+    /// window to the same state: by [`WindowBloomFilter::resume`] at that moment, and their
+    /// insertion. Keys that came and were not inserted need no record of their own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_items(1400).target_fpp(1e-6).build()?;
+    /// let mut other = seen.try_clone()?;
+    /// for _ in 0..1500 {
+    ///     seen.insert_absent("often");
+    /// }
+    /// let moment = seen.moment();
+    /// seen.insert("new");
+    /// assert_eq!((moment, seen.moment()), (1500, 1501));
+    /// other.insert("often");
+    /// other.resume(moment);
+    /// other.insert("new");
+    /// assert_eq!((other.moment(), other.contains("often")), (1501, seen.contains("often")));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub const fn moment(&self) -> u64 {
+        with_form!(&self.form, window => window.moment())
+    }
+
+    /// Moves the window on to a [`WindowBloomFilter::moment`] of one with the same keys: a count
+    /// window as if so many keys had come, a time window by [`WindowBloomFilter::advance`]. An
+    /// earlier moment changes nothing in a count window.
+    pub fn resume(&mut self, moment: u64) {
+        with_form!(&mut self.form, window => window.resume(moment));
     }
 
     /// Forgets every key, and the time.

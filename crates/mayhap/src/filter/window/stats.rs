@@ -1,6 +1,6 @@
 //! The statistics of a window.
 
-use super::{Form, Health, Window, WindowBloomFilter};
+use super::{ClockJumps, Form, Health, Window, WindowBloomFilter};
 use crate::sizing::window;
 use crate::{Digest, DigestFunction, Key};
 
@@ -57,8 +57,8 @@ impl WindowBloomFilter {
         self.num_bits() as f64 / self.expected_items() as f64
     }
 
-    /// The number of keys or the time after which a new generation begins at the latest: a 14th of
-    /// a count window, an eighth of a time window, rounded up.
+    /// The number of insertions or the time after which a new generation begins at the latest: a 14th
+    /// of a count window, an eighth of a time window, rounded up.
     pub const fn generation_size(&self) -> u64 {
         with_form!(&self.form, window => window.generation_size())
     }
@@ -72,8 +72,8 @@ impl WindowBloomFilter {
         }
     }
 
-    /// The age at which a key has surely been forgotten, in counted keys or in time: 15/14 of a
-    /// count window (more for fewer than 200 keys); 9/8 of a time window.
+    /// The age at which a key has surely been forgotten, in insertions or in time: 15/14 of a count
+    /// window (more for fewer than 200 keys); 9/8 of a time window.
     pub const fn max_age(&self) -> u64 {
         with_form!(&self.form, window => window.max_age())
     }
@@ -114,9 +114,44 @@ impl WindowBloomFilter {
         }
     }
 
-    /// The latest time passed in; 0 before, and in a count window.
+    /// How often the clock of a time window was set back since the window was built or loaded.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6).build()?;
+    /// seen.insert_at("before", 1_000);
+    /// seen.insert_at("ahead", 1_000_000); // for one key the clock was wrong
+    /// assert!(!seen.contains("before"));
+    /// seen.advance(1_001);
+    /// assert!(seen.contains("before") && seen.is_ahead_of(1_001));
+    /// seen.advance(1_009); // a generation later it is certain
+    /// assert!(seen.contains("before") && seen.contains("ahead") && !seen.is_ahead_of(1_009));
+    /// seen.advance(1_070);
+    /// assert!(!seen.contains("before") && !seen.contains("ahead"));
+    /// let jumps = seen.clock_jumps();
+    /// assert_eq!((jumps.count, jumps.ahead, jumps.restored), (1, 998_999, 1));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub const fn clock_jumps(&self) -> ClockJumps {
+        with_form!(&self.form, window => window.clock.jumps())
+    }
+
+    /// Whether the latest time is after this one by more than a generation of a time window, or was
+    /// lately, and it is not known yet which is wrong: then [`WindowBloomFilter::advance`] has
+    /// something to do at a time that is not later.
+    pub const fn is_ahead_of(&self, time: u64) -> bool {
+        self.now() > 0
+            && with_form!(&self.form, window => {
+                window.clock.is_doubtful(time, window.generation_size())
+            })
+    }
+
+    /// The latest time passed in, unless that was set back; 0 before, and in a count window.
     pub const fn now(&self) -> u64 {
-        with_form!(&self.form, window => window.now())
+        with_form!(&self.form, window => window.clock.latest())
     }
 
     /// The number of remembered keys as counted: a key that is in several generations counts for

@@ -51,6 +51,20 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
     assert_eq!(unfit(&both, "scalable"), Reason::CannotDelete);
 }
 
+/// As the code reads them: the first seven rows, and the others seldom; all of a small table.
+#[test]
+fn a_window_touches_as_many_cache_lines_as_its_code_reads() {
+    for (by_time, hit, miss) in [(false, 11.0, 7.5), (true, 9.0, 7.1)] {
+        let lines = |items| {
+            let needs = Needs { forget: true, by_time, ..sized(items, 0.01) };
+            plan(&needs).unwrap().best.unwrap().cache_lines
+        };
+        let (small, large) = (lines(1_000), lines(100 * MILLION));
+        assert_eq!((small.hit, small.miss, large.hit), (hit, hit, hit));
+        assert!((large.miss - miss).abs() < 0.05, "{}", large.miss);
+    }
+}
+
 #[test]
 fn what_deletes_is_the_counting_filter_of_its_builder() {
     let builder = || CountingBloomFilter::builder().target_fpp(0.01);

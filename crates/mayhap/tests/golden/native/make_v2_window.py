@@ -21,7 +21,8 @@ def ceil(a, b):
 
 
 class Even:
-    """Layout 1: generations of one length."""
+    """Layout 1: generations of one length. Those of keys end as they did in 0.1, when so many keys
+    had changed them; `Arrivals` is what replaced it."""
 
     layout, row_bits = 1, 16
 
@@ -97,6 +98,33 @@ class Even:
             struct.pack(f"<{self.rows}H", *self.table).ljust(self.blocks * 64, b"\0"),
             struct.pack("<16Q", *self.counts),
         ]
+
+
+class Arrivals(Even):
+    """Layout 1, keys: a generation ends when so many keys have come, whether it had them or not."""
+
+    def __init__(self, *numbers):
+        super().__init__(*numbers)
+        self.arrived = 0
+
+    def insert(self, key, _now):
+        if self.arrived == self.s:
+            self.begin(self.g + 1)
+            self.arrived = 0
+        present = self.g % 16
+        if not self.columns(key) >> present & 1:
+            for row in self.rows_of(key):
+                self.table[row] |= 1 << present
+            self.counts[present] += 1
+        self.arrived += 1
+        spare, c = (self.g + 1) % 16, self.blocks * self.arrived // self.s
+        if self.counts[spare]:
+            self.clear(spare, c, 32)
+            if c == self.blocks:
+                self.counts[spare] = 0
+
+    def extra(self):
+        return [self.span, self.g, self.now, self.arrived - self.counts[self.g % 16]]
 
 
 class Spans(Even):
@@ -217,6 +245,7 @@ FILES = [
     ("v2-window-time-even", Even, 22, 997, 7, 1001, 700, 0.05, 1001, 3300, 3700),
     ("v2-window-time", Spans, 23, 187, 6, 1001, 700, 0.05, 1001, 3300, 3700),
     ("v2-window-time-large", Spans, 24, 1111, 9, 10_000, 5000, 0.01, 10_000, 9000, 12_000),
+    ("v2-window-arrivals", Arrivals, 25, 1003, 7, 700, 700, 0.05, 0, 3295, 3695),
 ]
 
 

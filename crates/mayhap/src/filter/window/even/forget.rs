@@ -1,15 +1,21 @@
 //! From one generation to the next: what is counted, the effect of time, and how columns are
 //! cleared before they are reused.
 
-use super::{EvenWindow, Window, column_of};
+use super::{Clock, EvenWindow, Window, column_of};
+use crate::Block;
+use crate::bits::block;
+use crate::filter::window::clock::Verdict;
 use crate::sizing::window::NUM_COLUMNS;
-use crate::{Block, Digest};
 
 impl EvenWindow {
     #[inline]
     pub(in crate::filter::window) fn advance(&mut self, now: u64) {
-        if now > self.now && matches!(self.plan.window, Window::Time { .. }) {
-            self.advance_to_later(now);
+        if let Window::Time { .. } = self.plan.window {
+            if self.clock.is_doubtful(now, self.plan.step) {
+                self.look_back(now);
+            } else if now > self.clock.now {
+                self.advance_to_later(now);
+            }
         }
     }
 
@@ -18,10 +24,89 @@ impl EvenWindow {
         if generation != self.generation {
             self.begin(generation);
         }
-        self.now = now;
+        self.clock.now = now;
         let spare = column_of(self.generation.wrapping_add(1));
         if self.count(spare) != 0 {
             self.clear_spare_until(self.cursor_of_time(now));
+        }
+    }
+
+    /// The clock was set back.
+    #[cold]
+    fn look_back(&mut self, now: u64) {
+        match self.clock.judge(now, self.plan.step) {
+            Verdict::Behind | Verdict::Unknown => {}
+            Verdict::Returned { .. } => self.return_to(now),
+            Verdict::WasAhead { .. } => {
+                self.set_back();
+                self.advance(now);
+            }
+        }
+    }
+
+    /// The clock has returned: keys that came meanwhile may be as young as that, and are in the
+    /// column of the latest time.
+    fn return_to(&mut self, now: u64) {
+        let (from, later) = (column_of(self.generation), now / self.plan.step);
+        if later.saturating_sub(self.generation) >= u64::from(NUM_COLUMNS) - 1 {
+            // Those of all other generations are too old, and this one's column may be the spare.
+            self.table.clear_columns(0xFFFF ^ 1 << from, 0, self.table.num_blocks());
+            for column in (0..NUM_COLUMNS).filter(|&column| column != from) {
+                *self.count_mut(column) = 0;
+            }
+            self.renumber(later);
+            self.clock.now = now;
+            return;
+        }
+        self.advance_to_later(now.max(self.clock.now));
+        let to = column_of(self.generation);
+        if from != to {
+            self.table.copy_column(from, to);
+            *self.count_mut(to) = self.count(from);
+        }
+    }
+
+    /// All keys are older by as many generations as the latest time was ahead.
+    fn set_back(&mut self) {
+        self.renumber(self.clock.now / self.plan.step);
+        self.cursor = 0;
+        self.clear_spare_until(self.cursor_of_time(self.clock.now));
+    }
+
+    /// Makes the current generation this one, and those before it the ones before: the columns
+    /// change places.
+    fn renumber(&mut self, generation: u64) {
+        let by = column_of(self.generation.wrapping_sub(generation));
+        self.table.rotate_columns_right(by);
+        block::words_mut(&mut self.counts).rotate_left(by as usize);
+        self.generation = generation;
+    }
+
+    /// The number of keys that came so far to a count window; the last time passed to a time
+    /// window.
+    pub(in crate::filter::window) const fn moment(&self) -> u64 {
+        match self.plan.window {
+            Window::Items(_) => {
+                self.generation.saturating_mul(self.plan.step).saturating_add(self.came)
+            }
+            Window::Time { .. } => self.clock.passed(),
+        }
+    }
+
+    /// Moves a window on to a moment of one that had the same keys.
+    pub(in crate::filter::window) fn resume(&mut self, moment: u64) {
+        if let Window::Time { .. } = self.plan.window {
+            return self.advance(moment);
+        }
+        if moment > self.moment() {
+            let generation = (moment - 1) / self.plan.step;
+            if generation != self.generation {
+                self.begin(generation);
+            }
+            self.came = moment - generation * self.plan.step;
+            let (cursor, rest) = self.cursor_of_items();
+            self.clear_spare_until(cursor);
+            self.cursor_rest = rest;
         }
     }
 
@@ -33,47 +118,47 @@ impl EvenWindow {
         (u128::from(self.table.num_blocks()) * elapsed / step) as u64
     }
 
+    /// The same for the keys that came to the current generation of a count window, with the rest
+    /// of the division.
+    fn cursor_of_items(&self) -> (u64, u64) {
+        let step = u128::from(self.plan.step);
+        let blocks = u128::from(self.table.num_blocks()) * u128::from(self.came);
+        ((blocks / step) as u64, (blocks % step) as u64)
+    }
+
     /// The progress of clearing the next generation's column, derived from the rest of the state.
     pub(super) fn find_cursor(&mut self) {
         if let Window::Time { .. } = self.plan.window {
-            self.cursor = self.cursor_of_time(self.now);
-            return;
+            self.cursor = self.cursor_of_time(self.clock.now);
+        } else {
+            (self.cursor, self.cursor_rest) = self.cursor_of_items();
         }
-        let count = self.count(column_of(self.generation)).min(self.plan.step);
-        let blocks = u128::from(self.table.num_blocks()) * u128::from(count);
-        self.cursor = (blocks / u128::from(self.plan.step)) as u64;
-        self.cursor_rest = (blocks % u128::from(self.plan.step)) as u64;
     }
 
     /// Generations that begin until `now`.
     #[inline(always)]
     pub(super) fn generations_until(&self, now: u64) -> u64 {
         match self.plan.window {
-            Window::Time { .. } if now > self.now => now / self.plan.step - self.generation,
+            Window::Time { .. } if now > self.clock.now => now / self.plan.step - self.generation,
             _ => 0,
         }
     }
 
-    /// Whether the current generation of a count window has all its keys. The next one begins with
-    /// the next key that is not in this one.
+    /// Begins the next generation of a count window for a key that comes, if as many came to the
+    /// current one as belong to it.
     #[inline(always)]
-    pub(super) fn is_full(&self) -> bool {
-        let is_count = matches!(self.plan.window, Window::Items(_));
-        is_count && self.count(column_of(self.generation)) >= self.plan.step
+    pub(super) fn make_room(&mut self) {
+        if matches!(self.plan.window, Window::Items(_)) && self.came >= self.plan.step {
+            self.begin(self.generation.wrapping_add(1));
+        }
     }
 
+    /// A key has come: a count window moves on, whatever key it is.
     #[inline(always)]
-    pub(super) fn is_in_present(&self, digest: Digest) -> bool {
-        self.table.columns(digest, 1 << column_of(self.generation)) != 0
-    }
-
-    /// The current generation has received a new key.
-    #[inline(always)]
-    pub(super) fn count_one(&mut self) {
-        let count = self.count_mut(column_of(self.generation));
-        *count = count.saturating_add(1);
+    pub(super) fn move_on(&mut self) {
         if let Window::Items(_) = self.plan.window {
-            // `cursor` is floor(num_blocks · count / step), so that the column is clear when the
+            self.came += 1;
+            // `cursor` is floor(num_blocks · came / step), so that the column is clear when the
             // generation is full.
             let blocks = self.cursor_rest + self.table.num_blocks();
             let step = self.plan.step;
@@ -123,6 +208,7 @@ impl EvenWindow {
             }
         }
         self.generation = generation;
+        self.came = 0;
         self.cursor = 0;
         self.cursor_rest = 0;
     }
@@ -131,7 +217,8 @@ impl EvenWindow {
         self.table.clear();
         self.counts = [Block::default(); 2];
         self.generation = 0;
-        self.now = 0;
+        self.clock = Clock::default();
+        self.came = 0;
         self.cursor = 0;
         self.cursor_rest = 0;
     }

@@ -8,6 +8,7 @@ mod native;
 mod plan;
 mod stats;
 
+use super::clock::Clock;
 use super::table::Table;
 use super::{Age, Window};
 use crate::bits::{Block, block};
@@ -23,14 +24,16 @@ pub(super) struct EvenWindow {
     plan: Plan,
     /// The current generation, from 0; its column is `generation % 16`.
     generation: u64,
-    /// The latest time; 0 in a count window.
-    now: u64,
+    /// The time; 0 in a count window.
+    pub(super) clock: Clock,
+    /// The keys that came to the current generation of a count window, repeats too.
+    came: u64,
     /// The keys that each column has counted. A column with a count of 0 is clear.
     counts: [Block; 2],
-    /// Blocks in which the next generation's column is clear. Derived from `now` or the current
-    /// generation's count; meaningless if that column is clear.
+    /// Blocks in which the next generation's column is clear. Derived from the time or from `came`;
+    /// meaningless if that column is clear.
     cursor: u64,
-    /// In a count window: `num_blocks` times the current generation's count modulo `step`.
+    /// In a count window: `num_blocks` times `came` modulo `step`.
     cursor_rest: u64,
 }
 
@@ -44,8 +47,8 @@ impl EvenWindow {
     }
 
     fn new(table: Table<u16>, plan: Plan) -> Self {
-        let counts = [Block::default(); 2];
-        Self { table, plan, generation: 0, now: 0, counts, cursor: 0, cursor_rest: 0 }
+        let (counts, clock) = ([Block::default(); 2], Clock::default());
+        Self { table, plan, generation: 0, clock, came: 0, counts, cursor: 0, cursor_rest: 0 }
     }
 
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
@@ -56,15 +59,22 @@ impl EvenWindow {
     pub(super) fn insert_digest(&mut self, digest: Digest) -> bool {
         // As `contains` sees it: keys forgotten because of this one were present until now.
         let live = self.live_columns(0);
-        if self.is_full() && !self.is_in_present(digest) {
-            self.begin(self.generation.wrapping_add(1));
-        }
+        self.make_room();
         let bit = 1 << column_of(self.generation);
         let before = self.table.insert(digest, bit);
         if before & bit == 0 {
-            self.count_one();
+            let count = self.count_mut(column_of(self.generation));
+            *count = count.saturating_add(1);
         }
+        self.move_on();
         before & live == 0
+    }
+
+    /// A key came that is not inserted.
+    #[inline]
+    pub(super) fn pass(&mut self) {
+        self.make_room();
+        self.move_on();
     }
 
     pub(super) fn age(&self, digest: Digest, now: u64) -> Option<Age> {
@@ -75,13 +85,10 @@ impl EvenWindow {
         // The current generation's column goes to the top, older ones follow below.
         let generations = (columns as u16).rotate_left(self.present_to_top()).leading_zeros();
         Some(match self.plan.window {
-            Window::Items(_) => {
-                let present = self.count(column_of(self.generation));
-                self.plan.age_in_items(generations, present)
-            }
+            Window::Items(_) => self.plan.age_in_items(generations, self.came),
             Window::Time { .. } => {
                 let generation = self.generation.saturating_sub(generations.into());
-                self.plan.age_in_time(generation, now.max(self.now))
+                self.plan.age_in_time(generation, now.max(self.now()))
             }
         })
     }

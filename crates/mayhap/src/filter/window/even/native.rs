@@ -1,6 +1,6 @@
 //! Such a window as a file: `docs/native-format.md`, kind 4 with layout 1.
 
-use super::{EvenWindow, Plan, Table, Window, column_of};
+use super::{Clock, EvenWindow, Plan, Table, Window, column_of};
 use crate::bits::{Block, OwnedBlocks};
 use crate::filter::window::fields::{bad_field, check_fields};
 use crate::native::Fields;
@@ -13,7 +13,9 @@ use alloc::vec::Vec;
 const SPAN: usize = 0;
 const GENERATION: usize = 1;
 const NOW: usize = 2;
-const USED: usize = 3;
+const REPEATS: usize = 3;
+const AHEAD: usize = 4;
+const USED: usize = 5;
 
 /// Blocks of the second segment: a count for each column.
 const COUNT_BLOCKS: u64 = 2;
@@ -26,11 +28,15 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
         0 => Window::Items(items),
         span => Window::Time { span, expected_items: items },
     })?;
+    let (repeats, ahead) = (fields.extra[REPEATS], fields.extra[AHEAD]);
     match plan.window {
         Window::Items(_) if now != 0 => bad_field("now", now),
+        Window::Items(_) if ahead != 0 => bad_field("ahead", ahead),
         Window::Time { .. } if now / plan.step != fields.extra[GENERATION] => {
             bad_field("generation", fields.extra[GENERATION])
         }
+        Window::Time { .. } if repeats != 0 => bad_field("repeats", repeats),
+        Window::Time { .. } if ahead > now => bad_field("ahead", ahead),
         _ => Ok(plan),
     }
 }
@@ -44,6 +50,9 @@ impl EvenWindow {
             let too_many = |column: &u32| self.count(*column) > self.plan.step;
             if let Some(column) = columns.clone().find(too_many) {
                 return bad_field("count of a generation", self.count(column));
+            }
+            if self.came > self.plan.step {
+                return bad_field("repeats", fields.extra[REPEATS]);
             }
         }
         if self.inserted_items() != fields.inserted_items {
@@ -72,9 +81,12 @@ impl EvenWindow {
         let mut extra = [0; 7];
         if let Window::Time { span, .. } = self.plan.window {
             extra[SPAN] = span;
+        } else {
+            extra[REPEATS] = self.came - self.count(column_of(self.generation));
         }
         extra[GENERATION] = self.generation;
-        extra[NOW] = self.now;
+        extra[NOW] = self.clock.now;
+        extra[AHEAD] = self.clock.ahead();
         Fields {
             layout: Layout::Standard.id(),
             num_bits: self.table.num_bits(),
@@ -106,10 +118,14 @@ impl EvenWindow {
         let table = Table::new(blocks, num_rows, fields.num_hashes);
         let mut window = Self {
             generation: fields.extra[GENERATION],
-            now: fields.extra[NOW],
+            clock: Clock::saved(0, fields.extra[NOW], fields.extra[AHEAD]),
             counts: core::array::from_fn(|i| counts.as_ref()[i]),
             ..Self::new(table, plan_of(fields)?)
         };
+        if let Window::Items(_) = window.plan.window {
+            let count = window.count(column_of(window.generation));
+            window.came = count.saturating_add(fields.extra[REPEATS]);
+        }
         window.find_cursor();
         window.check_contents(fields)?;
         Ok(window)

@@ -57,18 +57,14 @@ impl Plan {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// The meaning of the `items` of a generation: a count window ends one when this many have been
-    /// counted; in a time window this many are expected.
-    pub(in crate::filter::window) const fn load(&self, items: u64) -> Load {
-        match self.window {
-            Window::Items(_) => Load::Counted(items),
-            Window::Time { .. } => Load::Distinct(items),
-        }
-    }
-
-    /// Rows and k for a rate.
+    /// Rows and k for a rate. (Windows of keys have always been sized for generations that end after
+    /// so many keys that change them, which are a few more than come.)
     pub(in crate::filter::window) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
-        window::for_items(self.load(self.generation_items), self.live, target_fpp)
+        let load = match self.window {
+            Window::Items(_) => Load::Counted(self.generation_items),
+            Window::Time { .. } => Load::Distinct(self.generation_items),
+        };
+        window::for_items(load, self.live, target_fpp)
     }
 
     /// The age of a key `generations` back, when the current generation has `items` keys.

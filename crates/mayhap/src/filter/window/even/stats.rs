@@ -11,7 +11,7 @@ impl EvenWindow {
     }
 
     pub(in crate::filter::window) const fn now(&self) -> u64 {
-        self.now
+        self.clock.now
     }
 
     pub(in crate::filter::window) const fn generation_size(&self) -> u64 {
@@ -47,7 +47,7 @@ impl EvenWindow {
             Window::Time { .. } => items,
         };
         let of_generation = self.plan.items_of_a_generation(items);
-        self.fpp_of((0..self.plan.live).map(|_| self.plan.load(of_generation)))
+        self.fpp_of((0..self.plan.live).map(|_| Load::Distinct(of_generation)))
     }
 
     pub(in crate::filter::window) fn expected_fpp_now(&self) -> f64 {

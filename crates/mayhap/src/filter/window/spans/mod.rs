@@ -1,15 +1,17 @@
 //! Time windows whose generations end when they are full or old, so that the rate holds under any
 //! load ([`crate::sizing::window::spans`]).
 //!
-//! `seal.rs` ends generations, forgets and clears, `stats.rs` has the statistics, `native.rs` is
-//! the file.
+//! `seal.rs` ends generations, forgets and clears, `clock.rs` is for clocks that are set, `stats.rs`
+//! has the statistics, `native.rs` is the file.
 
+mod clock;
 mod native;
 mod seal;
 mod stats;
 #[cfg(test)]
 mod tests;
 
+use super::clock::Clock;
 use super::table::Table;
 use super::{Age, Window};
 use crate::bits::{Block, block};
@@ -63,8 +65,8 @@ impl Plan {
 pub(super) struct SpanWindow {
     pub(super) table: Table<u64>,
     plan: Plan,
-    /// The latest time.
-    now: u64,
+    /// The time.
+    pub(super) clock: Clock,
     /// The number of generations begun so far.
     next: u64,
     /// The oldest one remembered; `next` if there is none.
@@ -112,7 +114,7 @@ impl SpanWindow {
         Self {
             table,
             plan,
-            now: 0,
+            clock: Clock::new(plan.time),
             next: 0,
             oldest: 0,
             open: 0,
@@ -159,7 +161,7 @@ impl SpanWindow {
             }
             self.add_came(present, 1);
         }
-        *self.number_mut(LAST, generation) = self.now;
+        *self.number_mut(LAST, generation) = self.clock.now;
         true
     }
 
@@ -168,22 +170,23 @@ impl SpanWindow {
         if columns == 0 {
             return None;
         }
-        let (generation, now) = (self.newest_of(columns), now.max(self.now));
-        Some(Age {
-            generations: (self.next - 1 - generation) as u32,
-            at_least: now - self.number(LAST, generation),
-            at_most: now - self.number(BEGIN, generation),
-        })
+        let generation = self.newest_of(columns);
+        let (at_least, at_most) = self.age_of_generation(generation, now);
+        Some(Age { generations: (self.next - 1 - generation) as u32, at_least, at_most })
     }
 
     /// The columns that can be queried at the time `now`.
     #[inline(always)]
     pub(super) fn live_columns_at(&self, now: u64) -> u64 {
         let mut oldest = self.oldest;
-        if now > self.now {
+        if now > self.clock.now {
             while oldest < self.next && self.is_past(oldest, now) {
                 oldest += 1;
             }
+        } else if let Some(first) = self.clock.first_behind()
+            && now < self.clock.latest()
+        {
+            return self.live_columns_behind(now, first);
         }
         columns_of(oldest, self.next)
     }

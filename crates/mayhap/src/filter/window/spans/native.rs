@@ -5,6 +5,7 @@ use super::{
 };
 use crate::Error;
 use crate::bits::{Block, OwnedBlocks};
+use crate::filter::window::clock::Clock;
 use crate::filter::window::fields::{bad_field, check_fields};
 use crate::native::Fields;
 use crate::sizing::window::spans::{MAX_NUM_ROWS, NUM_COLUMNS};
@@ -21,7 +22,8 @@ const NOW: usize = 2;
 const OLDEST: usize = 3;
 const FORGOTTEN: usize = 4;
 const FORGOTTEN_UNTIL: usize = 5;
-const USED: usize = 6;
+const AHEAD: usize = 6;
+const USED: usize = 7;
 
 /// Keeps the numbers of generations from overflowing.
 const MOST_GENERATIONS: u64 = 1 << 63;
@@ -30,7 +32,7 @@ const MOST_GENERATIONS: u64 = 1 << 63;
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     check_fields::<NUM_COLUMNS>(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
     let columns = u64::from(NUM_COLUMNS);
-    let [span, next, now, oldest, forgotten, forgotten_until, _] = fields.extra;
+    let [span, next, now, oldest, forgotten, forgotten_until, ahead] = fields.extra;
     if next >= MOST_GENERATIONS {
         return bad_field("generations", next);
     }
@@ -39,6 +41,9 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     }
     if forgotten_until > now || (forgotten == 0 && forgotten_until != 0) {
         return bad_field("forgotten until", forgotten_until);
+    }
+    if ahead > now {
+        return bad_field("ahead", ahead);
     }
     Plan::new(span, fields.expected_items)
 }
@@ -60,7 +65,7 @@ impl SpanWindow {
             if begin < before || begin > last {
                 return bad_field("beginning of a generation", begin);
             }
-            if last > self.now || last - begin >= self.plan.time {
+            if last > self.clock.now || last - begin >= self.plan.time {
                 return bad_field("last time of a generation", last);
             }
             before = begin;
@@ -70,12 +75,13 @@ impl SpanWindow {
         if items != fields.inserted_items || items > self.plan.most_items {
             return bad_field("inserted_items", fields.inserted_items);
         }
-        if self.oldest < self.next && self.is_past(self.oldest, self.now) {
+        let now = self.clock.first_behind().unwrap_or(self.clock.now);
+        if self.oldest < self.next && self.is_past(self.oldest, now) {
             return bad_field("oldest generation", self.oldest);
         }
         // For the current one time goes on even if it has been forgotten.
         match self.next.checked_sub(1).map(|present| self.number(BEGIN, present)) {
-            Some(begin) if begin > self.now => bad_field("beginning of a generation", begin),
+            Some(begin) if begin > self.clock.now => bad_field("beginning of a generation", begin),
             _ => Ok(()),
         }
     }
@@ -107,10 +113,11 @@ impl SpanWindow {
         let mut extra = [0; 7];
         extra[SPAN] = self.plan.span;
         extra[NEXT] = self.next;
-        extra[NOW] = self.now;
+        extra[NOW] = self.clock.now;
         extra[OLDEST] = self.oldest;
         extra[FORGOTTEN] = self.forgotten;
         extra[FORGOTTEN_UNTIL] = self.forgotten_until;
+        extra[AHEAD] = self.clock.ahead();
         Fields {
             layout: LAYOUT,
             num_bits: self.table.num_bits(),
@@ -140,8 +147,9 @@ impl SpanWindow {
     ) -> Result<Self, Error> {
         let num_rows = fields.num_bits / u64::from(NUM_COLUMNS);
         let table = Table::new(blocks, num_rows, fields.num_hashes);
+        let plan = plan_of(fields)?;
         let mut window = Self {
-            now: fields.extra[NOW],
+            clock: Clock::saved(plan.time, fields.extra[NOW], fields.extra[AHEAD]),
             next: fields.extra[NEXT],
             oldest: fields.extra[OLDEST],
             open: fields.extra[OLDEST],
@@ -149,7 +157,7 @@ impl SpanWindow {
             columns: core::array::from_fn(|i| columns.as_ref()[i]),
             forgotten: fields.extra[FORGOTTEN],
             forgotten_until: fields.extra[FORGOTTEN_UNTIL],
-            ..Self::new(table, plan_of(fields)?)
+            ..Self::new(table, plan)
         };
         window.check_generations(fields)?;
         let live = window.oldest..window.next;

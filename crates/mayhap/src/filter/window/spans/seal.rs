@@ -3,6 +3,7 @@
 
 use super::{BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, SpanWindow, columns_of};
 use crate::bits::Block;
+use crate::filter::window::clock::Clock;
 use crate::sizing::window::spans::NUM_COLUMNS;
 
 /// The number of counted keys after which a little more of a column is cleared: some 20 cache
@@ -12,15 +13,36 @@ const CLEARED_WITH: u64 = 8;
 impl SpanWindow {
     #[inline]
     pub(in crate::filter::window) fn advance(&mut self, now: u64) {
-        if now > self.now {
-            self.now = now;
-            while self.oldest < self.next && self.is_past(self.oldest, now) {
-                self.drop_oldest();
-            }
+        if self.clock.is_doubtful(now, self.plan.time) {
+            self.look_back(now);
+        } else if now > self.clock.now {
+            self.clock.now = now;
+            self.forget_past(now);
             self.close();
             self.clear_what_is_due();
         }
     }
+
+    /// Forgets the generations of which no key is within the span that ends at `now`.
+    pub(super) fn forget_past(&mut self, now: u64) {
+        while self.oldest < self.next && self.is_past(self.oldest, now) {
+            self.drop_oldest();
+        }
+    }
+
+    /// The last time passed in.
+    pub(in crate::filter::window) const fn moment(&self) -> u64 {
+        self.clock.passed()
+    }
+
+    /// Moves a window on to a moment of one that had the same keys.
+    pub(in crate::filter::window) fn resume(&mut self, moment: u64) {
+        self.advance(moment);
+    }
+
+    /// A key came that is not inserted: the time alone ends generations.
+    #[inline(always)]
+    pub(in crate::filter::window) const fn pass(&self) {}
 
     /// Whether no key of a generation is within the span that ends at `now`.
     #[inline(always)]
@@ -31,7 +53,9 @@ impl SpanWindow {
     /// Closes the generations that are too old to accept a key: their first keys would be kept for
     /// too long.
     pub(super) fn close(&mut self) {
-        while self.open < self.next && self.now - self.number(BEGIN, self.open) >= self.plan.time {
+        while self.open < self.next
+            && self.clock.now - self.number(BEGIN, self.open) >= self.plan.time
+        {
             self.open += 1;
         }
     }
@@ -72,7 +96,7 @@ impl SpanWindow {
             self.forget_oldest();
         }
         self.clear_until(self.table.num_blocks());
-        *self.number_mut(BEGIN, self.next) = self.now;
+        *self.number_mut(BEGIN, self.next) = self.clock.now;
         *self.number_mut(CAME, self.next) = 0;
         self.next += 1;
         self.cursor = 0;
@@ -81,7 +105,7 @@ impl SpanWindow {
     /// The current generation has received a new key.
     #[inline(always)]
     pub(super) fn count_one(&mut self) {
-        let (now, present) = (self.now, self.next - 1);
+        let (now, present) = (self.clock.now, self.next - 1);
         *self.number_mut(LAST, present) = now;
         self.add_came(present, 1);
         let count = self.number_mut(COUNT, present);
@@ -107,11 +131,11 @@ impl SpanWindow {
         };
         let count = self.number(COUNT, present);
         let by_items = if count < self.plan.items { count - count % CLEARED_WITH } else { count };
-        let elapsed = self.now - self.number(BEGIN, present);
+        let elapsed = self.clock.now - self.number(BEGIN, present);
         share(by_items, self.plan.items).max(share(elapsed, self.plan.time))
     }
 
-    fn clear_what_is_due(&mut self) {
+    pub(super) fn clear_what_is_due(&mut self) {
         if self.number(COUNT, self.next) != 0 {
             self.clear_until(self.due());
         }
@@ -134,7 +158,8 @@ impl SpanWindow {
     pub(in crate::filter::window) fn clear(&mut self) {
         self.table.clear();
         self.columns = [Block::default(); COLUMN_BLOCKS];
-        (self.now, self.next, self.oldest, self.open) = (0, 0, 0, 0);
+        self.clock = Clock::new(self.plan.time);
+        (self.next, self.oldest, self.open) = (0, 0, 0);
         (self.items, self.came) = (0, 0);
         (self.forgotten, self.forgotten_until, self.cursor) = (0, 0, 0);
     }

@@ -23,7 +23,7 @@ impl SpanWindow {
     }
 
     pub(in crate::filter::window) const fn now(&self) -> u64 {
-        self.now
+        self.clock.now
     }
 
     pub(in crate::filter::window) const fn generation_size(&self) -> u64 {
@@ -43,7 +43,7 @@ impl SpanWindow {
     }
 
     pub(in crate::filter::window) const fn complete_since(&self) -> Option<u64> {
-        let is_of_span = self.forgotten_until.saturating_add(self.plan.span) >= self.now;
+        let is_of_span = self.forgotten_until.saturating_add(self.plan.span) >= self.clock.now;
         if self.forgotten > 0 && is_of_span {
             Some(self.forgotten_until.saturating_add(1))
         } else {

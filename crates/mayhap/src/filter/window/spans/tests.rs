@@ -69,5 +69,5 @@ fn a_65th_generation_takes_the_place_of_the_oldest() {
         );
         assert_eq!(window.number(COUNT, window.next), 0, "the next is clear before it begins");
     }
-    assert!(window.forgotten > 300 && window.forgotten_until <= window.now);
+    assert!(window.forgotten > 300 && window.forgotten_until <= window.now());
 }
