@@ -64,6 +64,9 @@ pub struct Args {
     /// Print a summary as JSON, on stderr
     #[arg(long)]
     json: bool,
+    /// Do not compare the pages of a mapped file with their checksums
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     open: OpenArgs,
     #[command(flatten)]
@@ -118,8 +121,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             (sets, options, inputs)
         }
         (filters, _) => {
-            let (opened, options) =
-                open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            let (opened, options) = open::open_all(
+                filters,
+                (&args.open, args.trust),
+                (&given, KeyOptions::agree),
+                talk,
+            )?;
             reading.gathers = open::any_remote(&opened);
             (NamedSets::of_filters(opened, &options, limit), options, files.as_slice())
         }
