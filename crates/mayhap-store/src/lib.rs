@@ -11,8 +11,7 @@
 //! mayhap_store::save(path, &seen, "")?;
 //!
 //! let mapped = mayhap_store::open_mapped(path, None)?; // reads 4 KiB, whatever the size
-//! assert!(mapped.filter().contains("https://example.org/"));
-//! mapped.check()?; // nobody has changed the file meanwhile
+//! assert!(mapped.contains("https://example.org/")?); // checks the pages that it reads
 //! mapped.verify()?; // reads and checks all of it
 //!
 //! let loaded = mayhap_store::load(path, None)?; // checks while it reads
@@ -25,7 +24,7 @@
 //! | purpose | call | reads | memory |
 //! |---|---|---|---|
 //! | read the parameters of a file | [`read_header`] | 4 KiB | – |
-//! | query at once, from many processes | [`open_mapped`] | 4 KiB, then on demand | shared pages |
+//! | query at once, from many processes | [`open_mapped`] | 4 KiB, then on demand, checked | shared pages |
 //! | query fast, or insert | [`load`] | all, checked | the filter, once |
 //! | query what others add to | [`load_live`], [`Snapshot`] | all, and its log | the filter, once |
 //! | verify a file | [`verify()`] | all | 1 MiB |
@@ -51,9 +50,10 @@
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
 //!   versions are reported as such; nothing is allocated before the header has been found sound and
 //!   the length of the file correct.
-//! * **Map**: the header is checked; the body is only checked by [`MappedFilter::verify`]. If
-//!   another program truncates or overwrites the file, or the disk fails, [`MappedFilter::check`]
-//!   reports it, and on Linux nothing worse happens ([`open_mapped`]).
+//! * **Map**: the header is checked when the file is opened, the table of checksums before the first
+//!   query, and each page before it is first read. If a page is damaged, another program truncates
+//!   or overwrites the file, or the disk fails, [`MappedFilter::check`] reports it, and on Linux
+//!   nothing worse happens ([`open_mapped`]). [`open_trusted`] leaves the pages unchecked.
 //! * **States**: a recorded digest is in the filter after any crash of the process, and also after
 //!   a power cut if it was synced. See [`Session`] and [`LiveFilter`]. A write-ahead log is only
 //!   replayed into the image for which it was begun: a file that was replaced, copied or put back
@@ -85,6 +85,7 @@ mod mapped;
 mod merge;
 #[cfg(test)]
 mod model;
+mod pages;
 mod save;
 mod segments;
 mod sniff;
@@ -103,7 +104,7 @@ pub use loaded::Loaded;
 pub use lock::{FilterLock, LockKind, LockOptions, Wait};
 pub use log::{Operation, Record};
 pub use map::MappedBlocks;
-pub use mapped::{MappedFilter, open_mapped};
+pub use mapped::{MappedFilter, open_mapped, open_trusted};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
 pub use save::{save, save_new};
 pub use segments::{Assembled, assemble, assemble_new};

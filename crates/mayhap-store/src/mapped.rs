@@ -4,9 +4,10 @@ use crate::body::verify_body;
 use crate::image::read_header_at_rest;
 use crate::load::open_filter;
 use crate::map::MappedBlocks;
+use crate::pages::Pages;
 use crate::{Changed, Error, FileStamp};
 use mayhap::native::{HEADER_BYTES, Header, Identity};
-use mayhap::{AnyFilter, SecretKey};
+use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, FilterParams, Key, SecretKey};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,11 +20,17 @@ const ATTEMPTS: usize = 3;
 /// A read-only filter in a mapped file, opened without reading it and shared by all processes that
 /// map it.
 ///
-/// Answers are valid only once [`MappedFilter::check`], called afterwards, has succeeded: others
-/// may have changed the file.
+/// Each page is compared with its checksum before it is first read, once in a process, and the
+/// table of checksums, 1/512 of the file, before the first of them. Answers are valid only once
+/// [`MappedFilter::check`], called afterwards, has succeeded: a page may be damaged, or others may
+/// have changed the file. [`MappedFilter::contains`] and [`MappedFilter::contains_batch`] call it
+/// themselves.
+///
+/// Memory: a bit for each page. Threads can share it.
 #[derive(Debug)]
 pub struct MappedFilter {
     filter: AnyFilter<MappedBlocks>,
+    pages: Pages,
     header: Header,
     /// For reading what the map shows, even if the path refers to another file by now.
     file: File,
@@ -45,8 +52,9 @@ struct Marked {
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,
 /// ranges, exact file length), the body is not touched before the first query.
 ///
-/// A page that is read for the first time comes from the disk; [`load()`] reads all at once, into
-/// huge pages, which also answers faster from then on.
+/// A page that is read for the first time comes from the disk, and is compared with its checksum
+/// (0.2 µs); so is one more page for each key, until all are known. [`load()`] reads all at once,
+/// into huge pages, which also answers faster from then on.
 ///
 /// # When someone else changes the file
 ///
@@ -62,12 +70,32 @@ struct Marked {
 ///
 /// # Errors
 ///
-/// As [`load()`], except for damage in the body, which [`MappedFilter::verify`] finds.
+/// As [`load()`], except for damage in the body, which [`MappedFilter::check`] reports after the
+/// first query that meets it, and [`MappedFilter::verify`] at once.
 /// [`Error::Unsupported`] on big-endian machines and for files beyond the address space,
 /// [`Error::Changed`] if the file is being written to.
 ///
 /// [`load()`]: crate::load()
 pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
+    open(path, secret_key, false)
+}
+
+/// [`open_mapped`] of a file whose pages were checked before, as by [`verify()`](crate::verify()):
+/// they are not compared with their checksums. In a damaged one an inserted key can be answered
+/// "surely not".
+///
+/// # Errors
+///
+/// As [`open_mapped`].
+pub fn open_trusted(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
+    open(path, secret_key, true)
+}
+
+fn open(
+    path: &Path,
+    secret_key: Option<SecretKey>,
+    is_trusted: bool,
+) -> Result<MappedFilter, Error> {
     if cfg!(target_endian = "big") {
         let what = "a big-endian machine cannot map filters; load it instead";
         return Err(Error::Unsupported { path: path.into(), what });
@@ -75,18 +103,17 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
     let (file, header, stamp) = open_still(path)?;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
     let params = header.params().map_err(Error::format(path))?;
-    let body_end = HEADER_BYTES as u64 + params.num_bytes();
-    let Ok(body_end) = usize::try_from(body_end) else {
+    let Ok(len) = usize::try_from(header.file_bytes()) else {
         let what = "it is larger than this machine's address space";
         return Err(Error::Unsupported { path: path.into(), what });
     };
-    let blocks =
-        MappedBlocks::new(&file, HEADER_BYTES, body_end).map_err(Error::io("map", path))?;
+    let body = HEADER_BYTES..HEADER_BYTES + params.num_bytes() as usize;
+    let blocks = MappedBlocks::new(&file, body, len).map_err(Error::io("map", path))?;
     let filter = AnyFilter::from_parts(params, digest_function, blocks, header.inserted_items())
         .map_err(Error::format(path))?;
     let marked = Mutex::new(Marked { stamp, identity: header.identity() });
-    let looked_at = AtomicU64::new(0);
-    Ok(MappedFilter { filter, header, file, path: path.into(), marked, looked_at })
+    let (pages, looked_at) = (Pages::new(&header, is_trusted), AtomicU64::new(0));
+    Ok(MappedFilter { filter, pages, header, file, path: path.into(), marked, looked_at })
 }
 
 /// Opens a file whose header does not change while it is read.
@@ -104,8 +131,11 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
-    /// The filter, for queries. Its answers are valid once [`MappedFilter::check`] has succeeded
-    /// afterwards.
+    /// Whether the key may have been inserted; `false` is certain.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedFilter::check`].
     ///
     /// # Examples
     ///
@@ -116,17 +146,102 @@ impl MappedFilter {
     /// # seen.insert("a");
     /// mayhap_store::save(path, &seen, "")?;
     /// let mapped = mayhap_store::open_mapped(path, None)?;
-    /// let is_there = mapped.filter().contains("a");
-    /// mapped.check()?;
-    /// assert!(is_there);
+    /// assert!(mapped.contains("a")? && !mapped.contains("b")?);
     ///
-    /// std::fs::write(path, "")?; // not how a filter is replaced
-    /// let is_there = mapped.filter().contains("a");
-    /// assert!(!is_there && mapped.check().is_err());
+    /// let mut bytes = std::fs::read(path)?;
+    /// bytes[4096..4160].fill(0); // as a disk does that loses a sector
+    /// std::fs::write(path, bytes)?;
+    /// let error = mayhap_store::open_mapped(path, None)?.contains("a").unwrap_err();
+    /// assert!(error.to_string().ends_with("page 0 of 1 is damaged (checksum mismatch)"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub const fn filter(&self) -> &AnyFilter<MappedBlocks> {
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
+        let found = self.contains_digest(self.digest_function().digest(key));
+        self.check().map(|()| found)
+    }
+
+    /// [`MappedFilter::contains`] for many keys, with one look at the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`MappedFilter::check`].
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Result<Bitmap, Error> {
+        let (mut digests, mut found) = (vec![Digest::default(); keys.len()], Bitmap::new());
+        self.digest_function().digest_batch(keys, &mut digests);
+        self.contains_digests_into(&digests, &mut found);
+        self.check().map(|()| found)
+    }
+
+    /// Whether the key of this digest may have been inserted. Valid once [`MappedFilter::check`],
+    /// [`MappedFilter::changed`] or [`MappedFilter::changed_at`] has found nothing afterwards.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.pages.before_queries(self.blocks(), self.params(), &[digest]);
+        self.filter.contains_digest(digest)
+    }
+
+    /// [`MappedFilter::contains_digest`] for many digests, into a bitmap that is used again.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.pages.before_queries(self.blocks(), self.params(), digests);
+        self.filter.contains_digests_into(digests, found);
+    }
+
+    /// The whole filter, every page of it compared with its checksum now. What is read of it is
+    /// valid once [`MappedFilter::check`] has succeeded afterwards.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("seen.mayhap");
+    /// # let mut seen = mayhap::AnyFilter::builder().expected_items(9).target_fpp(1e-6).build()?;
+    /// # seen.insert("a");
+    /// mayhap_store::save(path, &seen, "")?;
+    /// let mapped = mayhap_store::open_mapped(path, None)?;
+    /// let fill_ratio = mapped.whole().fill_ratio();
+    /// mapped.check()?;
+    /// assert!(fill_ratio > 0.0);
+    ///
+    /// std::fs::write(path, "")?; // not how a filter is replaced
+    /// let fill_ratio = mapped.whole().fill_ratio();
+    /// assert!(fill_ratio == 0.0 && mapped.check().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn whole(&self) -> &AnyFilter<MappedBlocks> {
+        self.pages.compare_all(self.blocks());
         &self.filter
+    }
+
+    /// Compares up to so many of the pages that no query has read yet with their checksums, in
+    /// order; returns whether nothing is left to compare. For doing so ahead, in the background.
+    pub fn check_ahead(&self, most_pages: u64) -> bool {
+        self.pages.compare_next(self.blocks(), most_pages)
+    }
+
+    /// The parameters of the filter. Reads no page.
+    pub const fn params(&self) -> &FilterParams {
+        self.filter.params()
+    }
+
+    /// How keys become digests. Reads no page.
+    pub const fn digest_function(&self) -> &DigestFunction {
+        self.filter.digest_function()
+    }
+
+    /// The insertions answered "new" ([`mayhap::Filter::inserted_items`]). Reads no page.
+    pub const fn inserted_items(&self) -> u64 {
+        self.filter.inserted_items()
+    }
+
+    /// Whether both have the layout `blocked`, one size and one digest function, so that a matrix
+    /// can take them over. Reads no page.
+    pub fn is_blocked_like(&self, other: &Self) -> bool {
+        match (&self.filter, &other.filter) {
+            (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => {
+                ours.check_compatible(theirs).is_ok()
+            }
+            _ => false,
+        }
     }
 
     /// The header, with the key options.
@@ -139,17 +254,20 @@ impl MappedFilter {
         self.marked.lock().unwrap_or_else(PoisonError::into_inner).stamp
     }
 
-    /// Checks that everything read from the filter so far came from the file as it was when it was
-    /// opened. Once this fails, it fails forever.
+    /// Checks that everything read from the filter so far came from sound pages of the file as it
+    /// was when it was opened. Once this fails, it fails forever.
     ///
     /// It costs a system call of some tenths of a microsecond: call it per batch.
     ///
     /// # Errors
     ///
-    /// [`Error::Changed`].
+    /// [`Error::Changed`]; [`Error::Format`] with the damage that a query has met.
     pub fn check(&self) -> Result<(), Error> {
-        let changed = |what| Err(Error::Changed { path: self.path.clone(), what });
-        self.changed().map_or(Ok(()), changed)
+        let Some(what) = self.changed() else { return Ok(()) };
+        Err(match what.damage() {
+            Some(source) => Error::format(&self.path)(source),
+            None => Error::Changed { path: self.path.clone(), what },
+        })
     }
 
     /// The result of [`MappedFilter::check`], without the path.
@@ -162,7 +280,7 @@ impl MappedFilter {
             Ok(found) if found != marked.stamp && !self.is_marked(&mut marked, found) => {
                 Some(Changed::Overwritten)
             }
-            Ok(_) if !is_lost => None,
+            Ok(_) if !is_lost => self.pages.damage(),
             _ => Some(Changed::Unreadable),
         }
     }
@@ -177,20 +295,21 @@ impl MappedFilter {
         // Read before the stamp: anything written in between is another change.
         let is_mark = FileStamp::of(&self.file).is_ok_and(|stamp| stamp == found)
             && identity != marked.identity
-            && self.header.is_same_image(&header);
+            && self.header.is_same_image(&header)
+            && self.pages.are_still_sound(self.blocks());
         if is_mark {
             *marked = Marked { stamp: found, identity };
         }
         is_mark
     }
 
-    /// [`MappedFilter::changed`] for single queries: checks whether pages were lost, and checks the
-    /// file itself only if `now` differs from the time of the last check. So an overwritten file is
+    /// [`MappedFilter::changed`] for single queries: checks whether pages were lost or are damaged,
+    /// and checks the file itself only if `now` differs from the time of the last check. So an overwritten file is
     /// noticed when the time has changed, and a shortened one at once if it matters.
     pub fn changed_at(&self, now: u64) -> Option<Changed> {
         // ORDERING: Relaxed. It guards nothing: two threads may both check.
         if self.looked_at.load(Ordering::Relaxed) == now && !self.blocks().is_lost() {
-            return None;
+            return self.pages.damage();
         }
         let changed = self.changed();
         if changed.is_none() {

@@ -84,8 +84,10 @@ impl From<&Metadata> for FileStamp {
     }
 }
 
-/// What happened to a file while it was mapped.
+/// Why what was read of a mapped file does not hold: what happened to the file while it was mapped,
+/// or what is damaged in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Changed {
     /// It was truncated.
     Shortened,
@@ -93,6 +95,33 @@ pub enum Changed {
     Overwritten,
     /// A part of it could not be read: the disk failed.
     Unreadable,
+    /// A page does not have its checksum.
+    PageDamaged {
+        /// The page, counted from 0.
+        page: u64,
+        /// The number of pages.
+        num_pages: u64,
+    },
+    /// The table of checksums does not have its own.
+    TableDamaged {
+        /// The checksum that it has.
+        found: u64,
+    },
+}
+
+impl Changed {
+    /// As an error in the contents of the file, if that is what it is.
+    pub(crate) const fn damage(self) -> Option<mayhap::Error> {
+        match self {
+            Self::PageDamaged { page, num_pages } => {
+                Some(mayhap::Error::PageDamaged { page, damaged_pages: 1, num_pages })
+            }
+            Self::TableDamaged { found } => {
+                Some(mayhap::Error::BadField { field: "checksum table", found })
+            }
+            Self::Shortened | Self::Overwritten | Self::Unreadable => None,
+        }
+    }
 }
 
 impl fmt::Display for Changed {
@@ -101,6 +130,10 @@ impl fmt::Display for Changed {
             Self::Shortened => "it was cut short while it was in use",
             Self::Overwritten => "it was overwritten while it was in use",
             Self::Unreadable => "a part of it could not be read from the disk",
+            Self::PageDamaged { page, num_pages } => {
+                return write!(f, "page {page} of {num_pages} is damaged (checksum mismatch)");
+            }
+            Self::TableDamaged { .. } => "its table of checksums is damaged",
         })
     }
 }

@@ -131,7 +131,7 @@ pub enum Error {
     PageDamaged {
         /// The first damaged page, counted from 0.
         page: u64,
-        /// The number of damaged pages.
+        /// The number of damaged pages that were found.
         damaged_pages: u64,
         /// The number of pages in the body.
         num_pages: u64,
@@ -236,6 +236,9 @@ impl Error {
             }
             Self::BadField { field, found } => {
                 write!(f, "header field {field} is {found}, which no filter can have")
+            }
+            Self::PageDamaged { page, damaged_pages: 1, num_pages } => {
+                write!(f, "page {page} of {num_pages} is damaged (checksum mismatch)")
             }
             Self::PageDamaged { page, damaged_pages, num_pages } => write!(
                 f,

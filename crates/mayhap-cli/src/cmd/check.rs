@@ -50,7 +50,10 @@ a key may seem younger, never older. A query does not make a key young again; ma
 
 A filter of another system is detected from its bytes, or named with --format (for all files that \
 are not mayhap's). Such a file does not record how its keys are extracted, so give --trim and the \
-like each time. A line that cannot be a key of the --key-type is surely absent.";
+like each time. A line that cannot be a key of the --key-type is surely absent.
+
+Each page of a filter file is compared with its checksum before it is first read; a damaged one is \
+an error. --trust skips that, for a file that mayhap verify has found good.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
@@ -84,6 +87,9 @@ pub struct Args {
     /// Print a summary as JSON, on stderr; with -c on stdout instead of the number
     #[arg(long)]
     json: bool,
+    /// Do not compare the pages of a mapped file with their checksums
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     open: OpenArgs,
     #[command(flatten)]
@@ -137,7 +143,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let given = args.lines.key_options();
     let (opened, options) =
-        open::open_all(&filters, &args.open, (&given, KeyOptions::agree), talk)?;
+        open::open_all(&filters, (&args.open, args.trust), (&given, KeyOptions::agree), talk)?;
     refuse_for_keys(args, &opened[0].0, &options)?;
     if args.age {
         if let [_, (second, _), ..] = &opened[..] {

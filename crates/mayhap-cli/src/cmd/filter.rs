@@ -57,6 +57,9 @@ pub struct Args {
     /// Print a summary as JSON, on stderr
     #[arg(long)]
     json: bool,
+    /// Do not compare the pages of a mapped file with their checksums
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     open: OpenArgs,
     #[command(flatten)]
@@ -80,8 +83,12 @@ struct Summary {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
-    let (opened, options) =
-        open::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
+    let (opened, options) = open::open_all(
+        files,
+        (&args.open, args.trust),
+        (&given, KeyOptions::with_records_of),
+        talk,
+    )?;
     let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
     let stop = Stop::on_signals()?;
     let gathers = open::any_remote(&opened);

@@ -58,6 +58,9 @@ pub struct Args {
     /// Print a summary as JSON, on stderr
     #[arg(long)]
     json: bool,
+    /// Do not compare the pages of a mapped file with their checksums
+    #[arg(long)]
+    trust: bool,
     #[command(flatten)]
     open: OpenArgs,
     #[command(flatten)]
@@ -105,8 +108,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             NamedSets::open_matrix(matrix, args.open.secret_key()?, &given)?
         }
         filters => {
-            let (opened, options) =
-                open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            let (opened, options) = open::open_all(
+                filters,
+                (&args.open, args.trust),
+                (&given, KeyOptions::agree),
+                talk,
+            )?;
             reading.gathers = open::any_remote(&opened);
             (NamedSets::of_filters(opened, &options, limit), options)
         }

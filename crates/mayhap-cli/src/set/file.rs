@@ -38,7 +38,9 @@ pub struct ReadFile {
 }
 
 impl ReadFile {
-    /// Opens a filter file of any kind, with its log.
+    /// Opens a filter file of any kind, with its log, which may be missing only if that is allowed.
+    /// The pages of one that is mapped are compared with their checksums when they are first read,
+    /// unless they are trusted.
     ///
     /// # Errors
     ///
@@ -46,7 +48,7 @@ impl ReadFile {
     pub fn open(
         path: &Path,
         key: Option<SecretKey>,
-        without_log: bool,
+        (without_log, trusted): (bool, bool),
         talk: Talk,
     ) -> Result<Self, Error> {
         let snapshot = open_snapshot(path, without_log, talk)?;
@@ -54,10 +56,11 @@ impl ReadFile {
         let is_whole =
             !matches!(snapshot.log(), LogFound::Records { bytes: 1.. } | LogFound::Missing { .. });
         if header.kind() == Kind::Bloom && is_whole {
-            return match mayhap_store::open_mapped(path, key) {
+            let open = if trusted { mayhap_store::open_trusted } else { mayhap_store::open_mapped };
+            return match open(path, key) {
                 // A log was begun since.
                 Err(mayhap_store::Error::UnreadLog { .. }) => {
-                    Self::open(path, key, without_log, talk)
+                    Self::open(path, key, (without_log, trusted), talk)
                 }
                 mapped => {
                     let mapped = mapped?;

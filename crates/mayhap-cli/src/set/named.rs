@@ -3,11 +3,11 @@
 use crate::error::Error;
 use crate::io::messages::{Talk, printable};
 use crate::set::open::{self, Digests, Named, keyless_lines};
-use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
+use mayhap::{AnyFilter, Bitmap, BloomMatrix, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
 use mayhap_sets::KeySet;
-use mayhap_store::MappedBlocks;
+use mayhap_store::MappedFilter;
 use std::path::Path;
 
 /// Fewer filters are queried one by one: each takes one cache line of a key, and a matrix the k
@@ -199,30 +199,28 @@ impl NamedSets {
             return;
         }
         *lines_left = None;
-        // Where there is too little memory after all, the filters go on.
-        let matrix =
-            of_one_shape(filters).and_then(|filters| BloomMatrix::from_filters(&filters).ok());
-        // If a file was changed meanwhile, it says so when it is queried next.
-        let matrix =
-            matrix.filter(|_| filters.iter().all(|filter| filter.check_unchanged().is_ok()));
-        if let Some(matrix) = matrix {
+        if let Some(matrix) = matrix_of(filters) {
             self.of = Sets::Matrix(matrix);
         }
     }
 }
 
 /// The filters, if all are mapped and of one shape and digest.
-fn of_one_shape(filters: &[Box<dyn KeySet>]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
-    let mut blocked: Vec<&Filter<Blocked, MappedBlocks>> = Vec::new();
-    for filter in filters {
-        let mapped = filter.as_mapped()?;
-        let AnyFilter::Blocked(filter) = mapped.filter() else { return None };
-        if let Some(first) = blocked.first() {
-            first.check_compatible(filter).ok()?;
-        }
-        blocked.push(filter);
-    }
-    Some(blocked)
+fn of_one_shape(filters: &[Box<dyn KeySet>]) -> Option<Vec<&MappedFilter>> {
+    let mapped: Option<Vec<_>> = filters.iter().map(|filter| filter.as_mapped()).collect();
+    mapped.filter(|all| all.iter().all(|filter| all[0].is_blocked_like(filter)))
+}
+
+/// The filters as a matrix, for which every page of them is read.
+fn matrix_of(filters: &[Box<dyn KeySet>]) -> Option<BloomMatrix> {
+    let blocked = of_one_shape(filters)?.into_iter().map(|mapped| match mapped.whole() {
+        AnyFilter::Blocked(filter) => Some(filter),
+        _ => None,
+    });
+    // Where there is too little memory after all, the filters go on.
+    let matrix = BloomMatrix::from_filters(&blocked.collect::<Option<Vec<_>>>()?).ok()?;
+    // If a file is damaged or was changed meanwhile, it says so when it is queried next.
+    filters.iter().all(|filter| filter.check_unchanged().is_ok()).then_some(matrix)
 }
 
 /// The bytes of a matrix of these filters; `None` if there are too few, or of several shapes.

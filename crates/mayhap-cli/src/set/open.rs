@@ -66,7 +66,7 @@ pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk
 fn open(
     path: &Path,
     key: Option<SecretKey>,
-    args: &OpenArgs,
+    (args, trusted): (&OpenArgs, bool),
     talk: Talk,
 ) -> Result<(Named, Option<KeyOptions>), Error> {
     if let Some((name, set, options)) = remote::open(path, Access::of(args)?, talk)? {
@@ -76,7 +76,7 @@ fn open(
     if let Some(file) = foreign::open_for_keys(path, args, talk)? {
         return Ok(((name, Box::new(ForeignSet::to_query(file))), None));
     }
-    let file = ReadFile::open(path, key, args.without_log, talk)?;
+    let file = ReadFile::open(path, key, (args.without_log, trusted), talk)?;
     let options = KeyOptions::from_header(&name, file.header.key_options())?;
     Ok(((name, file.set), Some(options)))
 }
@@ -85,7 +85,7 @@ fn open(
 pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_keys::Error>;
 
 /// Opens filters that cut keys alike, each with its name, and returns how: where a file keeps no
-/// key options, as given.
+/// key options, as given. The pages of files that are trusted are not checked.
 ///
 /// # Errors
 ///
@@ -93,7 +93,7 @@ pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_
 /// keys in different ways.
 pub fn open_all(
     paths: &[PathBuf],
-    args: &OpenArgs,
+    (args, trusted): (&OpenArgs, bool),
     (given, agree): (&KeyOptions, Agree),
     talk: Talk,
 ) -> Result<(Vec<Named>, KeyOptions), Error> {
@@ -101,7 +101,7 @@ pub fn open_all(
     let mut files: Vec<Named> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let ((name, file), own) = open(path, key, args, talk)?;
+        let ((name, file), own) = open(path, key, (args, trusted), talk)?;
         let own = match own {
             Some(own) => agree(own, &name, given)?,
             None => given.clone(),

@@ -318,12 +318,18 @@ impl Entry {
         if !self.is_read_only() {
             return Ok(());
         }
-        self.filter.changed_at(now).map_or(Ok(()), |what| Err(what.into()))
+        self.filter.changed_at(now).map_or(Ok(()), Err)
+    }
+
+    /// Checks up to so many pages of a file that no query has read yet; returns whether nothing is
+    /// left to check.
+    pub(super) fn check_ahead(&self, most_pages: u64) -> bool {
+        self.filter.check_ahead(most_pages)
     }
 
     /// What [`Entry::check_file`] says.
     pub fn file_problem(&self) -> Option<Unreadable> {
-        self.filter.changed().map(Unreadable::from)
+        self.filter.changed()
     }
 
     /// A copy, while insertions go on: it holds at least every key whose insertion happened before.

@@ -104,7 +104,13 @@ pub enum InsertError {
 
 /// Why a filter that is a file does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable(pub(super) Changed);
+#[non_exhaustive]
+pub enum Unreadable {
+    /// It was changed while it was served, or is damaged.
+    Changed(Changed),
+    /// It could not be opened.
+    NotOpened,
+}
 
 /// Something that only filters of another kind can do; with the kind of this one, as
 /// [`Info::kind`](super::Info::kind) has it.
@@ -338,7 +344,7 @@ from! {
 
 impl From<Changed> for Unreadable {
     fn from(what: Changed) -> Self {
-        Self(what)
+        Self::Changed(what)
     }
 }
 

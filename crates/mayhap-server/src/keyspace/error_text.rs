@@ -232,7 +232,10 @@ impl Display for FileError {
 
 impl Display for Unreadable {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let what = self.0;
+        let what: &dyn Display = match self {
+            Self::Changed(what) => what,
+            Self::NotOpened => &"it could not be opened, for the reason in the server's log",
+        };
         write!(
             f,
             "the file of this filter cannot be used: {what}; it is opened again once a complete \

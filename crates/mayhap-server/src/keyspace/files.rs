@@ -2,23 +2,28 @@
 //! after.
 //!
 //! Others may cut, overwrite or replace such a file at any time. A filter that is read where it
-//! lies then says so instead of answering ([`Entry::check_file`]). A thread looks at all files
-//! twice a second: one that was changed, and then left alone from one look to the next, is opened
+//! lies then says so instead of answering ([`Entry::check_file`]), as it does when a page is damaged
+//! and as a file that could not be opened does. A thread looks at all files twice a second, and
+//! checks what no query has read yet: one that was changed, and then left alone from one look to the next, is opened
 //! anew, all of it checked, and served in place of the old one if it is whole. Until then an old
 //! file that is still as it was (it was renamed or removed, or is in memory) goes on being served.
 
 use super::entry::home;
-use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, check_header};
+use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Unopened, check_header};
 use super::lock::locked;
 use super::spec::hash_of;
 use super::watched::{Failed, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec};
-use mayhap::native::{Header, Kind};
+use mayhap::native::{Header, Kind, PAGE_BYTES};
 use mayhap::{BloomMatrix, ScalableBloomFilter};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Pages of all files that are compared with their checksums in one look, before queries need
+/// them: 256 MiB, a tenth of a second.
+const PAGES_AHEAD: u64 = 1 << 16;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
@@ -27,7 +32,8 @@ impl Keyspace {
     /// and the log knows nothing of it. A filter of another system is queried for the bytes that
     /// it hashes.
     ///
-    /// From then on the file is looked after, also if it cannot be served now.
+    /// From then on the file is looked after, also if it cannot be served now: then its name is
+    /// taken by a filter that answers no query, since nobody knows what is in it.
     ///
     /// # Errors
     ///
@@ -48,9 +54,16 @@ impl Keyspace {
         let served = opened.as_ref().ok().map(|(_, stamp)| *stamp);
         let failed = seen.filter(|_| served.is_none()).map(|seen| Failed::again(None, seen));
         let (path, shown) = (path.to_path_buf(), name.clone());
-        let watched = Watched { path, name: shown, served, seen, failed, is_reported: false };
+        let (is_reported, is_checked) = (served.is_none(), false);
+        let watched = Watched { path, name: shown, served, seen, failed, is_reported, is_checked };
         locked(&self.files.watched).push(watched);
-        self.publish_file(&name, opened?.0, None)
+        match opened {
+            Ok((filter, _)) => self.publish_file(&name, filter, None),
+            Err(problem) => {
+                self.publish_file(&name, Box::new(Unopened), None)?;
+                Err(problem)
+            }
+        }
     }
 
     /// Gives a file its name: one that is free, or that of the filter of this id.
@@ -160,10 +173,14 @@ impl Keyspace {
     /// Looks at all files: notices those that were changed, and serves those anew that are whole
     /// and were left alone since the last look.
     pub fn refresh_files(&self) {
-        let mut unreadable = 0;
+        let (mut unreadable, mut pages) = (0, PAGES_AHEAD);
         for file in &mut *locked(&self.files.watched) {
             self.refresh_file(file);
-            let entry = self.get(&file.name, 0).filter(|_| file.served.is_some());
+            let entry = self.file_of(&file.name);
+            if let Some(entry) = entry.as_ref().filter(|_| !file.is_checked && pages > 0) {
+                file.is_checked = entry.check_ahead(pages);
+                pages -= pages.min(entry.num_bytes() / PAGE_BYTES as u64 + 1);
+            }
             let problem = entry.and_then(|entry| entry.file_problem());
             if let Some(problem) = problem.filter(|_| !file.is_reported) {
                 log::error!("{}: {problem}", file.path.display());
@@ -175,10 +192,15 @@ impl Keyspace {
         self.files.unreadable.store(unreadable, Ordering::Relaxed);
     }
 
+    /// The file that has this name, if the name is not another filter's.
+    fn file_of(&self, name: &[u8]) -> Option<Arc<Entry>> {
+        self.get(name, 0).filter(|entry| entry.is_read_only())
+    }
+
     fn refresh_file(&self, file: &mut Watched) {
         // One that is not there, or that the system cannot look at, is left as it is.
         let Ok(found) = FileStamp::at(&file.path) else { return };
-        let entry = self.get(&file.name, 0).filter(|_| file.served.is_some());
+        let entry = self.file_of(&file.name);
         let is_sound = entry.as_ref().is_some_and(|entry| entry.file_problem().is_none());
         if is_sound && file.served == Some(found) {
             (file.seen, file.failed) = (Some(found), None);
@@ -197,7 +219,8 @@ impl Keyspace {
         }
         match self.open_whole(&file.path, found, &file.name, entry.map(|entry| entry.id)) {
             Ok(()) => {
-                (file.served, file.failed, file.is_reported) = (Some(found), None, false);
+                (file.served, file.failed) = (Some(found), None);
+                (file.is_reported, file.is_checked) = (false, false);
                 log::info!("serving {} read-only, in its present state", file.path.display());
             }
             Err(problem) => {

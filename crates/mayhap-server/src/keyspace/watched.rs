@@ -33,6 +33,8 @@ pub(super) struct Watched {
     pub(super) failed: Option<Failed>,
     /// The operator has heard that it does not answer.
     pub(super) is_reported: bool,
+    /// All of what is served was compared with its checksums.
+    pub(super) is_checked: bool,
 }
 
 /// A file that could not be opened.

@@ -93,7 +93,7 @@ fn state(shared: &Shared, out: &mut String) {
     one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
     one(out, "mayhap_clears_total", "counter", "Filters cleared at CLEARAT", keyspace.clears());
     let unreadable = keyspace.unreadable_files();
-    one(out, "mayhap_unreadable_files", "gauge", "Filters whose files were changed", unreadable);
+    one(out, "mayhap_unreadable_files", "gauge", "Filters whose files cannot be used", unreadable);
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
     if let Some(limit) = shared.config().max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);

@@ -179,32 +179,78 @@ fn a_file_that_is_replaced_is_served_anew_without_an_error_in_between() {
 }
 
 #[test]
-fn a_file_that_was_no_filter_at_the_start_is_served_once_it_is() {
+fn a_file_that_was_no_filter_at_the_start_answers_nothing_until_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f.mayhap");
     let whole = plain(0);
     fs::write(&path, &whole[..70_000]).unwrap();
     let keyspace = keyspace();
     keyspace.serve_file(&path).unwrap_err();
-    for _ in 0..3 {
+    for now in 1..4 {
+        let why = ask(&keyspace, 0, now).unwrap_err().to_string();
+        assert!(why.contains("it could not be opened"), "{why}");
+        assert!(keyspace.get(b"f", now).unwrap().check_file_at(now).is_err());
         keyspace.refresh_files();
-        assert!(keyspace.is_empty());
+        assert_eq!((keyspace.len(), keyspace.unreadable_files()), (1, 1));
     }
     overwrite(&path, &whole);
     keyspace.refresh_files();
     keyspace.refresh_files();
-    assert_eq!(ask(&keyspace, 0, 1), Ok(1_000));
-    // One that a client has made meanwhile under another file's name stays.
+    assert_eq!((ask(&keyspace, 0, 5), keyspace.unreadable_files()), (Ok(1_000), 0));
+    // Its name is taken all the while: a client would fill another filter, and lose the file's.
     let other = folder.path().join("g.mayhap");
     fs::write(&other, b"").unwrap();
     keyspace.serve_file(&other).unwrap_err();
     let spec = mayhap_server::keyspace::Spec::growing(100, 0.01, 2);
-    let made = keyspace.create(b"g", spec, 1, None).unwrap();
+    assert!(keyspace.create(b"g", spec, 1, None).is_err());
     overwrite(&other, &whole);
-    for _ in 0..4 {
-        keyspace.refresh_files();
+    keyspace.refresh_files();
+    keyspace.refresh_files();
+    assert!(keyspace.get(b"g", 1).unwrap().contains(&numbered(0..1)[0], 1));
+}
+
+/// As a file with a lost sector is found at the start: the header and the length are right.
+fn with_a_lost_page(page: usize) -> Vec<u8> {
+    let mut bytes = plain(0);
+    bytes[4096 * (page + 1)..4096 * (page + 2)].fill(0);
+    // Were it empty, this is damage all the same.
+    bytes[4096 * (page + 1)] = 1;
+    bytes
+}
+
+#[test]
+fn a_file_with_a_damaged_page_answers_nothing_once_a_query_reads_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    let keys = numbered(0..1_000);
+    // Some page that keys are on.
+    fs::write(&path, with_a_lost_page(17)).unwrap();
+    let keyspace = keyspace();
+    keyspace.serve_file(&path).unwrap();
+    let entry = keyspace.get(b"f", 1).unwrap();
+    for (now, key) in keys.iter().enumerate() {
+        let found = entry.contains(key, now as u64);
+        assert!(found || entry.check_file_at(now as u64).is_err(), "{now}");
     }
-    assert_eq!(keyspace.get(b"g", 1).unwrap().id, made.id);
+    let why = ask(&keyspace, 0, 1_001).unwrap_err().to_string();
+    assert!(why.contains("page 17 of ") && why.contains("once a complete file"), "{why}");
+    overwrite(&path, &plain(0));
+    keyspace.refresh_files();
+    keyspace.refresh_files();
+    assert_eq!((ask(&keyspace, 0, 1_002), keyspace.unreadable_files()), (Ok(1_000), 0));
+}
+
+#[test]
+fn a_file_with_a_damaged_page_is_noticed_before_a_query_reads_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    fs::write(&path, with_a_lost_page(400)).unwrap();
+    let keyspace = keyspace();
+    keyspace.serve_file(&path).unwrap();
+    assert_eq!(keyspace.unreadable_files(), 0);
+    keyspace.refresh_files();
+    assert_eq!(keyspace.unreadable_files(), 1);
+    assert!(ask(&keyspace, 0, 1).unwrap_err().to_string().contains("page 400 of "));
 }
 
 #[test]

@@ -9,15 +9,15 @@ use mayhap_store::MappedFilter;
 
 impl KeySet for MappedFilter {
     fn name(&self) -> &'static str {
-        self.filter().params().layout().name()
+        self.params().layout().name()
     }
 
     fn digest_function(&self) -> DigestFunction {
-        *self.filter().digest_function()
+        *Self::digest_function(self)
     }
 
     fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
-        self.filter().contains_digests_into(digests, found);
+        Self::contains_digests_into(self, digests, found);
         Ok(())
     }
 
@@ -30,36 +30,36 @@ impl KeySet for MappedFilter {
     }
 
     fn capacity(&self) -> Option<u64> {
-        Some(self.filter().params().expected_items())
+        Some(self.params().expected_items())
     }
 
     fn items(&self) -> u64 {
-        self.filter().inserted_items()
+        self.inserted_items()
     }
 
     fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
-        Some((self.filter().estimated_items(), *self.filter().params()))
+        Some((self.whole().estimated_items(), *self.params()))
     }
 
     fn num_bytes(&self) -> u64 {
-        self.filter().params().num_bytes()
+        self.params().num_bytes()
     }
 
     fn target_fpp(&self) -> f64 {
-        self.filter().params().target_fpp()
+        self.params().target_fpp()
     }
 
     fn expected_fpp(&self) -> f64 {
-        let params = self.filter().params();
+        let params = self.params();
         params.expected_fpp(params.distinct_items(self.items()))
     }
 
     fn estimated_fpp(&self) -> f64 {
-        self.filter().estimated_fpp()
+        self.whole().estimated_fpp()
     }
 
     fn state(&self) -> State {
-        State::of(self.filter())
+        State::of(self.whole())
     }
 
     fn check_unchanged(&self) -> Result<(), Error> {

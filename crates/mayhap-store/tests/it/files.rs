@@ -43,7 +43,7 @@ fn a_saved_file_is_the_encoded_filter_and_loads_as_it_was() {
         assert_eq!(verify(path).unwrap(), loaded.header);
         assert_eq!(read_header(path).unwrap(), loaded.header);
         let mapped = open_mapped(path, None).unwrap();
-        assert_eq!(mapped.filter().blocks(), filter.blocks());
+        assert_eq!(mapped.whole().blocks(), filter.blocks());
         assert_eq!(mapped.header(), &loaded.header);
         mapped.verify().unwrap();
         assert_eq!(folder.names(), ["a"]);
@@ -104,7 +104,11 @@ fn a_flip_of_any_byte_is_refused_when_loading_and_named_when_verifying_a_map() {
                 continue;
             }
             let mapped_error = match open_mapped(path, None) {
-                Ok(mapped) => mapped.verify().unwrap_err(),
+                Ok(mapped) => {
+                    let _ = mapped.whole();
+                    assert_eq!(mapped.check().unwrap_err().to_string(), found);
+                    mapped.verify().unwrap_err()
+                }
                 // A bit past the end of the filter is seen at once.
                 Err(error) => {
                     assert!(error.to_string().contains("bits past num_bits"));
@@ -180,7 +184,7 @@ fn keyed_filters_require_their_key() {
     filter.insert("secret");
     save(path, &filter, "").unwrap();
     assert!(load(path, Some(key)).unwrap().filter.contains("secret"));
-    assert!(open_mapped(path, Some(key)).unwrap().filter().contains("secret"));
+    assert!(open_mapped(path, Some(key)).unwrap().contains("secret").unwrap());
     for wrong in [None, Some(other)] {
         let id = format!("{:016x}", key.id());
         assert!(load(path, wrong).unwrap_err().to_string().contains(&id));

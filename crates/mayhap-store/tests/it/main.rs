@@ -14,5 +14,6 @@ mod lock;
 mod log;
 mod map;
 mod merge;
+mod page_checks;
 mod save;
 mod segments;

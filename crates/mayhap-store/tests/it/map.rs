@@ -28,8 +28,7 @@ fn opening_a_map_reads_as_little_of_a_terabyte_as_of_a_megabyte() {
         let before = bytes_read_by_this_thread();
         let mapped = open_mapped(path, None).unwrap();
         let after = bytes_read_by_this_thread();
-        assert!(!mapped.filter().contains("key"));
-        assert_eq!(mapped.filter().params().num_bits(), num_bits);
+        assert_eq!(mapped.params().num_bits(), num_bits);
         Some(after - before)
     };
     let small = read_to_open("small", 1 << 23).unwrap();
@@ -59,7 +58,7 @@ fn four_readers_of_a_map_see_the_old_file_while_it_is_replaced() {
             loop {
                 let last = done.load(Ordering::Acquire);
                 let mut found = mayhap::Bitmap::new();
-                mapped.filter().contains_digests_into(&digests, &mut found);
+                mapped.contains_digests_into(&digests, &mut found);
                 assert!(found.iter().eq(expected.iter().copied()));
                 checks += 1;
                 if last {
@@ -80,7 +79,7 @@ fn four_readers_of_a_map_see_the_old_file_while_it_is_replaced() {
     mapped.verify().unwrap();
     fs::remove_file(path).unwrap();
     mapped.verify().unwrap();
-    assert_eq!(mapped.filter().blocks(), first.blocks());
+    assert_eq!(mapped.whole().blocks(), first.blocks());
 }
 
 #[test]
@@ -91,7 +90,7 @@ fn a_read_only_file_can_be_mapped_and_loaded() {
     let mut permissions = fs::metadata(path).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(path, permissions).unwrap();
-    assert!(open_mapped(path, None).unwrap().filter().contains(&3u64));
+    assert!(open_mapped(path, None).unwrap().contains(&3u64).unwrap());
     assert!(load(path, None).unwrap().filter.contains(&3u64));
 }
 
@@ -106,7 +105,7 @@ fn ask(mapped: &MappedFilter) -> Result<usize, Changed> {
     let digests: Vec<Digest> = (0..20_000).map(crate::common::digest).collect();
     let (mut found, mut there) = (mayhap::Bitmap::new(), 0);
     for digests in digests.chunks(500) {
-        mapped.filter().contains_digests_into(digests, &mut found);
+        mapped.contains_digests_into(digests, &mut found);
         mapped.changed().map_or(Ok(()), Err)?;
         there += found.count_ones();
     }
@@ -133,7 +132,7 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error_and_gives_no_wrong_an
         assert!(error.contains("it was cut short while it was in use"), "{error}");
         assert!(error.starts_with(&path.display().to_string()), "{error}");
         // All of it is read, and once more, which no fault ends.
-        assert!(mapped.filter().fill_ratio() <= 1.0 && mapped.filter().fill_ratio() <= 1.0);
+        assert!(mapped.whole().fill_ratio() <= 1.0 && mapped.whole().fill_ratio() <= 1.0);
         assert_eq!(mapped.changed_at(1), Some(Changed::Shortened));
         // Whole again, but what was lost stays lost.
         if kept <= 4096 {
@@ -168,7 +167,7 @@ fn a_file_that_is_overwritten_in_place_while_it_is_mapped_is_an_error() {
     assert_eq!(mapped.changed_at(6), Some(Changed::Overwritten));
     let anew = open_mapped(path, None).unwrap();
     anew.verify().unwrap();
-    assert!(anew.filter().contains_digest(crate::common::digest(50_000)));
+    assert!(anew.contains_digest(crate::common::digest(50_000)));
     anew.check().unwrap();
 }
 
@@ -261,7 +260,7 @@ fn many_maps_are_guarded_at_once() {
         cut(path, 0);
     }
     for mapped in maps {
-        assert!(!mapped.filter().contains_digest(crate::common::digest(1)));
+        assert!(!mapped.contains_digest(crate::common::digest(1)));
         assert_eq!(mapped.changed(), Some(Changed::Shortened));
     }
 }

@@ -185,7 +185,7 @@ impl Info {
             info.look_at_segment(&segment);
         } else if known {
             // What is missing of it is said, and that is all that can be.
-            let filter = ReadFile::open(path, key, true, talk)?.set;
+            let filter = ReadFile::open(path, key, (true, false), talk)?.set;
             estimate = filter.estimated_items().map(|(estimate, _)| estimate);
             info.look_into(&filter.state(), estimate, filter.details());
             filter.check_unchanged()?;

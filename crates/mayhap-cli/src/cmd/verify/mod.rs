@@ -249,7 +249,8 @@ impl Opened {
         let subject = if header.kind() == Kind::Matrix {
             Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
         } else {
-            Subject::Filter(ReadFile::open(&args.file, key, args.open.without_log, talk)?.set)
+            let how = (args.open.without_log, false);
+            Subject::Filter(ReadFile::open(&args.file, key, how, talk)?.set)
         };
         Ok(Self {
             name,

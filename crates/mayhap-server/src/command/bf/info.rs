@@ -8,7 +8,9 @@ use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
-    let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
+    let entry = call.entry(call.word(1));
+    entry.as_ref().map_or(Ok(()), |entry| entry.check_file())?;
+    let items = entry.map_or(0, |entry| entry.items());
     call.reply().integer(signed(items));
     Ok(())
 }

@@ -4,9 +4,8 @@ use super::Contents;
 use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
-use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, WrongKind};
+use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, Unreadable, WrongKind};
 use mayhap::{Age, Bitmap, BloomMatrix, ClockJumps, Digest, DigestFunction, Error};
-use mayhap_store::Changed;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -115,15 +114,22 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// How the file below it was changed, if it was.
-    fn changed(&self) -> Option<Changed> {
+    /// Why the file below it does not answer, if so.
+    fn changed(&self) -> Option<Unreadable> {
         None
     }
 
     /// [`Filter::changed`], looked at again only if `now`, any clock, has gone on.
-    fn changed_at(&self, now: u64) -> Option<Changed> {
+    fn changed_at(&self, now: u64) -> Option<Unreadable> {
         let _ = now;
         None
+    }
+
+    /// Checks up to so many pages of the file below it that no query has read yet; returns whether
+    /// nothing is left to check.
+    fn check_ahead(&self, most_pages: u64) -> bool {
+        let _ = most_pages;
+        true
     }
 
     /// Checks every byte of the file below it.

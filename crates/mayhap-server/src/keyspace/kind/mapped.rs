@@ -1,9 +1,10 @@
-//! Filters of the native format that are read where they lie: files of `import/`, mapped.
+//! Filters of the native format that are read where they lie: files of `import/`, mapped. Each page
+//! is checked before it is first read.
 
 use super::Filter;
-use crate::keyspace::{Info, Measured};
+use crate::keyspace::{Info, Measured, Unreadable};
 use mayhap::{Bitmap, Digest, DigestFunction};
-use mayhap_store::{Changed, MappedFilter};
+use mayhap_store::MappedFilter;
 
 /// A filter of a file that is mapped.
 #[derive(Debug)]
@@ -15,45 +16,49 @@ impl Filter for Mapped {
     }
 
     fn digest_function(&self) -> Option<DigestFunction> {
-        Some(*self.0.filter().digest_function())
+        Some(*self.0.digest_function())
     }
 
     fn contains(&self, digest: Digest, _now: u64) -> bool {
-        self.0.filter().contains_digest(digest)
+        self.0.contains_digest(digest)
     }
 
     fn contains_many(&self, digests: &[Digest], _now: u64, found: &mut Bitmap) {
-        self.0.filter().contains_digests_into(digests, found);
+        self.0.contains_digests_into(digests, found);
     }
 
     fn info(&self) -> Info {
-        Info::plain(self.kind(), self.0.filter().params(), self.items(), self.num_bytes())
+        Info::plain(self.kind(), self.0.params(), self.items(), self.num_bytes())
     }
 
     fn items(&self) -> u64 {
-        self.0.filter().inserted_items()
+        self.0.inserted_items()
     }
 
     fn num_bytes(&self) -> u64 {
-        self.0.filter().params().num_bytes()
+        self.0.params().num_bytes()
     }
 
     fn num_hashes(&self) -> u32 {
-        self.0.filter().params().num_hashes()
+        self.0.params().num_hashes()
     }
 
     fn measure(&self) -> Measured {
-        let filter = self.0.filter();
+        let filter = self.0.whole();
         let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
         Measured { fill_ratio, estimated_fpp, fill_alarm: None }
     }
 
-    fn changed(&self) -> Option<Changed> {
-        self.0.changed()
+    fn changed(&self) -> Option<Unreadable> {
+        self.0.changed().map(Unreadable::from)
     }
 
-    fn changed_at(&self, now: u64) -> Option<Changed> {
-        self.0.changed_at(now)
+    fn changed_at(&self, now: u64) -> Option<Unreadable> {
+        self.0.changed_at(now).map(Unreadable::from)
+    }
+
+    fn check_ahead(&self, most_pages: u64) -> bool {
+        self.0.check_ahead(most_pages)
     }
 
     fn verify(&self) -> Result<(), mayhap_store::Error> {

@@ -3,7 +3,7 @@
 //! `filter.rs` is what the keyspace needs of a filter that is in use, `contents.rs` of one that is
 //! copied, written, read or united, `plan.rs` of one that is sized and not created. The kinds are
 //! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs`, `clearing.rs` and `redisbloom.rs`, and
-//! those of files: `mapped.rs`, `matrix.rs` and `foreign.rs`. `unordered.rs` and `ordered.rs` are
+//! those of files: `mapped.rs`, `matrix.rs`, `foreign.rs` and `unopened.rs`. `unordered.rs` and `ordered.rs` are
 //! the two ways of an insertion into the log. `table.rs` alone lists the kinds: a new one is a file
 //! and its rows there.
 
@@ -20,6 +20,7 @@ mod ordered;
 mod plan;
 pub(super) mod redisbloom;
 mod table;
+mod unopened;
 mod unordered;
 mod window;
 
@@ -32,3 +33,4 @@ pub(super) use matrix::Matrix;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;
 pub(super) use table::{check_header, decode, plan, read_image};
+pub(super) use unopened::Unopened;
