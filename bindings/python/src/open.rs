@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::filter::{Filter, OnFull};
-use crate::foreign::{self, Foreign};
+use crate::foreign::{self, Foreign, Given};
 use crate::matrix::Matrix;
 use crate::remote::{self, Access, Remote};
 use crate::set::{Mapped, Set};
@@ -153,14 +153,16 @@ fn is_native(path: &Path) -> bool {
 ///
 /// With ``mmap=True`` it is not read but mapped: at once, shared by all processes, and not to be
 /// changed; every answer is checked against changes of the file. ``format`` and ``key_type`` are
-/// for files of other systems that do not say which they are; see ``formats()``.
+/// for files of other systems that do not say which they are; see ``formats()``. ``column`` names
+/// that of a Parquet file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
 ///
 /// Raises FileNotFoundError and other OSErrors, and FormatError for damaged and unknown files.
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=false, secret_key=None, on_full=OnFull::Warn, format=None,
-                    key_type=None, timeout=30.0),
+                    key_type=None, column=None, num_bits=None, num_hashes=None, timeout=30.0),
        text_signature = "(path, *, mmap=False, secret_key=None, on_full=\"warn\", format=None, \
-                         key_type=None, timeout=30.0)")]
+                         key_type=None, column=None, num_bits=None, num_hashes=None, \
+                         timeout=30.0)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
@@ -170,6 +172,9 @@ pub(crate) fn open<'py>(
     on_full: OnFull,
     format: Option<&str>,
     key_type: Option<&str>,
+    column: Option<&str>,
+    num_bits: Option<i64>,
+    num_hashes: Option<u32>,
     timeout: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
@@ -177,8 +182,9 @@ pub(crate) fn open<'py>(
         let timeout = remote::seconds_of("timeout", timeout)?;
         return Remote::open(py, url, &Access { secret_key, format, key_type, timeout });
     }
-    if format.is_some() || key_type.is_some() || (!mmap && is_foreign(py, &path)) {
-        return Foreign::open(py, &path, format, key_type);
+    let given = Given { format, key_type, column, num_bits, num_hashes };
+    if given.is_any() || (!mmap && is_foreign(py, &path)) {
+        return Foreign::open(py, &path, &given, on_full);
     }
     let open = || if mmap { map(&path, secret_key) } else { load_any(&path, secret_key) };
     let opened = fork::detached(py, open)?;

@@ -133,10 +133,46 @@ def _opened(path: str, *_state: int) -> Any:
     return mayhap_bloom.open(path, mmap=True)
 
 
+#: What says that an object is another one, by what file systems call it.
+_VERSIONS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
+
+
+def _version(fs: Any, remote: str) -> str | None:
+    """What is different once the object is replaced; `None` where that cannot be known."""
+    # `ukey` of HTTP is the URL alone: its listings are taken for eternal.
+    fs.invalidate_cache(remote)
+    info = fs.info(remote)
+    found = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
+    if "http" in _protocols(fs):
+        found |= _of_head(fs, remote)
+    return f"{info.get('size')} {sorted(found.items())}" if found else None
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+
+
+def _of_head(fs: Any, url: str) -> dict[str, str]:
+    """The headers of HTTP that name a version."""
+    from fsspec.asyn import sync
+
+    async def head() -> dict[str, str]:
+        session = await fs.set_session()
+        async with session.head(url, allow_redirects=True, **fs.kwargs) as response:
+            response.raise_for_status()
+            wanted = ("ETag", "Last-Modified")
+            return {name: response.headers[name] for name in wanted if name in response.headers}
+
+    found: dict[str, str] = sync(fs.loop, head)
+    return found
+
+
 def _fetched(url: str) -> str:
     """A local copy of the object as it is now."""
     fs, remote = file_system(url)
-    name = hashlib.sha256(f"{url} {fs.ukey(remote)}".encode()).hexdigest()[:32]
+    version = _version(fs, remote)
+    # Without a version it may be another object each time.
+    name = hashlib.sha256(f"{url} {version or uuid.uuid4().hex}".encode()).hexdigest()[:32]
     folder = Path(tempfile.gettempdir()) / f"mayhap-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
