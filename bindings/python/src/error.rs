@@ -279,9 +279,12 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
     use mayhap_store::Error as E;
     match error {
         // The exception of the system's own error: FileNotFoundError, PermissionError and so on.
-        E::Io { ref path, ref source, .. } => match source.raw_os_error() {
+        E::Io { action, ref path, ref source, .. } => match source.raw_os_error() {
             Some(code) => {
-                let text = error.to_string();
+                // The path is added by Python, and the code.
+                let text = source.to_string();
+                let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+                let text = format!("cannot {action}: {text}");
                 PyOSError::new_err((code, text, path.as_os_str().to_owned()))
             }
             None => PyOSError::new_err(error.to_string()),

@@ -182,6 +182,13 @@ pub(crate) fn open<'py>(
         let timeout = remote::seconds_of("timeout", timeout)?;
         return Remote::open(py, url, &Access { secret_key, format, key_type, timeout });
     }
+    if let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://"))
+        && !path.exists()
+    {
+        return Err(PyValueError::new_err(format!(
+            "{scheme}:// is no URL of a filter, as redis:// is; fetch the file, and open that"
+        )));
+    }
     let given = Given { format, key_type, column, num_bits, num_hashes };
     if given.is_any() || (!mmap && is_foreign(py, &path)) {
         return Foreign::open(py, &path, &given, on_full);
@@ -219,20 +226,20 @@ pub(crate) fn from_bytes<'py>(
     opened.into_object(py, on_full)
 }
 
-/// What `pickle` calls; `class` is that of a subclass.
+/// What `pickle` calls; `cls` is a subclass.
 #[pyfunction]
-#[pyo3(signature = (data, on_full, class=None))]
+#[pyo3(signature = (data, on_full, cls=None))]
 pub(crate) fn _restore<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyBytes>,
     on_full: OnFull,
-    class: Option<&Bound<'py, PyType>>,
+    cls: Option<&Bound<'py, PyType>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let bytes = data.as_bytes();
-    match (fork::detached(py, || decode_any(bytes, None))?, class) {
-        (Opened::Filter(set, function, key_options), Some(class)) => {
+    match (fork::detached(py, || decode_any(bytes, None))?, cls) {
+        (Opened::Filter(set, function, key_options), Some(cls)) => {
             let on_full = on_full_of(set.stats().kind, on_full)?;
-            again(class, Filter::new(set, function, on_full, key_options))
+            again(cls, Filter::new(set, function, on_full, key_options))
         }
         (opened, _) => opened.into_object(py, on_full),
     }

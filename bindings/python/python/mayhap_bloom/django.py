@@ -82,7 +82,8 @@ class PasswordFilterValidator:
 
     def get_help_text(self) -> str:
         """What Django shows beside the form."""
-        return _("Your password can’t be one that was leaked before.")
+        text: str = _("Your password can’t be one that was leaked before.")
+        return text
 
     def _takes_texts(self) -> bool:
         """Whether the filter makes keys of passwords itself."""

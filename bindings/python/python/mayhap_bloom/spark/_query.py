@@ -87,12 +87,12 @@ def _with_answers(
 
 def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
     """The rows in as many partitions, of which each has the keys of one part of the file."""
-    from pyspark.sql import functions
-
     filter = _storage.opened(path)
     _forms.refuse(filter, _forms.forms(filter), 'the plan "segments" takes keys as they are')
     if filter.layout != "blocked" or filter.seed is None:
         raise ValueError(f"{path}: only blocked filters without a secret key have segments")
+    from pyspark.sql import functions
+
     seed = filter.seed
 
     def segment(columns: Iterator[pyarrow.Array]) -> Iterator[pyarrow.Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import os
@@ -36,6 +37,12 @@ class Target:
 
     def __str__(self) -> str:
         return self.path
+
+    def check(self) -> None:
+        """Raises FileNotFoundError for a file in a folder that is not there, before any work."""
+        folder = os.path.dirname(self.path) or "."
+        if not is_url(self.path) and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
     def folder(self) -> Folder:
         """A new folder beside the file."""
@@ -123,6 +130,10 @@ def opened(path: str) -> Any:
     Tasks of one machine share its pages. A URL is fetched once per machine.
     """
     if is_url(path):
+        for _ in range(3):
+            # Another process may have just put a newer copy in its place.
+            with contextlib.suppress(FileNotFoundError):
+                return _opened(_fetched(path))
         return _opened(_fetched(path))
     found = os.stat(path)
     return _opened(path, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -172,14 +183,19 @@ def _fetched(url: str) -> str:
     fs, remote = file_system(url)
     version = _version(fs, remote)
     # Without a version it may be another object each time.
-    name = hashlib.sha256(f"{url} {version or uuid.uuid4().hex}".encode()).hexdigest()[:32]
+    object_name = hashlib.sha256(url.encode()).hexdigest()[:32]
+    version_name = hashlib.sha256((version or uuid.uuid4().hex).encode()).hexdigest()[:32]
     folder = Path(tempfile.gettempdir()) / f"mayhap-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user")
-    local = folder / f"{name}.mayhap"
+    local = folder / f"{object_name}-{version_name}.mayhap"
     if not local.exists():
-        part = folder / f"{name}.{uuid.uuid4().hex}"
+        part = folder / f"{object_name}.{uuid.uuid4().hex}"
         fs.get_file(remote, str(part))
         part.rename(local)
+        # Whoever has mapped an older one keeps it.
+        for other in folder.glob(f"{object_name}-*.mayhap"):
+            if other != local:
+                other.unlink(missing_ok=True)
     return str(local)
