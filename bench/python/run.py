@@ -42,7 +42,8 @@ def subjects() -> tuple[dict[str, Callable[[], Any]], list[str]]:
     def optional(module: str, add: Callable[[Any], dict[str, Callable[[], Any]]]) -> None:
         try:
             makers.update(add(importlib.import_module(module)))
-        except ImportError:
+        # Its folder alone is an empty package.
+        except (ImportError, AttributeError):
             missing.append(module)
 
     optional("floors", lambda m: {"floor: returns": m.Returns, "floor: hashes": m.Hashes})

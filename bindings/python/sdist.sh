@@ -1,14 +1,26 @@
 #!/bin/sh
-# A source distribution that builds without the network: with the crates it needs inside.
+# A source distribution.
 #
-#   bindings/python/sdist.sh FOLDER      writes FOLDER/mayhap_bloom-VERSION.tar.gz
+#   bindings/python/sdist.sh FOLDER            writes FOLDER/mayhap_bloom-VERSION.tar.gz
+#   bindings/python/sdist.sh --vendor FOLDER   the same with all crates inside, twenty times as large
 #
-# Needs maturin and cargo. To install it: pip install --no-index --no-build-isolation FILE, with
-# maturin installed and Rust's compiler at hand.
+# Needs maturin and cargo. Either is built by pip with Rust's compiler: the small one fetches the
+# crates that Cargo.lock names, the other one needs no network: pip install --no-index
+# --no-build-isolation FILE, with maturin installed.
 set -eu
+vendor=
+if [ "$1" = --vendor ]; then
+    vendor=1
+    shift
+fi
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
+if [ -z "$vendor" ]; then
+    maturin sdist --out "$out"
+    ls "$out"/mayhap_bloom-*.tar.gz
+    exit
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 maturin sdist --out "$work"

@@ -38,7 +38,7 @@ PYO3_PYTHON=$work/build/bin/python "$work/build/bin/maturin" build --profile "${
     --out "$work/wheels" --interpreter "$work/build/bin/python"
 
 if [ "${SDIST:-0}" = 1 ]; then
-    (PATH=$work/build/bin:$PATH && export PATH && sh sdist.sh "$work/sdist" &&
+    (PATH=$work/build/bin:$PATH && export PATH && sh sdist.sh --vendor "$work/sdist" &&
         CARGO_NET_OFFLINE=true pip install --quiet --disable-pip-version-check --no-index \
             --no-build-isolation "$work"/sdist/mayhap_bloom-*.tar.gz)
     (cd "$work" && build/bin/python -c 'from mayhap_bloom import Bloom; b = Bloom(100, 0.01); \

@@ -30,6 +30,11 @@ pub(crate) enum Error {
         /// What the filter was created for.
         expected_items: u64,
     },
+    /// New keys for a filter of another system that is full.
+    FullForeign {
+        /// Why it is.
+        why: String,
+    },
     /// A filter that cannot be changed.
     ReadOnly {
         /// Why not.
@@ -54,6 +59,22 @@ pub(crate) enum Error {
         /// How many there are.
         views: usize,
     },
+    /// A table was opened without the name of a column.
+    NoColumn {
+        /// The file.
+        name: String,
+        /// Its columns that have filters.
+        columns: Vec<String>,
+    },
+    /// A file of another system is not sound.
+    FormatOf {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        source: mayhap_formats::Error,
+    },
+    /// A file of another system cannot be used.
+    Foreign(String),
     /// No format of another system was recognised, or more than one.
     UnknownFormat {
         /// The file.
@@ -116,6 +137,26 @@ impl From<mayhap_formats::Error> for Error {
     }
 }
 
+impl From<mayhap_foreign::Error> for Error {
+    fn from(error: mayhap_foreign::Error) -> Self {
+        use mayhap_foreign::Error as E;
+        match error {
+            E::Store(error) => Self::Store(error),
+            E::Io { source, .. } => Self::Python(source.into()),
+            E::IsColumn { .. } => Self::ReadOnly {
+                reason: "the filter is that of a column, and belongs to the rows of its file",
+            },
+            E::NoColumnNamed { name, columns } => Self::NoColumn { name, columns },
+            E::Ambiguous { name, candidates } => Self::UnknownFormat {
+                path: name.into(),
+                candidates: candidates.iter().map(|it| it.format.name()).collect(),
+            },
+            E::Format { name, source } => Self::FormatOf { name, source },
+            error => Self::Foreign(error.to_string()),
+        }
+    }
+}
+
 impl From<mayhap_sets::Error> for Error {
     fn from(error: mayhap_sets::Error) -> Self {
         use mayhap_sets::Error as E;
@@ -154,10 +195,14 @@ impl From<Error> for PyErr {
             Error::Python(error) => error,
             Error::Filter(error) => of_filter(&error),
             Error::Store(error) => of_store(error),
-            Error::Format(error) => of_format(&error),
+            Error::Format(error) => of_format(&error, error.to_string()),
+            Error::FormatOf { name, source } => of_format(&source, format!("{name}: {source}")),
             Error::Full { expected_items } => FilterFullError::new_err(format!(
                 "the filter is full: it was created for {expected_items} keys; create a larger \
                  one, or use on_full=\"grow\" or on_full=\"warn\""
+            )),
+            Error::FullForeign { why } => FilterFullError::new_err(format!(
+                "the filter is full: {why}; create a larger one, or open it with on_full=\"warn\""
             )),
             Error::ReadOnly { reason } => ReadOnlyError::new_err(reason),
             Error::NotOfKind { operation, kind } => {
@@ -188,6 +233,12 @@ impl From<Error> for PyErr {
                 "the filter cannot change while {views} memoryviews of its bits exist; release \
                  them first"
             )),
+            Error::NoColumn { name, columns } => FormatError::new_err(format!(
+                "{name} is a table: name a column, as column={:?}; there are {}",
+                columns.first().map_or("id", String::as_str),
+                columns.join(", ")
+            )),
+            Error::Foreign(message) => FormatError::new_err(message),
             Error::UnknownFormat { path, candidates } if candidates.is_empty() => {
                 FormatError::new_err(format!(
                     "{}: neither a mayhap filter nor one of a system that is recognised; name \
@@ -228,9 +279,12 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
     use mayhap_store::Error as E;
     match error {
         // The exception of the system's own error: FileNotFoundError, PermissionError and so on.
-        E::Io { ref path, ref source, .. } => match source.raw_os_error() {
+        E::Io { action, ref path, ref source, .. } => match source.raw_os_error() {
             Some(code) => {
-                let text = error.to_string();
+                // The path is added by Python, and the code.
+                let text = source.to_string();
+                let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+                let text = format!("cannot {action}: {text}");
                 PyOSError::new_err((code, text, path.as_os_str().to_owned()))
             }
             None => PyOSError::new_err(error.to_string()),
@@ -250,14 +304,15 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
     }
 }
 
-fn of_format(error: &mayhap_formats::Error) -> PyErr {
+fn of_format(error: &mayhap_formats::Error, message: String) -> PyErr {
     use mayhap_formats::Error as E;
-    let message = error.to_string();
     match error {
         E::Incompatible { .. } => IncompatibleError::new_err(message),
         E::OutOfMemory { .. } => PyMemoryError::new_err(message),
         E::Io { .. } => PyOSError::new_err(message),
-        E::BadKey { .. } | E::Refused { .. } => PyValueError::new_err(message),
+        E::BadKey { .. } | E::Refused { .. } | E::WrongKeyType { .. } => {
+            PyValueError::new_err(message)
+        }
         _ => FormatError::new_err(message),
     }
 }

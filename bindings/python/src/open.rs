@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::filter::{Filter, OnFull};
-use crate::foreign::{self, Foreign};
+use crate::foreign::{self, Foreign, Given};
 use crate::matrix::Matrix;
 use crate::remote::{self, Access, Remote};
 use crate::set::{Mapped, Set};
@@ -153,14 +153,16 @@ fn is_native(path: &Path) -> bool {
 ///
 /// With ``mmap=True`` it is not read but mapped: at once, shared by all processes, and not to be
 /// changed; every answer is checked against changes of the file. ``format`` and ``key_type`` are
-/// for files of other systems that do not say which they are; see ``formats()``.
+/// for files of other systems that do not say which they are; see ``formats()``. ``column`` names
+/// that of a Parquet file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
 ///
 /// Raises FileNotFoundError and other OSErrors, and FormatError for damaged and unknown files.
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=false, secret_key=None, on_full=OnFull::Warn, format=None,
-                    key_type=None, timeout=30.0),
+                    key_type=None, column=None, num_bits=None, num_hashes=None, timeout=30.0),
        text_signature = "(path, *, mmap=False, secret_key=None, on_full=\"warn\", format=None, \
-                         key_type=None, timeout=30.0)")]
+                         key_type=None, column=None, num_bits=None, num_hashes=None, \
+                         timeout=30.0)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
@@ -170,6 +172,9 @@ pub(crate) fn open<'py>(
     on_full: OnFull,
     format: Option<&str>,
     key_type: Option<&str>,
+    column: Option<&str>,
+    num_bits: Option<i64>,
+    num_hashes: Option<u32>,
     timeout: f64,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
@@ -177,8 +182,16 @@ pub(crate) fn open<'py>(
         let timeout = remote::seconds_of("timeout", timeout)?;
         return Remote::open(py, url, &Access { secret_key, format, key_type, timeout });
     }
-    if format.is_some() || key_type.is_some() || (!mmap && is_foreign(py, &path)) {
-        return Foreign::open(py, &path, format, key_type);
+    if let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://"))
+        && !path.exists()
+    {
+        return Err(PyValueError::new_err(format!(
+            "{scheme}:// is no URL of a filter, as redis:// is; fetch the file, and open that"
+        )));
+    }
+    let given = Given { format, key_type, column, num_bits, num_hashes };
+    if given.is_any() || (!mmap && is_foreign(py, &path)) {
+        return Foreign::open(py, &path, &given, on_full);
     }
     let open = || if mmap { map(&path, secret_key) } else { load_any(&path, secret_key) };
     let opened = fork::detached(py, open)?;
@@ -213,20 +226,20 @@ pub(crate) fn from_bytes<'py>(
     opened.into_object(py, on_full)
 }
 
-/// What `pickle` calls; `class` is that of a subclass.
+/// What `pickle` calls; `cls` is a subclass.
 #[pyfunction]
-#[pyo3(signature = (data, on_full, class=None))]
+#[pyo3(signature = (data, on_full, cls=None))]
 pub(crate) fn _restore<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyBytes>,
     on_full: OnFull,
-    class: Option<&Bound<'py, PyType>>,
+    cls: Option<&Bound<'py, PyType>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let bytes = data.as_bytes();
-    match (fork::detached(py, || decode_any(bytes, None))?, class) {
-        (Opened::Filter(set, function, key_options), Some(class)) => {
+    match (fork::detached(py, || decode_any(bytes, None))?, cls) {
+        (Opened::Filter(set, function, key_options), Some(cls)) => {
             let on_full = on_full_of(set.stats().kind, on_full)?;
-            again(class, Filter::new(set, function, on_full, key_options))
+            again(cls, Filter::new(set, function, on_full, key_options))
         }
         (opened, _) => opened.into_object(py, on_full),
     }

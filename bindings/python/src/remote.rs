@@ -179,6 +179,15 @@ impl Remote {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (known, timeout) = (access.known()?, access.timeout);
         let opened = py.detach(|| attach(url, &known, timeout))?;
+        if let Some(types) = opened.0.key_types().filter(|types| types.is_guess) {
+            let (taken, others) = (types.taken, types.others.join(", "));
+            let text = format!(
+                "{}: its keys are taken to be of type {taken}, and may be of {others}: name it, as \
+                 key_type=\"{taken}\"",
+                opened.0.url()
+            );
+            foreign::log_warning(py, text)?;
+        }
         Ok(Bound::new(py, Self::new(opened))?.into_any())
     }
 
@@ -250,7 +259,7 @@ impl Remote {
 
     fn no_keys(&self) -> Result<Keys, Error> {
         let cutting = self.form.as_ref().map(|form| form.cutting()).transpose()?;
-        Ok(Keys::new(None, self.numbers_are_text, cutting))
+        Ok(Keys::new(self.numbers_are_text, cutting))
     }
 
     fn many(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {

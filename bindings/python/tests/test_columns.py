@@ -210,3 +210,20 @@ def test_28_errors_of_formats_and_parameters_are_value_errors():
     with pytest.raises(ValueError) as caught:
         Bloom(10) | Bloom(1000)
     assert isinstance(caught.value, mayhap_bloom.IncompatibleError)
+
+
+def test_17_messages_say_what_helps(tmp_path):
+    b = Bloom(10)
+    with pytest.raises(TypeError, match="not numpy.bool; use bool"):
+        b.add(numpy.bool_(True))
+    with pytest.raises(TypeError, match=r'keys.view\("u4"\)'):
+        b.add_many(numpy.zeros(3, "f4"))
+    rows = pyarrow.StructArray.from_arrays([pyarrow.array(["a", "b"])], ["k"],
+                                           mask=pyarrow.array([False, True]))  # fmt: skip
+    with pytest.raises(TypeError, match="rows of the table are null"):
+        b.add_many(rows)
+    with pytest.raises(ValueError, match="fetch the file"):
+        mayhap_bloom.open("http://127.0.0.1/f.mayhap")
+    with pytest.raises(FileNotFoundError) as caught:
+        mayhap_bloom.open(tmp_path / "none")
+    assert str(caught.value).count("No such file") == 1 and caught.value.filename.endswith("none")

@@ -109,3 +109,86 @@ def test_the_validator_is_checked_when_django_starts(leaked, tmp_path):
         PasswordFilterValidator(tmp_path / "nowhere")
     with pytest.raises(ImproperlyConfigured, match="no hash function"):
         PasswordFilterValidator(leaked["path"], hash="sha0")
+
+
+def build(command, tmp_path, lines, *options):
+    path = tmp_path / "list.mayhap"
+    command("build", "-q", "--force", "-n", 1000, "-p", "1e-6", "-o", path, *options, "-",
+            stdin=lines.encode())  # fmt: skip
+    return str(path)
+
+
+def digits(hash, passwords=("password", "other")):
+    return "".join(f"{hashlib.new(hash, p.encode()).hexdigest().upper()}:1\n" for p in passwords)
+
+
+WORDS = "password\nother\n"
+FIELD = ("--delim", ":", "--field", "1")
+
+#: Lists that hold "password", how the file is built, and options that would let it pass.
+MISTAKES = {
+    "hashes without a hash": (digits("sha1"), (*FIELD, "--hex"), None),
+    "digits for hashes": (digits("sha1"), FIELD, "sha1"),
+    "digits for passwords": (digits("sha1"), FIELD, None),
+    "other hash": (digits("sha1"), (*FIELD, "--hex"), "sha256"),
+    "md5": (digits("md5"), (*FIELD, "--hex"), "sha1"),
+    "words for hashes": (WORDS, (), "sha1"),
+    "lower words for hashes": (WORDS, ("--lower",), "sha1"),
+    "hashed words, other hash": (WORDS, ("--sha1",), "md5"),
+    "domains": ("http://password/\n", ("--domain",), None),
+    "prefixes": ("http://password/\n", ("--url-prefixes",), None),
+    "urls": ("http://password/\n", ("--normalize-url",), None),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_23_a_validator_that_would_let_leaked_passwords_pass_is_refused(name, command, tmp_path):
+    lines, options, hash = MISTAKES[name]
+    path = build(command, tmp_path, lines, *options)
+    with pytest.raises(ImproperlyConfigured, match="would let leaked passwords pass"):
+        PasswordFilterValidator(path, hash=hash)
+
+
+#: Files that fit, and passwords that are in the list as people write them.
+FITTING = {
+    "hex": (digits("sha1"), (*FIELD, "--hex"), "sha1", "password"),
+    "md5": (digits("md5"), (*FIELD, "--hex"), "md5", "password"),
+    "words": (WORDS, (), None, "password"),
+    "lower": ("Password\n", ("--lower",), None, "PASSWORD"),
+    "fold": ("Straße\n", ("--fold",), None, "STRASSE"),
+    "trim": (" secret \n", ("--trim",), None, "secret"),
+    "sha1": (WORDS, ("--sha1",), None, "password"),
+    "sha1 named": (WORDS, ("--sha1",), "sha1", "password"),
+    "lower sha1": ("Password\n", ("--lower", "--sha1"), "sha1", "PassWord"),
+    "field": ("7:password\n", ("--delim", ":", "--field", "2"), None, "password"),
+    "rare": ("correct horse\n", (), None, "correct horse"),
+    "rare hashes": (digits("sha1", ["correct horse"]), (*FIELD, "--hex"), "sha1", "correct horse"),
+}
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_23_what_the_file_says_of_its_keys_is_done_to_passwords(name, command, tmp_path):
+    lines, options, hash, password = FITTING[name]
+    validator = PasswordFilterValidator(build(command, tmp_path, lines, *options), hash=hash)
+    with pytest.raises(ValidationError):
+        validator.validate(password)
+    validator.validate("surely a good one")
+    validator.validate("a\ud800b")
+
+
+def test_23_a_password_with_the_delimiter_is_one_value(command, tmp_path):
+    path = build(command, tmp_path, "7,a:b\n", "--delim", ",", "--field", "2", "--lower")
+    with pytest.raises(ValidationError):
+        PasswordFilterValidator(path).validate("A:B")
+    with pytest.raises(ValidationError):
+        path = build(command, tmp_path, "a:1\n", *FIELD, "--lower")
+        PasswordFilterValidator(path).validate("A")
+    # Not cut as a line is: this one is not in the list.
+    PasswordFilterValidator(path).validate("A:b")
+
+
+def test_23_a_filter_that_finds_much_by_chance_is_no_mistake(tmp_path):
+    b = Bloom(1000, 0.2)
+    b.update(f"rare-{i}" for i in range(900))
+    b.save(tmp_path / "f")
+    PasswordFilterValidator(tmp_path / "f")

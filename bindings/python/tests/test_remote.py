@@ -119,7 +119,7 @@ def test_filters_of_redisson_hash_what_its_codecs_write(redis, command):
     assert command("check", url, "--key-type", "kryo-long", stdin=b"-7\n8\n") == b"-7\n"
     with pytest.raises(ValueError, match="no key of the type kryo-long"):
         numbers.add("no number")
-    with pytest.raises(ServerError, match="no keys of the type utf16"):
+    with pytest.raises(ServerError, match="no keys of (the )?type utf16"):
         mayhap_bloom.open(url, key_type="utf16")
     with pytest.raises(ValueError, match="key_types"):
         mayhap_bloom.open(url, key_type="java")

@@ -11,6 +11,7 @@ import pytest
 
 import mayhap_bloom
 from mayhap_bloom import State
+from mayhap_bloom.scrapy import DupeFilter
 
 #: Pages of the site; each links to the next five, with the same links again and again.
 PAGES = 40
@@ -109,7 +110,7 @@ def test_each_page_is_fetched_once(site, crawl):
 
 def test_a_crawl_goes_on_where_it_was(site, crawl, tmp_path):
     url, visits = site
-    crawl(url, "0", JOBDIR=str(tmp_path), MAYHAP_SAVE_EVERY=10)
+    crawl(url, "0", JOBDIR=str(tmp_path))
     file = tmp_path / "requests.seen.mayhap"
     assert len(mayhap_bloom.open(file)) == PAGES == len(visits)
     visits.clear()
@@ -149,3 +150,60 @@ def test_requests_of_a_killed_crawl_are_in_its_state(site, crawl, tmp_path):
         assert len(visits) <= len(seen) <= PAGES
     assert crawl(url, "0", MAYHAP_STATE=str(state))["dupefilter/filtered"] == 1
     assert sorted(path.name for path in tmp_path.glob("*mayhap*")) == ["seen.mayhap"]
+
+
+def killed(script, url, visits, after, **settings):
+    """Kills a slow crawl after so many visits."""
+    slow = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.05, **settings}
+    spider = subprocess.Popen(write(script, url, "0", **slow))
+    while len(visits) < after:
+        assert spider.poll() is None
+        time.sleep(0.01)
+    spider.kill()
+    assert spider.wait() != 0 and len(visits) < PAGES
+
+
+def test_27_a_crawl_that_was_killed_fetches_all_pages(site, crawl, tmp_path):
+    url, visits = site
+    job = str(tmp_path / "job")
+    killed(tmp_path / "slow.py", url, visits, 10, JOBDIR=job, MAYHAP_SAVE_EVERY=3)
+    visits.clear()
+    crawl(url, "0", JOBDIR=job)
+    assert set(visits) == {f"/{page}" for page in range(PAGES)}
+    # It ended by itself, so the next one has nothing to do.
+    visits.clear()
+    crawl(url, "0", JOBDIR=job)
+    assert visits == []
+    files = sorted(path.name for path in (tmp_path / "job").glob("*mayhap*"))
+    assert files == ["requests.seen.mayhap"]
+
+
+def test_27_a_second_crawl_that_was_killed_leaves_no_page_out(site, crawl, tmp_path):
+    url, visits = site
+    job = str(tmp_path / "job")
+    # Ends by itself after some pages, with others queued.
+    crawl(url, "0", JOBDIR=job, CLOSESPIDER_PAGECOUNT=5, CONCURRENT_REQUESTS=1)
+    visits.clear()
+    killed(tmp_path / "slow.py", url, visits, 5, JOBDIR=job)
+    visits.clear()
+    crawl(url, "0", JOBDIR=job)
+    assert set(visits) == {f"/{page}" for page in range(PAGES)}
+
+
+def test_27_pages_of_a_killed_crawl_come_from_the_cache(site, crawl, tmp_path):
+    url, visits = site
+    cached = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
+    job = str(tmp_path / "job")
+    killed(tmp_path / "slow.py", url, visits, 10, JOBDIR=job, **cached)
+    crawl(url, "0", JOBDIR=job, **cached)
+    # The one that was under way may come twice.
+    assert set(visits) == {f"/{page}" for page in range(PAGES)} and len(visits) <= PAGES + 1
+
+
+def test_23_a_filter_of_other_keys_is_refused(tmp_path, command):
+    path = tmp_path / "list.mayhap"
+    for options in (["--normalize-url"], ["--lower"], ["--domain"]):
+        command("build", "-q", "--force", "-n", 10, "-o", path, *options, "-",
+                stdin=b"http://a.example/\n")  # fmt: skip
+        with pytest.raises(ValueError, match=options[0].strip("-")):
+            DupeFilter(None, state=str(path))

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
-from . import Bloom, MayhapError, __version__
+from . import Bloom, Filter, MayhapError, __version__
 from . import open as open_filter
 
 #: Lines that are looked up together.
@@ -39,7 +39,8 @@ def _build(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     seen, lines, found = open_filter(options.filter), _lines(), False
     while batch := list(islice(lines, AT_ONCE)):
-        keys = [seen.cut(line) for line in batch] if seen.key_options else batch
+        # Those of other systems have no key options.
+        keys = [seen.cut(line) for line in batch] if isinstance(seen, Filter) else batch
         present = [key is not None and key in seen for key in keys]
         for line, is_there in zip(batch, present, strict=True):
             if is_there != options.invert:

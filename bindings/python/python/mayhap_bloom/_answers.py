@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 
 def _library(keys: Any) -> str:
@@ -21,7 +21,7 @@ def digests_like_buffer(keys: Any, digests: bytearray) -> Any:
     return _numbers(keys, digests, "Q")
 
 
-def _numbers(keys: Any, numbers: bytearray, kind: str) -> Any:
+def _numbers(keys: Any, numbers: bytearray, kind: Literal["?", "Q"]) -> Any:
     try:
         import numpy
     except ImportError:

@@ -1,11 +1,16 @@
 """Types of the extension module; `mayhap_bloom` exports what is public of it."""
 
 import sys
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final
+from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeAlias, final, overload
 
+import numpy
+import numpy.typing
+import polars
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
 __all__ = [
@@ -38,8 +43,24 @@ __version__: str
 
 # What a key can be.
 _Key: TypeAlias = str | Buffer | SupportsIndex
+# An array or column of Arrow.
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(
+        self, requested_schema: Any = None
+    ) -> tuple[CapsuleType, CapsuleType]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> CapsuleType: ...
+
+_Arrow: TypeAlias = _ArrowArray | _ArrowStream
 # Many keys: an iterable of them, a buffer of integers, or an Arrow array.
-_Keys: TypeAlias = Any
+_Keys: TypeAlias = Iterable[_Key] | Buffer | _Arrow
+# Those whose answers are arrays of bool, and lists of bool.
+_Buffers: TypeAlias = numpy.typing.NDArray[Any] | array[Any] | memoryview
+_Objects: TypeAlias = (
+    Sequence[_Key] | AbstractSet[_Key] | Mapping[_Key, Any] | Iterator[_Key]
+)
+_Bools: TypeAlias = numpy.typing.NDArray[numpy.bool_]
 _Path: TypeAlias = str | PathLike[str]
 _OnFull: TypeAlias = Literal["warn", "raise", "grow"]
 
@@ -64,7 +85,21 @@ class Filter:
     def add(self, key: _Key, /) -> bool: ...
     def contains_key(self, key: _Key, /) -> bool: ...
     def update(self, *keys: _Keys) -> None: ...
+    @overload
+    def add_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def add_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def add_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def add_many(self, keys: _Keys, /) -> Any: ...
+    @overload
+    def contains_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def contains_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def contains_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def contains_many(self, keys: _Keys, /) -> Any: ...
     def count_many(self, keys: _Keys, /) -> int: ...
     def filter_many(self, keys: _Keys, /, *, absent: bool = False) -> Any: ...
@@ -270,7 +305,21 @@ class Foreign:
     def __bytes__(self) -> bytes: ...
     def add(self, key: _Key, /) -> bool: ...
     def update(self, keys: _Keys, /) -> None: ...
+    @overload
+    def add_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def add_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def add_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def add_many(self, keys: _Keys, /) -> Any: ...
+    @overload
+    def contains_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def contains_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def contains_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def contains_many(self, keys: _Keys, /) -> Any: ...
     def to_bytes(self) -> bytes: ...
     def save(self, path: _Path, *, replace: bool = True) -> None: ...
@@ -290,6 +339,12 @@ class Foreign:
     def count(self) -> int | None: ...
     @property
     def facts(self) -> dict[str, str]: ...
+    @property
+    def on_full(self) -> str: ...
+    @property
+    def expected_items(self) -> int | None: ...
+    @property
+    def health(self) -> str: ...
 
 @final
 class Remote:
@@ -297,7 +352,21 @@ class Remote:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def add(self, key: _Key, /) -> bool: ...
     def update(self, *keys: _Keys) -> None: ...
+    @overload
+    def add_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def add_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def add_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def add_many(self, keys: _Keys, /) -> Any: ...
+    @overload
+    def contains_many(self, keys: _Buffers, /) -> _Bools: ...  # type: ignore[overload-overlap]
+    @overload
+    def contains_many(self, keys: _Objects, /) -> list[bool]: ...
+    @overload
+    def contains_many(self, keys: polars.Series, /) -> polars.Series: ...
+    @overload
     def contains_many(self, keys: _Keys, /) -> Any: ...
     def count_many(self, keys: _Keys, /) -> int: ...
     def remove(self, key: _Key, /) -> bool: ...
@@ -336,6 +405,21 @@ class ArrowAnswers:
         self, requested_schema: object | None = None
     ) -> tuple[CapsuleType, CapsuleType]: ...
 
+@overload
+def open(
+    path: _Path,
+    *,
+    mmap: Literal[True],
+    secret_key: bytes | None = None,
+    on_full: _OnFull = "warn",
+    format: None = None,
+    key_type: None = None,
+    column: None = None,
+    num_bits: int | None = None,
+    num_hashes: int | None = None,
+    timeout: float = 30.0,
+) -> Filter: ...
+@overload
 def open(
     path: _Path,
     *,
@@ -344,8 +428,25 @@ def open(
     on_full: _OnFull = "warn",
     format: str | None = None,
     key_type: str | None = None,
+    column: str,
+    num_bits: int | None = None,
+    num_hashes: int | None = None,
     timeout: float = 30.0,
-) -> Any: ...
+) -> Foreign: ...
+@overload
+def open(
+    path: _Path,
+    *,
+    mmap: bool = False,
+    secret_key: bytes | None = None,
+    on_full: _OnFull = "warn",
+    format: str | None = None,
+    key_type: str | None = None,
+    column: str | None = None,
+    num_bits: int | None = None,
+    num_hashes: int | None = None,
+    timeout: float = 30.0,
+) -> Filter | Matrix | Foreign | Remote: ...
 def create(
     url: str,
     expected_items: int,
@@ -356,7 +457,20 @@ def create(
 ) -> Remote: ...
 def from_bytes(
     data: Buffer, /, *, secret_key: bytes | None = None, on_full: _OnFull = "warn"
-) -> Any: ...
+) -> Filter | Matrix: ...
+@overload
+def digests(  # type: ignore[overload-overlap]
+    keys: _Buffers, /, *, seed: int = 0, secret_key: bytes | None = None
+) -> numpy.typing.NDArray[numpy.uint64]: ...
+@overload
+def digests(
+    keys: _Objects, /, *, seed: int = 0, secret_key: bytes | None = None
+) -> list[int]: ...
+@overload
+def digests(
+    keys: polars.Series, /, *, seed: int = 0, secret_key: bytes | None = None
+) -> polars.Series: ...
+@overload
 def digests(keys: _Keys, /, *, seed: int = 0, secret_key: bytes | None = None) -> Any: ...
 def segment_bounds(expected_items: int, target_fpp: float, count: int) -> list[int]: ...
 def assemble(
@@ -368,4 +482,4 @@ def assemble(
 def new_secret_key() -> bytes: ...
 def formats() -> list[str]: ...
 def key_types() -> list[str]: ...
-def _restore(data: bytes, on_full: _OnFull) -> Any: ...
+def _restore(data: bytes, on_full: _OnFull, cls: type[Filter] | None = None) -> Any: ...

@@ -90,11 +90,14 @@ class Remote:
         #: The filter itself, whose calls block.
         self.remote = remote
         self._thread = ThreadPoolExecutor(1, "mayhap")
+        self._is_closed = False
         self._inserts = _Singles(remote.add_many, self._run)
         self._queries = _Singles(remote.contains_many, self._run)
 
     async def _run(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Calls it in the thread of the filter."""
+        if self._is_closed:
+            raise RuntimeError("the filter is closed")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, call, *arguments)
 
@@ -110,6 +113,7 @@ class Remote:
 
     def close(self) -> None:
         """Ends the thread, once the calls under way have ended."""
+        self._is_closed = True
         self._thread.shutdown(wait=False)
 
     async def add(self, key: Any) -> bool:
@@ -183,7 +187,10 @@ async def open(url: str, **options: Any) -> Remote:
     """Open the filter that a URL names; the options are those of `mayhap_bloom.open`."""
     if "://" not in url:
         raise ValueError(f"{url!r} is not the URL of a server; mayhap_bloom.open opens files")
-    return Remote(await asyncio.to_thread(partial(_open, url, **options)))
+    remote = await asyncio.to_thread(partial(_open, url, **options))
+    if not isinstance(remote, _Remote):
+        raise ValueError(f"{url!r} is not the URL of a server; mayhap_bloom.open opens files")
+    return Remote(remote)
 
 
 async def create(

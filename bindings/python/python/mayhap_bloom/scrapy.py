@@ -2,16 +2,17 @@
 
 A million requests take 2.4 MB at the rate of 1e-4 instead of 150 MB in a set. With `JOBDIR` the
 filter is kept in the file `requests.seen.mayhap` of that folder, so that a crawl that was stopped
-goes on. With `MAYHAP_STATE` it is elsewhere: in a file to which every request is added at once, so
-that it survives kill -9, or on a server, for many spiders on many machines.
+goes on. Scrapy writes which requests are queued only at the end of a crawl, and so is this file: after
+a kill or a crash there is neither, and the crawl begins again rather than leave out what was queued.
+With `MAYHAP_STATE` the filter is elsewhere: in a file to which every request is added at once, or on
+a server, for many spiders on many machines. Requests that were queued when a spider was killed count
+as seen there.
 
 ========================= ========= ==============================================================
 setting                   default   meaning
 ========================= ========= ==============================================================
 `MAYHAP_EXPECTED_ITEMS`   1,000,000 requests that the filter begins with room for; it grows
 `MAYHAP_TARGET_FPP`       1e-4      the share of new requests that are taken for seen, at most
-`MAYHAP_SAVE_EVERY`       100,000   new requests after which the file in `JOBDIR` is saved, besides
-                                    the end
 `MAYHAP_STATE`                      a file, or `redis://host:port/database/name`, in place of that
                                     in `JOBDIR`; a filter on Redis does not grow
 ========================= ========= ==============================================================
@@ -25,15 +26,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.dupefilters import BaseDupeFilter
 
-from . import Remote, Scalable, State, create
+from . import Scalable, State, _forms, create
 from . import open as open_filter
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
 
-#: The file in `JOBDIR`.
+#: The file in `JOBDIR`, between crawls.
 FILE_NAME = "requests.seen.mayhap"
+
+#: The mark beside it of a crawl that has begun and not ended.
+BEGUN = ".begun"
 
 
 class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
@@ -46,13 +50,11 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
         expected_items: int = 1_000_000,
         target_fpp: float = 1e-4,
         path: Path | None = None,
-        save_every: int = 100_000,
         debug: bool = False,
         state: str | None = None,
     ) -> None:
         self.fingerprinter = fingerprinter
         self.path = path
-        self.save_every = save_every
         self.debug = debug
         self.logger = logging.getLogger(__name__)
         self._logs_duplicates = True
@@ -61,11 +63,22 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
             self.path = None
             self.seen = _shared(state, expected_items, target_fpp)
             return
-        if path is not None and path.exists():
-            self.seen = open_filter(path)
-        else:
-            self.seen = Scalable(expected_items, target_fpp)
-        self._saved = len(self.seen)
+        self.seen = self._continued() or Scalable(expected_items, target_fpp)
+
+    def _continued(self) -> Any:
+        """The filter that the last crawl left, if that ended by itself."""
+        if self.path is None:
+            return None
+        mark = Path(f"{self.path}{BEGUN}")
+        if mark.exists():
+            self.logger.warning(
+                "The last crawl in %s did not end by itself, and what it had queued is lost: all "
+                "requests are new again. HTTPCACHE_ENABLED spares pages that were fetched.",
+                self.path.parent,
+            )
+            return None
+        mark.touch()
+        return _of_requests(open_filter(self.path)) if self.path.exists() else None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -79,24 +92,20 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
             expected_items=settings.getint("MAYHAP_EXPECTED_ITEMS", 1_000_000),
             target_fpp=settings.getfloat("MAYHAP_TARGET_FPP", 1e-4),
             path=Path(folder) / FILE_NAME if folder else None,
-            save_every=settings.getint("MAYHAP_SAVE_EVERY", 100_000),
             debug=settings.getbool("DUPEFILTER_DEBUG"),
             state=state or None,
         )
 
     def request_seen(self, request: Request) -> bool:
         """Whether the request was seen; from now on it is."""
-        if not self.seen.add(self.fingerprinter.fingerprint(request)):
-            return True
-        if self.path is not None and len(self.seen) - self._saved >= self.save_every:
-            self.save()
-        return False
+        return not self.seen.add(self.fingerprinter.fingerprint(request))
 
     def save(self) -> None:
         """Writes the file, if there is one."""
         if self.path is not None:
             self.seen.save(self.path)
-            self._saved = len(self.seen)
+            # Scrapy writes its queue at the end, too, before this.
+            Path(f"{self.path}{BEGUN}").unlink(missing_ok=True)
 
     def close(self, reason: str) -> None:
         """Scrapy calls it at the end of a crawl."""
@@ -116,16 +125,23 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
                 extra={"spider": spider},
             )
             self._logs_duplicates = False
-        spider.crawler.stats.inc_value("dupefilter/filtered", spider=spider)
+        spider.crawler.stats.inc_value("dupefilter/filtered")
 
 
-def _shared(place: str, expected_items: int, target_fpp: float) -> State | Remote:
+def _of_requests(filter: Any) -> Any:
+    """The filter, unless its keys cannot be the fingerprints of requests."""
+    # The digits of fingerprints can be in a list.
+    forms = {name: value for name, value in _forms.forms(filter).items() if name != "hex"}
+    _forms.refuse(filter, forms, "the keys of Scrapy are fingerprints of requests")
+    return filter
+
+
+def _shared(place: str, expected_items: int, target_fpp: float) -> Any:
     """The filter in a file or on a server that others use too; it is created if it is not there."""
     if "://" not in place:
-        return State(place, create=Scalable(expected_items, target_fpp))
+        return _of_requests(State(place, create=Scalable(expected_items, target_fpp)))
     try:
         # One that is there is used whatever its numbers are.
-        found: Remote = open_filter(place)
+        return _of_requests(open_filter(place))
     except FileNotFoundError:
         return create(place, expected_items, target_fpp)
-    return found

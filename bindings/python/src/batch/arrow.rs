@@ -164,6 +164,7 @@ fn only_column(array: ArrayRef) -> PyResult<ArrayRef> {
     let Some(table) = array.as_struct_opt() else { return Ok(array) };
     match table.columns() {
         [column] if table.null_count() == 0 => Ok(column.clone()),
+        [_] => Err(PyTypeError::new_err("rows of the table are null; select its column")),
         columns => Err(PyTypeError::new_err(format!(
             "keys are one column, and this has {}; select one",
             columns.len()

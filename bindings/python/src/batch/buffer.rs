@@ -41,8 +41,9 @@ pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<bo
     let Some((element, is_swapped)) = element_of(&format, buffer.item_size()) else {
         return Err(PyTypeError::new_err(format!(
             "keys in arrays are integers, texts or bytes, not of the format {:?}; convert them, \
-             as keys.astype(str) or keys.view(\"u8\")",
-            String::from_utf8_lossy(&format)
+             as keys.astype(str) or keys.view(\"u{}\")",
+            String::from_utf8_lossy(&format),
+            buffer.item_size()
         )));
     };
     let is_digest = (element, buffer.item_size()) == (Element::Integer { signed: false }, 8);

@@ -4,7 +4,6 @@ use super::Sink;
 use crate::cut::Cutting;
 use crate::error::Error;
 use crate::key;
-use mayhap_formats::KeyType;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -12,24 +11,19 @@ use pyo3::types::PyString;
 pub(crate) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// How the texts of keys are encoded.
-    key_type: Option<KeyType>,
     /// Whether a number is the text of its digits.
     numbers_are_text: bool,
+    /// Which of the keys are such texts with a sign, and may be numbers without one.
+    signed: Vec<usize>,
     /// What gives texts the form of the filter's keys, if it is not theirs.
     cutting: Option<Cutting>,
-    scratch: Vec<u8>,
 }
 
 impl Keys {
-    /// None yet. With a key type, texts are encoded by it, and so are the digits of numbers.
-    pub(crate) fn new(
-        key_type: Option<KeyType>,
-        numbers_are_text: bool,
-        cutting: Option<Cutting>,
-    ) -> Self {
-        let (bytes, ends, scratch) = (Vec::new(), Vec::new(), Vec::new());
-        Self { bytes, ends, key_type, numbers_are_text, cutting, scratch }
+    /// None yet.
+    pub(crate) fn new(numbers_are_text: bool, cutting: Option<Cutting>) -> Self {
+        let (bytes, ends, signed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { bytes, ends, numbers_are_text, signed, cutting }
     }
 
     /// The keys, in order.
@@ -42,7 +36,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// `TypeError` for what is no key, those of its type.
+    /// `TypeError` for what is no key.
     pub(crate) fn push(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(text) = key.cast::<PyString>() {
             return Ok(self.text(text.to_str()?.as_bytes())?);
@@ -53,14 +47,36 @@ impl Keys {
         }
         Ok(key::with_bytes(key, |bytes| self.bytes(bytes))??)
     }
+
+    /// The keys in another form, which `encode` gives each; a number that is none with its sign is
+    /// tried without it.
+    ///
+    /// # Errors
+    ///
+    /// The first of `encode`.
+    pub(crate) fn map(
+        &self,
+        encode: impl Fn(&[u8], &mut Vec<u8>) -> Result<Vec<u8>, Error>,
+    ) -> Result<Self, Error> {
+        let (mut mapped, mut scratch) = (Self::new(false, None), Vec::new());
+        let mut signed = self.signed.iter().copied().peekable();
+        for (i, key) in self.iter().enumerate() {
+            let is_signed = signed.next_if_eq(&i).is_some();
+            scratch.clear();
+            let encoded = encode(key, &mut scratch).or_else(|error| {
+                let number = is_signed.then(|| std::str::from_utf8(key).ok()?.parse::<i64>().ok());
+                let number = number.flatten().ok_or(error)?;
+                scratch.clear();
+                encode(number.cast_unsigned().to_string().as_bytes(), &mut scratch)
+            })?;
+            mapped.bytes(&encoded)?;
+        }
+        Ok(mapped)
+    }
 }
 
 impl Sink for Keys {
     fn bytes(&mut self, key: &[u8]) -> Result<(), Error> {
-        let key = match self.key_type {
-            Some(key_type) => key_type.encode(key, &mut self.scratch)?,
-            None => key,
-        };
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());
         Ok(())
@@ -75,17 +91,17 @@ impl Sink for Keys {
 
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error> {
         for &key in keys {
-            if self.numbers_are_text {
-                self.bytes(digits(key).as_bytes())?;
-            } else {
+            if !self.numbers_are_text {
                 self.bytes(&key.to_le_bytes())?;
+                continue;
             }
+            // Other systems have signed numbers; most of them no others.
+            let number = key.cast_signed();
+            if number < 0 {
+                self.signed.push(self.ends.len());
+            }
+            self.bytes(number.to_string().as_bytes())?;
         }
         Ok(())
     }
-}
-
-/// A number as text; other systems have signed ones.
-fn digits(number: u64) -> String {
-    number.cast_signed().to_string()
 }

@@ -77,6 +77,7 @@ def build(
     num_bytes = filter_bytes(n, p)
     shape = Shape(n, p, seed, num_bytes)
     target = Target(path)
+    target.check()
     if choose("build", num_bytes, WHOLE_BYTES, plan) == "whole":
         _whole(keys, shape, target)
     else:
@@ -153,7 +154,9 @@ def _union(batches: Iterator[Any], shape: Shape) -> Iterator[Any]:
 def _unite(filter: Bloom, is_filter: bool, body: Any) -> None:
     if is_filter:
         # Arrow says that its bytes have a sign.
-        filter |= from_bytes(memoryview(body).cast("B"))
+        other = from_bytes(memoryview(body).cast("B"))
+        assert isinstance(other, Bloom), other
+        filter |= other
     else:
         filter.insert_digests(_digests.of_bytes(body))
 

@@ -23,6 +23,9 @@ logger = logging.getLogger("mayhap_bloom.spark")
 
 def filter_bytes(n: int, p: float) -> int:
     """The size of a `blocked` filter, within a few percent; nothing is allocated."""
+    for name, value in (("n", n), ("p", p)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"{name} is a number, not {value!r}")
     if n < 1 or not 0 < p < 1:
         raise ValueError(f"no filter has {n} keys and a rate of {p}")
     return math.ceil(n * 1.07 * -math.log2(p) / math.log(2) / 8)
@@ -59,12 +62,19 @@ def to_segments(rows: DataFrame, count: int, segment: Any) -> DataFrame:
 
 def check_column(df: DataFrame, column: str) -> None:
     """Checks that the column exists and that its values are keys."""
+    if not isinstance(column, str):
+        raise TypeError(f"column is the name of one, as \"url\", not {column!r}")
     fields = {field.name: field.dataType.typeName() for field in df.schema.fields}
     if column not in fields:
-        raise ValueError(f"there is no column {column!r}; there are {', '.join(fields)}")
+        inside = column.partition(".")[0] in fields
+        hint = f"; select it first, as df.select({column!r})" if inside else ""
+        raise ValueError(f"there is no column {column!r}; there are {', '.join(fields)}{hint}")
     keys = ("string", "varchar", "char", "binary", "byte", "short", "integer", "long", "boolean")
     if fields[column] not in keys:
-        raise TypeError(f"the column {column!r} is of {fields[column]}; docs/python.md, keys")
+        raise TypeError(
+            f"the column {column!r} is of {fields[column]}, and keys are texts, bytes or integers; "
+            f"cast it, as df.withColumn({column!r}, col({column!r}).cast(\"string\"))"
+        )
 
 
 def named(column: str) -> Column:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow
 
+from .. import _forms
 from . import _digests, _storage
 from ._plan import FilePath, Plan, check_column, choose, named, num_segments, to_segments, udf
 
@@ -33,8 +34,11 @@ def contains(
     """The rows with a column `name`: whether the key may be in the filter at `path`; null for null.
 
     The file may be of any kind that `mayhap_bloom.open` opens, and has to stay as it is until the
-    rows were read.
+    rows were read. A column of texts has values: what the filter's key options say of the form of
+    keys is done to them.
     """
+    if name in df.columns:
+        raise ValueError(f"there is a column {name!r} already; choose another name=")
     rows, found = _with_answers(df, column, path, plan)
     return rows.withColumn(name, found)
 
@@ -83,11 +87,12 @@ def _with_answers(
 
 def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
     """The rows in as many partitions, of which each has the keys of one part of the file."""
-    from pyspark.sql import functions
-
     filter = _storage.opened(path)
+    _forms.refuse(filter, _forms.forms(filter), 'the plan "segments" takes keys as they are')
     if filter.layout != "blocked" or filter.seed is None:
         raise ValueError(f"{path}: only blocked filters without a secret key have segments")
+    from pyspark.sql import functions
+
     seed = filter.seed
 
     def segment(columns: Iterator[pyarrow.Array]) -> Iterator[pyarrow.Array]:

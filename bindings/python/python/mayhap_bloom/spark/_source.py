@@ -97,7 +97,8 @@ def _files(path: str) -> list[tuple[str, int]]:
             if _is_data(name[len(inside) :])
         ]
     if os.path.isfile(path):
-        return [(path, os.stat(path).st_size)]
+        # The tasks have other working directories.
+        return [(os.path.abspath(path), os.stat(path).st_size)]
     files = []
     for folder, _, names in os.walk(path):
         inside = os.path.relpath(folder, path)
@@ -109,5 +110,11 @@ def _files(path: str) -> list[tuple[str, int]]:
 
 
 def _is_data(path: str) -> bool:
-    parts = [part for part in path.split("/") if part]
-    return not any(part.startswith((".", "_")) for part in parts)
+    return not any(_is_hidden(part) for part in path.split("/") if part)
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether Spark leaves a file or folder of this name out (`HadoopFSUtils`)."""
+    # A folder `_date=2024-01-01` is a partition.
+    is_private = name.startswith("_") and "=" not in name
+    return is_private or name.startswith(".") or name.endswith("._COPYING_")

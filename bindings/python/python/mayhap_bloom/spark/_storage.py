@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import os
@@ -36,6 +37,12 @@ class Target:
 
     def __str__(self) -> str:
         return self.path
+
+    def check(self) -> None:
+        """Raises FileNotFoundError for a file in a folder that is not there, before any work."""
+        folder = os.path.dirname(self.path) or "."
+        if not is_url(self.path) and not os.path.isdir(folder):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
     def folder(self) -> Folder:
         """A new folder beside the file."""
@@ -123,6 +130,10 @@ def opened(path: str) -> Any:
     Tasks of one machine share its pages. A URL is fetched once per machine.
     """
     if is_url(path):
+        for _ in range(3):
+            # Another process may have just put a newer copy in its place.
+            with contextlib.suppress(FileNotFoundError):
+                return _opened(_fetched(path))
         return _opened(_fetched(path))
     found = os.stat(path)
     return _opened(path, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -133,17 +144,58 @@ def _opened(path: str, *_state: int) -> Any:
     return mayhap_bloom.open(path, mmap=True)
 
 
+#: What says that an object is another one, by what file systems call it.
+_VERSIONS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
+
+
+def _version(fs: Any, remote: str) -> str | None:
+    """What is different once the object is replaced; `None` where that cannot be known."""
+    # `ukey` of HTTP is the URL alone: its listings are taken for eternal.
+    fs.invalidate_cache(remote)
+    info = fs.info(remote)
+    found = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
+    if "http" in _protocols(fs):
+        found |= _of_head(fs, remote)
+    return f"{info.get('size')} {sorted(found.items())}" if found else None
+
+
+def _protocols(fs: Any) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+
+
+def _of_head(fs: Any, url: str) -> dict[str, str]:
+    """The headers of HTTP that name a version."""
+    from fsspec.asyn import sync
+
+    async def head() -> dict[str, str]:
+        session = await fs.set_session()
+        async with session.head(url, allow_redirects=True, **fs.kwargs) as response:
+            response.raise_for_status()
+            wanted = ("ETag", "Last-Modified")
+            return {name: response.headers[name] for name in wanted if name in response.headers}
+
+    found: dict[str, str] = sync(fs.loop, head)
+    return found
+
+
 def _fetched(url: str) -> str:
     """A local copy of the object as it is now."""
     fs, remote = file_system(url)
-    name = hashlib.sha256(f"{url} {fs.ukey(remote)}".encode()).hexdigest()[:32]
+    version = _version(fs, remote)
+    # Without a version it may be another object each time.
+    object_name = hashlib.sha256(url.encode()).hexdigest()[:32]
+    version_name = hashlib.sha256((version or uuid.uuid4().hex).encode()).hexdigest()[:32]
     folder = Path(tempfile.gettempdir()) / f"mayhap-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise PermissionError(f"{folder} belongs to another user")
-    local = folder / f"{name}.mayhap"
+    local = folder / f"{object_name}-{version_name}.mayhap"
     if not local.exists():
-        part = folder / f"{name}.{uuid.uuid4().hex}"
+        part = folder / f"{object_name}.{uuid.uuid4().hex}"
         fs.get_file(remote, str(part))
         part.rename(local)
+        # Whoever has mapped an older one keeps it.
+        for other in folder.glob(f"{object_name}-*.mayhap"):
+            if other != local:
+                other.unlink(missing_ok=True)
     return str(local)
