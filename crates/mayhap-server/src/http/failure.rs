@@ -74,6 +74,7 @@ impl From<DigestError> for Failure {
 impl From<WhichError> for Failure {
     fn from(why: WhichError) -> Self {
         let status = match why {
+            WhichError::Unreadable { why: Unreadable::NotAKey(_), .. } => StatusCode::BAD_REQUEST,
             WhichError::Unreadable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::BAD_REQUEST,
         };
@@ -93,7 +94,11 @@ impl From<NoRoom> for Failure {
 
 impl From<Unreadable> for Failure {
     fn from(why: Unreadable) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string())
+        let status = match why {
+            Unreadable::NotAKey(_) => StatusCode::BAD_REQUEST,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, why.to_string())
     }
 }
 

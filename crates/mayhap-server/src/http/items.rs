@@ -91,7 +91,10 @@ pub(super) async fn check(
         let mut turn = state.turn();
         turn.counts.add(Counter::Reads, 1);
         match &sent {
-            Sent::Keys(keys) => entry.contains_many(keys.words(), &mut turn),
+            Sent::Keys(keys) => {
+                entry.check_keys(keys.words().iter())?;
+                entry.contains_many(keys.words(), &mut turn);
+            }
             Sent::Digests(digests) => {
                 entry.check_digests()?;
                 entry.contains_digests(digests, turn.now, &mut turn.answers);

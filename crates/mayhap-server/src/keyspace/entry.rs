@@ -128,6 +128,22 @@ impl Entry {
         if self.spec.hash == Hash::Keyed && !is_admin { Err(DigestError::Keyed) } else { Ok(()) }
     }
 
+    /// That all of these are keys of it: not all texts are of a filter of another system.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`].
+    #[inline]
+    pub fn check_keys<'a>(
+        &self,
+        mut keys: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), Unreadable> {
+        if self.digest_function.is_some() {
+            return Ok(());
+        }
+        keys.try_for_each(|key| self.filter.check_key(key)).map_err(Unreadable::NotAKey)
+    }
+
     /// Whether the key may be in it; a window answers for the time `now`. For a file the answer
     /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]

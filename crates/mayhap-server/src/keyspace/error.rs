@@ -3,6 +3,7 @@
 use crate::durable::{ImageError, Refused, ReplayError};
 use mayhap::Budget;
 use mayhap::native::Kind;
+use mayhap_formats::KeyType;
 use mayhap_store::Changed;
 use std::io;
 use std::path::PathBuf;
@@ -103,13 +104,15 @@ pub enum InsertError {
 }
 
 /// Why a filter that is a file does not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Unreadable {
     /// It was changed while it was served, or is damaged.
     Changed(Changed),
     /// It could not be opened.
     NotOpened,
+    /// A text is no key of this filter, so that it is neither there nor absent.
+    NotAKey(mayhap_formats::Error),
 }
 
 /// Something that only filters of another kind can do; with the kind of this one, as
@@ -283,6 +286,13 @@ pub enum FileProblem {
     Store(Box<mayhap_store::Error>),
     /// It is a filter that cannot be served.
     Filter(BadFilter),
+    /// Nothing says how its keys become bytes.
+    KeyType {
+        /// The name of its format.
+        format: &'static str,
+        /// The types that its keys may have.
+        known: &'static [KeyType],
+    },
     /// Filters of this kind cannot be served from a file.
     Kind(Kind),
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
+use std::path::Path;
 
 const OUT_OF_MEMORY: &str = "bytes for the filter cannot be allocated";
 const READ_ONLY: &str = "the filter is a file and read-only";
@@ -223,6 +224,17 @@ impl Display for FileError {
             FileProblem::Io(error) => error.fmt(f),
             FileProblem::Store(error) => error.fmt(f),
             FileProblem::Filter(problem) => problem.fmt(f),
+            FileProblem::KeyType { format, known } => {
+                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
+                write!(
+                    f,
+                    "this {format} filter does not say how its keys become bytes; name the file \
+                     NAME.TYPE.{format}, as in {}.{}.{format}, with one of the types {}",
+                    stem(&self.path),
+                    known.first().unwrap_or(&"bytes"),
+                    known.join(", ")
+                )
+            }
             FileProblem::Kind(kind) => {
                 write!(f, "a {} filter cannot be served from a file", kind.name())
             }
@@ -230,11 +242,18 @@ impl Display for FileError {
     }
 }
 
+/// The name of a file up to its first dot.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
 impl Display for Unreadable {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let what: &dyn Display = match self {
             Self::Changed(what) => what,
             Self::NotOpened => &"it could not be opened, for the reason in the server's log",
+            Self::NotAKey(error) => return error.fmt(f),
         };
         write!(
             f,

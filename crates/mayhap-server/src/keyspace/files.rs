@@ -16,7 +16,9 @@ use super::watched::{Failed, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec};
 use mayhap::native::{Header, Kind, PAGE_BYTES};
 use mayhap::{BloomMatrix, ScalableBloomFilter};
+use mayhap_formats::{Format, KeyChoice, KeyType};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
+use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -28,9 +30,9 @@ const PAGES_AHEAD: u64 = 1 << 16;
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
     /// mapped, a growing one, a matrix or a filter of another system from memory. Nothing can be
-    /// inserted,
-    /// and the log knows nothing of it. A filter of another system is queried for the bytes that
-    /// it hashes.
+    /// inserted, and the log knows nothing of it. A filter of another system is queried for texts
+    /// of the key type that it records or always has; where there are several, or its format has no
+    /// signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
     ///
     /// From then on the file is looked after, also if it cannot be served now: then its name is
     /// taken by a filter that answers no query, since nobody knows what is in it.
@@ -43,7 +45,7 @@ impl Keyspace {
     }
 
     fn serve_new(&self, path: &Path) -> Result<Arc<Entry>, FileProblem> {
-        let name = path.file_stem().ok_or(FileProblem::NoName)?;
+        let (name, _) = named(path).ok_or(FileProblem::NoName)?;
         let name: Arc<[u8]> = name.as_encoded_bytes().into();
         self.check_name(&name)?;
         if self.get(&name, 0).is_some() {
@@ -144,14 +146,25 @@ impl Keyspace {
         let length = path.metadata().map_err(FileProblem::Io)?.len();
         let charge = self.options.charge(length, &self.budget).map_err(native)?;
         let bytes = read_bytes(path, length)?;
+        let (format, key_type) = named(path).map_or((None, None), |(_, said)| said);
+        let formats: Vec<Format> = match format {
+            Some(format) => vec![format],
+            None => mayhap_formats::detect(&bytes).iter().map(|it| it.format).collect(),
+        };
         let mut last = None;
-        for candidate in mayhap_formats::detect(&bytes) {
-            match mayhap_formats::open(candidate.format, &bytes, &self.options.format_limits()) {
+        for format in formats {
+            match mayhap_formats::open(format, &bytes, &self.options.format_limits()) {
                 Ok(filter) => {
                     drop(bytes);
+                    let keys = KeyChoice::of(&*filter, key_type).map_err(BadFilter::Foreign)?;
+                    if keys.is_guess {
+                        let (format, known) = (filter.format().name(), keys.known);
+                        return Err(FileProblem::KeyType { format, known });
+                    }
                     charge.add(filter.num_bits() / 8).map_err(native)?;
                     charge.give_back(length);
-                    return Ok(Some(Box::new(Foreign { filter, charge })));
+                    let key_type = keys.key_type;
+                    return Ok(Some(Box::new(Foreign { filter, key_type, charge })));
                 }
                 Err(error) => last = last.or(Some(BadFilter::Foreign(error).into())),
             }
@@ -182,7 +195,7 @@ impl Keyspace {
                 pages -= pages.min(entry.num_bytes() / PAGE_BYTES as u64 + 1);
             }
             let problem = entry.and_then(|entry| entry.file_problem());
-            if let Some(problem) = problem.filter(|_| !file.is_reported) {
+            if let Some(problem) = problem.as_ref().filter(|_| !file.is_reported) {
                 log::error!("{}: {problem}", file.path.display());
             }
             file.is_reported = problem.is_some();
@@ -249,4 +262,19 @@ impl Keyspace {
         }
         self.publish_file(name, filter, instead).map(|_| ())
     }
+}
+
+type Said = (Option<Format>, Option<KeyType>);
+
+/// The name of the filter in a file, which is that of the file without its extension; and what the
+/// extensions `.FORMAT` and `.TYPE.FORMAT` say of a filter of another system.
+fn named(path: &Path) -> Option<(&OsStr, Said)> {
+    let stem = path.file_stem()?;
+    let extension = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_owned);
+    let Some(format) = extension(path).and_then(|name| Format::from_name(&name)) else {
+        return Some((stem, (None, None)));
+    };
+    let key_type = extension(Path::new(stem)).and_then(|name| KeyType::from_name(&name));
+    let name = if key_type.is_some() { Path::new(stem).file_stem()? } else { stem };
+    Some((name, (Some(format), key_type)))
 }

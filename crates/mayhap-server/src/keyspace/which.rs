@@ -25,7 +25,7 @@ pub struct Which<'a> {
 }
 
 /// Why keys were not looked up in filters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum WhichError {
     /// More filters times keys than [`MAX_PROBES`].
@@ -71,8 +71,9 @@ impl Keyspace {
                 filters.extend(sets);
                 continue;
             }
-            entry.contains_many(keys, turn);
             let unreadable = |why| WhichError::Unreadable { name: name.into(), why };
+            entry.check_keys(keys.iter()).map_err(unreadable)?;
+            entry.contains_many(keys, turn);
             entry.check_file().map_err(unreadable)?;
             let found = std::mem::take(&mut turn.answers);
             turn.counts.checked(keys.len(), found.count_ones());

@@ -2,7 +2,9 @@
 
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
 use mayhap::{AnyFilter, BloomMatrix, DigestFunction, ScalableBloomFilter};
-use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+use mayhap_formats::{
+    ForeignFilter, Format, KeyType, Limits, NewFilter, RedisBloomFilter, RedisBloomOptions,
+};
 use mayhap_server::keyspace::{Keyspace, MAX_PROBES, Unreadable, WhichError};
 use mayhap_store::FileStamp;
 use std::fs::{self, File};
@@ -288,4 +290,73 @@ fn the_sets_of_a_matrix_are_named_and_bounded() {
         with_words(&keys, |words| keyspace.which([name].into_iter(), words, &mut turn).map(drop))
     };
     assert_eq!((which(b"plain"), which(b"f")), (Ok(()), Err(WhichError::TooMany)));
+}
+
+/// A filter of 100 keys of this type, from `key 0` or 0 on, as its system has it.
+fn of_system(format: Format, key_type: KeyType) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let new = NewFilter::new(1_000, 1e-4);
+    let mut filter = mayhap_formats::create(format, &new, &Limits::default()).unwrap();
+    let is_number = matches!(key_type, KeyType::Int | KeyType::Long);
+    let text = |i: u64| if is_number { i.to_string() } else { format!("key {i}") };
+    let keys: Vec<Vec<u8>> = (0..100).map(|i| text(i).into_bytes()).collect();
+    let mut scratch = Vec::new();
+    for key in &keys {
+        filter.insert(key_type.encode(key, &mut scratch).unwrap()).unwrap();
+    }
+    (filter.encode(), keys)
+}
+
+#[test]
+fn filters_of_other_systems_are_asked_for_keys_of_their_type_or_are_not_served() {
+    use KeyType::{Bytes, Int, Long, PickledStr, Utf16};
+    let folder = tempfile::tempdir().unwrap();
+    let keyspace = keyspace();
+    // The name of the file, and whether it is served.
+    for (format, key_type, name, is_served) in [
+        (Format::BloomFileter, Utf16, "a.obj", true),
+        (Format::Dcso, Bytes, "b.bloom", true),
+        (Format::RedisBloom, Bytes, "c.dump", true),
+        (Format::BitsAndBlooms, Bytes, "d", true),
+        (Format::WillfFnv, Bytes, "e.willf-fnv", true),
+        (Format::Guava, Bytes, "f.bytes.guava", true),
+        (Format::Guava, Long, "g.long.guava", true),
+        (Format::Guava, Int, "h.int.guava", true),
+        (Format::Spark, Long, "i.long.spark", true),
+        (Format::Rbloom, PickledStr, "j.pickled-str.rbloom", true),
+        (Format::PyBloomFilterMmap, Long, "k.long.pybloomfiltermmap", true),
+        (Format::Guava, Long, "l.bin", false),
+        (Format::Guava, Long, "m.guava", false),
+        (Format::Spark, Long, "n.spark", false),
+        (Format::Rbloom, PickledStr, "o.bin", false),
+        (Format::Rbloom, PickledStr, "p.rbloom", false),
+        (Format::Dcso, Bytes, "q.long.dcso", false),
+        (Format::Dcso, Bytes, "r.guava", false),
+    ] {
+        let path = folder.path().join(name);
+        let (bytes, keys) = of_system(format, key_type);
+        fs::write(&path, bytes).unwrap();
+        let served = keyspace.serve_file(&path);
+        assert_eq!(
+            served.is_ok(),
+            is_served,
+            "{name}: {:?}",
+            served.err().map(|it| it.to_string())
+        );
+        if !is_served {
+            continue;
+        }
+        let entry = keyspace.get(&name.as_bytes()[..1], 0).unwrap();
+        let mut turn = turn();
+        with_words(&keys, |words| {
+            entry.check_keys(words.iter()).unwrap();
+            entry.contains_many(words, &mut turn);
+        });
+        assert_eq!(turn.answers.count_ones(), 100, "{name}");
+        let none = entry.check_keys(std::iter::once(&b"\xFFno number"[..]));
+        let is_any = key_type == Bytes;
+        assert_eq!(none.is_ok(), is_any, "{name}");
+        assert!(is_any || entry.contains(b"\xFFno number", 0), "{name}: never surely absent");
+    }
+    let error = keyspace.serve_file(&folder.path().join("l.bin")).unwrap_err().to_string();
+    assert!(error.contains("name the file NAME.TYPE.guava, as in l.bytes.guava"), "{error}");
 }

@@ -6,6 +6,7 @@ use crate::resp::Reply;
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let (item, now) = (call.word(2), call.turn.now);
     let found = call.shared.keyspace.with(call.word(1), now, |entry| {
+        entry.check_keys(std::iter::once(item))?;
         let found = entry.contains(item, now);
         entry.check_file_at(now).map(|()| found)
     });
@@ -21,6 +22,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
     let (name, now) = (call.word(1), call.turn.now);
     let turn = &mut *call.turn;
     let found = call.shared.keyspace.with(name, now, |entry| {
+        entry.check_keys(items.iter())?;
         entry.contains_many(items, turn);
         entry.check_file()
     });

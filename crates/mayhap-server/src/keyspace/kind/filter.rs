@@ -39,6 +39,12 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         None
     }
 
+    /// That these bytes are a key, where there is no digest function.
+    fn check_key(&self, key: &[u8]) -> Result<(), mayhap_formats::Error> {
+        let _ = key;
+        Ok(())
+    }
+
     /// Whether the key may be in it, where there is no digest function.
     fn contains_key(&self, key: &[u8]) -> bool {
         let _ = key;

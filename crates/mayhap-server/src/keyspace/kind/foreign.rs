@@ -3,12 +3,13 @@
 use super::Filter;
 use crate::keyspace::{Info, Measured};
 use mayhap::{Charge, DigestFunction};
-use mayhap_formats::ForeignFilter;
+use mayhap_formats::{Error, ForeignFilter, KeyType};
 
-/// A filter of another system; it is queried for the bytes that it hashes.
+/// A filter of another system; it is queried for texts of the type that it hashes.
 #[derive(Debug)]
 pub(in crate::keyspace) struct Foreign {
     pub(in crate::keyspace) filter: Box<dyn ForeignFilter>,
+    pub(in crate::keyspace) key_type: KeyType,
     pub(in crate::keyspace) charge: Charge,
 }
 
@@ -21,8 +22,18 @@ impl Filter for Foreign {
         None
     }
 
+    fn check_key(&self, key: &[u8]) -> Result<(), Error> {
+        match self.key_type {
+            KeyType::Bytes => Ok(()),
+            key_type => key_type.encode(key, &mut Vec::new()).map(|_| ()),
+        }
+    }
+
+    /// What is no key is never surely absent.
     fn contains_key(&self, key: &[u8]) -> bool {
-        self.filter.contains(key)
+        let mut scratch = Vec::new();
+        let encoded = self.key_type.encode(key, &mut scratch);
+        encoded.map_or(true, |key| self.filter.contains(key))
     }
 
     fn info(&self) -> Info {
