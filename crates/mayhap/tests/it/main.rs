@@ -1,6 +1,7 @@
 //! The public API as its users see it: one binary, one module per promise.
 #![cfg(not(loom))]
 
+mod borders;
 mod builder;
 mod cache_router;
 mod clearing;
