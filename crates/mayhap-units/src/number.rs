@@ -19,7 +19,7 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
-pub use shown::{counted, format_fpp, grouped, noun};
+pub use shown::{counted, counted_short, format_fpp, grouped, noun};
 
 /// Significant digits stay below this: enough for every `u64`, and their product with the largest
 /// unit (2^60) fits a `u128`.

@@ -90,6 +90,10 @@ pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
         | Formats::Zero { .. } => {
             "restore it from a backup, or name its format if it is another one: --format FORMAT"
         }
+        // Of any such filter a query takes too long, whatever its memory.
+        Formats::TooLarge { field, .. } if field.contains("hash") => {
+            "build one from its keys: mayhap build"
+        }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
         Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",
         _ => return None,
