@@ -290,7 +290,8 @@ impl Counting {
         Ok(base(Box::new(set), function, on_full).add_subclass(Self))
     }
 
-    /// Remove a key that was inserted before; False, changing nothing, if it surely is not there.
+    /// Remove a key that was inserted before; False, changing nothing, if it surely is not there,
+    /// or stays (`key in filter` is then still True): counters that are full are never lowered.
     ///
     /// Removing a key that was never inserted can remove others.
     #[pyo3(signature = (key, /))]

@@ -98,4 +98,15 @@ mod tests {
             assert!(room >= items && (room as f64) < items as f64 * 1.03, "{room} for {items}");
         }
     }
+
+    /// By hand: 2^17 digests are kept, so that a standard error is 1 / √(2^17 − 2) = 1 / 362.036,
+    /// and five of them are 1.38108 % of the count.
+    #[test]
+    fn there_is_room_for_five_standard_errors_more() {
+        for items in [KEPT as u64, 200_000, 1_000_000] {
+            let (count, room) = counted(items, 1);
+            let more = room as f64 / count as f64 - 1.0;
+            assert!((0.013_800..0.013_820).contains(&more), "{more} for {count}");
+        }
+    }
 }

@@ -166,6 +166,27 @@ mod tests {
         }
     }
 
+    /// By hand: what was not known at first is no part of the difference, so variances are
+    /// subtracted, 25 − 9; those of two parts add up, 9 + 16.
+    #[test]
+    fn deviations_are_those_of_differences_and_sums() {
+        let came = |items: f64, deviation: f64| {
+            let width = 2.575_829_303_548_901 * deviation;
+            Estimate { items, low: items - width, high: items + width }
+        };
+        let close = |lost: Lost, lines: f64, deviation: f64| {
+            assert!((lost.lines - lines).abs() < 1e-9, "{lost:?}");
+            assert!((lost.deviation - deviation).abs() < 1e-9, "{lost:?}");
+        };
+        let lost = Lost::between((came(1_000.0, 3.0), 990), (came(2_000.0, 5.0), 1_950));
+        close(lost, 40.0, 4.0);
+        let all = Lost { lines: 40.0, deviation: 5.0 };
+        close(all.without(Lost { lines: 10.0, deviation: 3.0 }), 30.0, 4.0);
+        let mut sum = Lost { lines: 3.0, deviation: 3.0 };
+        sum += Lost { lines: 4.0, deviation: 4.0 };
+        close(sum, 7.0, 5.0);
+    }
+
     #[test]
     fn what_was_lost_beyond_chance_takes_room() {
         let mut sum = RateSum::starting_at(0, 0.0);

@@ -4,7 +4,7 @@ use crate::cost::Amount;
 use crate::recipe::recipe;
 use crate::text::{fits_name, rough, what_it_is, why};
 use mayhap::plan::{Candidate, Fits, Needs, Plan, memory};
-use mayhap_units::number::{format_bytes, format_count, format_fpp, grouped};
+use mayhap_units::number::{counted, format_bytes, format_count, format_fpp, grouped};
 use mayhap_units::window::WindowSize;
 use serde::{Serialize, Serializer};
 
@@ -229,8 +229,8 @@ impl Report {
             1 => String::new(),
             sets => format!(" for each of {} sets", grouped(sets)),
         };
-        let (keys, target) = (grouped(best.items), format_fpp(best.target_fpp));
-        rows.push(("made for", format!("{keys} keys at a rate of {target}{of_sets}")));
+        let (keys, target) = (counted(best.items, "key"), format_fpp(best.target_fpp));
+        rows.push(("made for", format!("{keys} at a rate of {target}{of_sets}")));
         let (bytes, bits) = (format_bytes(best.num_bytes), grouped(best.num_bits));
         let each = if best.sets == 1 { "" } else { " each" };
         rows.push((
@@ -257,7 +257,7 @@ impl Report {
             rows.push((
                 "remembers",
                 format!(
-                    "all of the time while no more than {keys} keys come in it, in whatever \
+                    "all of the time while no more than {keys} come in it, in whatever \
                      bursts; of 2x as many the last {kept}"
                 ),
             ));

@@ -15,8 +15,13 @@ pub fn fits_name(fits: Fits) -> &'static str {
     }
 }
 
-/// A rate in three digits.
+/// A rate in three digits, or in two where such are written so: rounded once, since 1.749 is not
+/// 1.8.
 pub(crate) fn rough(fpp: f64) -> String {
+    let text = format_fpp(fpp);
+    if !text.ends_with('%') {
+        return text;
+    }
     // The text of a number is a number.
     format_fpp(format!("{fpp:.2e}").parse().unwrap_or(fpp))
 }
@@ -31,7 +36,11 @@ pub(crate) fn why(reason: &Reason, unit: Option<Amount>) -> String {
             unit.with(saved)
         ),
         Reason::MoreCacheLines { lines, best } => {
-            format!("touches {lines:.1} cache lines per query, not {best:.1}")
+            // As many digits as tell them apart.
+            let digits =
+                (1..4).find(|&digits| format!("{lines:.digits$}") != format!("{best:.digits$}"));
+            let digits = digits.unwrap_or(1);
+            format!("touches {lines:.digits$} cache lines per query, not {best:.digits$}")
         }
         Reason::BudgetTooSmall { max_bytes } => {
             format!("does not fit in {}", format_bytes(max_bytes))

@@ -39,7 +39,7 @@ mod whole;
 
 pub use create::{Plan, create};
 pub use native::NativeSet;
-pub use open::{Opened, magnus_params, of_found, open};
+pub use open::{Opened, find_known, magnus_params, of_found, open};
 pub use origin::{Known, Origin};
 pub use other::OtherSet;
 pub use problem::problem;

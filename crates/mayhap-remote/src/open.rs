@@ -10,7 +10,7 @@ use crate::wait::wait;
 use mayhap_formats::Format;
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{
-    Found, MagnusOptions, MagnusParams, RemoteBf, RemoteMagnus, RemoteRedisson, find,
+    Found, MagnusOptions, MagnusParams, RemoteBf, RemoteMagnus, RemoteRedisson, Server, find,
 };
 use mayhap_sets::Error;
 use std::time::{Duration, Instant};
@@ -58,8 +58,26 @@ pub fn open(origin: &Origin, known: &Known) -> Result<Opened, Error> {
         }
         None => {}
     }
-    let found = wait(find(server, name, known.secret_key))?.map_err(fail)?;
+    let found = wait(find_known(server, name, known))?.map_err(fail)?;
     of_found(origin, found, known, started.elapsed())
+}
+
+/// What is under a name, opened with the secret key if it has one.
+///
+/// # Errors
+///
+/// Those of [`find`].
+pub async fn find_known(
+    server: &Server,
+    name: &str,
+    known: &Known,
+) -> Result<Found, mayhap_redis::Error> {
+    match find(server, name, known.secret_key).await {
+        Err(mayhap_redis::Error::Filter(mayhap::Error::NotKeyed)) if known.key_of_several => {
+            find(server, name, None).await
+        }
+        found => found,
+    }
 }
 
 /// The set of what was found under a name.
@@ -101,6 +119,10 @@ pub(crate) fn other<F: Scheme>(
     known: &Known,
     round_trip: Duration,
 ) -> Result<Opened, Error> {
+    // The server or its clients hash the keys.
+    if known.secret_key.is_some() && !known.key_of_several {
+        return Err(failed(&origin.url, &mayhap::Error::NotKeyed.into()));
+    }
     Ok((Box::new(OtherSet::new(origin, filter, known.key_type, round_trip)?), None))
 }
 

@@ -20,6 +20,9 @@ pub struct Origin {
 pub struct Known {
     /// The secret key of one in mayhap's own layout.
     pub secret_key: Option<SecretKey>,
+    /// Whether the secret key is for several filters, of which some have none; else it is an error
+    /// if this one has none.
+    pub key_of_several: bool,
     /// Its format; else it is found out.
     pub format: Option<Format>,
     /// What its system hashes of a key; else the usual type.

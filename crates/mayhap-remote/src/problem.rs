@@ -2,6 +2,10 @@
 
 use mayhap_redis::{Error as Redis, Trouble};
 
+/// The next step where a key is given for a filter without one.
+const NOT_KEYED: &str = "omit the key; a filter that keys from strangers must not attack gets its \
+                         key when it is created: --new-key-file FILE";
+
 /// What is wrong with a filter of this name, and the next step.
 pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
     let hint = match source {
@@ -22,6 +26,7 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
         Redis::Refused { reason, .. } if reason.contains("cluster support disabled") => {
             "this server is not part of a cluster: use redis:// or rediss://"
         }
+        Redis::Filter(mayhap::Error::NotKeyed) => NOT_KEYED,
         _ => "",
     };
     let message = match source {

@@ -1,16 +1,14 @@
 //! Whole filters of other schemes, to a file and from one.
 
 use crate::create::if_there;
-use crate::open::{magnus_params, of_found};
+use crate::open::{find_known, magnus_params, of_found};
 use crate::origin::{Known, Origin};
 use crate::problem::failed;
 use crate::server_set::ServerSet;
 use crate::wait::wait;
 use mayhap::native::{HEADER_BYTES, MAGIC};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter};
-use mayhap_redis::{
-    BfChunk, Error as RedisError, Found, MagnusOptions, RemoteBf, RemoteMagnus, find,
-};
+use mayhap_redis::{BfChunk, Error as RedisError, Found, MagnusOptions, RemoteBf, RemoteMagnus};
 use mayhap_sets::Error;
 use std::time::{Duration, Instant};
 
@@ -37,7 +35,7 @@ pub fn find_other(origin: &Origin, known: &Known) -> Result<Option<Found>, Error
     if known.format.is_some() {
         return Ok(Some(Found::Bitmap));
     }
-    let found = wait(find(&origin.server, &origin.name, known.secret_key))?;
+    let found = wait(find_known(&origin.server, &origin.name, known))?;
     match found.map_err(|source| failed(&origin.url, &source))? {
         Found::Native(_) => Ok(None),
         found => Ok(Some(found)),

@@ -18,6 +18,8 @@ pub struct Turn {
     pub digests: Vec<Digest>,
     /// The answers to it.
     pub answers: Bitmap,
+    /// Of a removal: the keys that stay, since all their counters are saturated.
+    pub staying: Bitmap,
     /// What is counted in this turn; the loop gives it to its lane at the end.
     pub counts: Counts,
     /// Whose lane that is: [`crate::metrics::Metrics::claim`].

@@ -1,6 +1,6 @@
 //! How full a set of keys is: by the distinct keys that came, those that it took for repeats too.
 
-use mayhap_units::number::{format_count, grouped};
+use mayhap_units::number::{counted, format_count};
 use serde::Serialize;
 
 /// How often the rate is looked at while as many keys come as a filter was made for; of a window,
@@ -29,8 +29,8 @@ impl Forgotten {
 
     /// In words; `None` if nothing was.
     pub fn text(self) -> Option<String> {
-        let (keys, more) = (grouped(self.keys), format_count(self.expected_items));
-        let text = format!("forgot {keys} keys early: more than {more} came within the window");
+        let (keys, more) = (counted(self.keys, "key"), format_count(self.expected_items));
+        let text = format!("forgot {keys} early: more than {more} came within the window");
         (self.keys > 0).then_some(text)
     }
 }

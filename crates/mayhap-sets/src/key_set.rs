@@ -62,8 +62,9 @@ pub trait KeySet: fmt::Debug {
         self.insert_digests_into(&digests_of(self.digest_function(), keys), new)
     }
 
-    /// Removes many keys by their bytes and reports which were there; `false`, and nothing done,
-    /// for kinds that cannot.
+    /// Removes many keys by their bytes and reports which were removed: those that were there, but
+    /// for those that stay, which are still there afterwards. `false`, and nothing done, for kinds
+    /// that cannot.
     ///
     /// # Errors
     ///
@@ -131,8 +132,8 @@ pub trait KeySet: fmt::Debug {
         false
     }
 
-    /// Removes many digests and reports which were there; `false`, and nothing done, for kinds that
-    /// cannot.
+    /// Removes many digests and reports which were removed, as [`KeySet::remove_keys_into`] does;
+    /// `false`, and nothing done, for kinds that cannot.
     fn remove_digests_into(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> bool {
         false
     }

@@ -35,6 +35,14 @@ impl Numbers {
         }
     }
 
+    /// Distinct keys of a filter of mayhap, those that came, as all words of it count them.
+    pub fn keys(&self) -> Option<u64> {
+        match self {
+            Self::Own(state) => Some(state.keys()),
+            Self::Foreign(_) => None,
+        }
+    }
+
     /// What is wrong with a filter of this name that holds too many keys.
     pub fn warning(&self, name: &str) -> Option<String> {
         match self {

@@ -53,7 +53,7 @@ impl State {
             target_fpp: params.target_fpp(),
             estimated_fpp: filter.estimated_fpp(),
             fill_ratio: ones as f64 / params.num_bits() as f64,
-            health: Health::of_inserted(params, items),
+            health: Health::of_filter(params, items, &Estimate::from_ones(params, ones)),
         }
     }
 

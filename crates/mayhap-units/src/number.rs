@@ -20,7 +20,7 @@ mod shown;
 mod tests;
 mod whole;
 
-pub use shown::{counted, format_fpp, grouped, noun};
+pub use shown::{counted, counted_short, format_fpp, grouped, noun};
 pub use whole::{WholeError, parse_whole};
 
 /// Significant digits stay below this: enough for every `u64`, and their product with the largest

@@ -143,6 +143,8 @@ pub enum Error {
         /// The kind of the file.
         found: &'static str,
     },
+    /// A secret key is given for a filter that has none: its keys are hashed by a public function.
+    NotKeyed,
     /// The filter was created with a different secret key, or the key is missing.
     WrongKey {
         /// The id of the key that the filter needs.
@@ -174,6 +176,10 @@ impl fmt::Display for Error {
             Self::FillRatioOutOfRange { found } => {
                 write!(f, "fill ratio is {found}, must be above 0 and at most 1")
             }
+            Self::FppUnreachable { target_fpp, lowest_fpp: 1.0.. } => write!(
+                f,
+                "target_fpp is {target_fpp:e}, but no filter has a rate below 1 with so many items"
+            ),
             Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
                 f,
                 "target_fpp is {target_fpp:e}, below the lowest rate possible here, \
@@ -254,6 +260,9 @@ impl Error {
             Self::WrongKind { wanted, found } => {
                 write!(f, "this is a {found} filter, not a {wanted} filter")
             }
+            Self::NotKeyed => f.write_str(
+                "a secret key is given, but the filter has none: its digests are public",
+            ),
             Self::WrongKey { needed, given: None } => {
                 write!(f, "the filter is keyed: it needs the secret key with id {needed:016x}")
             }

@@ -130,7 +130,8 @@ impl ForeignArgs {
     pub fn known_of_server(&self, secret_key: Option<SecretKey>) -> mayhap_remote::Known {
         let Known { format, key_type, shape } = self.known();
         let num_bitmaps = self.bitmaps;
-        mayhap_remote::Known { secret_key, format, key_type, shape, num_bitmaps }
+        let key_of_several = false;
+        mayhap_remote::Known { secret_key, key_of_several, format, key_type, shape, num_bitmaps }
     }
 
     /// m and k of a bare bitmap, if they were given.

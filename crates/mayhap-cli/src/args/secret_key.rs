@@ -1,8 +1,9 @@
-//! Files of secret keys.
+//! Files of secret keys, and what a key means for a filter that exists.
 
 use crate::error::Error;
 use crate::random;
 use mayhap::SecretKey;
+use mayhap::native::Header;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -59,4 +60,30 @@ pub fn create(path: &Path) -> Result<SecretKey, Error> {
         .and_then(|()| file.sync_all())
         .map_err(Error::io("write", &name))?;
     Ok(SecretKey::new(key))
+}
+
+/// Checks a key that is given against a file of mayhap's own, also where no key is hashed: it has
+/// to be the key of that filter.
+///
+/// # Errors
+///
+/// [`Error::Store`] with the file, if the filter has another key or none.
+pub fn check(key: Option<SecretKey>, path: &Path, header: &Header) -> Result<(), Error> {
+    match key {
+        Some(_) => header.digest_function(key).map(drop).map_err(|source| of_file(path, source)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a key that is given for a filter of another system: none of them has one.
+///
+/// # Errors
+///
+/// [`Error::Store`] with the file.
+pub fn refuse(key: Option<SecretKey>, path: &Path) -> Result<(), Error> {
+    key.map_or(Ok(()), |_| Err(of_file(path, mayhap::Error::NotKeyed)))
+}
+
+fn of_file(path: &Path, source: mayhap::Error) -> Error {
+    Error::Store(mayhap_store::Error::Format { path: path.to_owned(), source })
 }

@@ -1,6 +1,6 @@
 //! `mayhap delete`: a filter, with all that belongs to it.
 
-use crate::args::{LockArgs, OpenArgs};
+use crate::args::{LockArgs, OpenArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
@@ -67,7 +67,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let stop = Stop::on_signals()?;
     let lock = Waiting::new("delete", args.lock, talk, Some(&stop)).lock(&args.file)?;
     // That it is a filter; its contents do not matter.
-    mayhap_store::read_header(&args.file)?;
+    let header = mayhap_store::read_header(&args.file)?;
+    secret_key::check(args.open.secret_key()?, &args.file, &header)?;
     check_force(args.force, &name)?;
     // The file first: a log without its filter is refused by the next one, not taken for its own.
     fs::remove_file(&args.file).map_err(Error::io("delete", &name))?;

@@ -38,7 +38,8 @@ has changed the filter, this is an error (exit code 2) and nothing is written.";
 
 const LAYOUT: &str =
     "blocked, standard, scalable or fuse; with -o also counting [default: as it is]";
-const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice those it has]";
+const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice those it has, but \
+                     no fewer than it is for]";
 const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: as it is]";
 
 /// Rebuild a filter at another size, rate or layout from its kept digests
@@ -229,14 +230,15 @@ impl Job<'_> {
             size.fpp = Some(self.header.fields().target_fpp);
         }
         if !size.is_fixed() && size.layout != Some(LayoutName::Fuse) {
-            size.items = Some(self.distinct_items.saturating_mul(2).max(1));
+            let made_for = self.header.fields().expected_items;
+            size.items = Some(self.distinct_items.saturating_mul(2).max(made_for));
         }
         size
     }
 
     /// Arguments for the digest function of the old filter.
     fn digest(&self) -> DigestArgs {
-        let is_public = self.args.key_file.is_none();
+        let is_public = !self.function.is_keyed();
         DigestArgs {
             seed: is_public.then(|| self.header.digest_parameter()),
             key_file: self.args.key_file.clone(),

@@ -1,6 +1,6 @@
 //! `mayhap push`: a filter file to a Redis or Valkey server.
 
-use crate::args::{ForeignArgs, ReplicaArgs, WholeArgs};
+use crate::args::{ForeignArgs, ReplicaArgs, WholeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
@@ -128,7 +128,9 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
         without_log: false,
         talk,
     };
+    // The key is that of the file; what is there may be replaced, or is refused by what it is.
     let known = ForeignArgs::default().known_of_server(key);
+    let known = mayhap_remote::Known { key_of_several: true, ..known };
     let connection = if let Some(chunks) = dump_of(args)? {
         let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
         return push_chunks(args, &connection, &chunks, &known);
@@ -182,7 +184,10 @@ fn dump_of(args: &Args) -> Result<Option<Vec<BfChunk>>, Error> {
     use mayhap_store::Error::{Foreign, Format};
     match mayhap_store::read_header(&args.file) {
         // A dump looks like nothing known: numbers follow its first line.
-        Err(Foreign { .. } | Format { source: mayhap::Error::NotAFilter, .. }) => chunks(args),
+        Err(Foreign { .. } | Format { source: mayhap::Error::NotAFilter, .. }) => {
+            secret_key::refuse(args.whole.secret_key()?, &args.file)?;
+            chunks(args)
+        }
         _ => Ok(None),
     }
 }
@@ -193,8 +198,9 @@ fn other_form(
     connection: &Connection,
     known: &Known,
 ) -> Result<Option<Vec<BfChunk>>, Error> {
-    mayhap_store::read_header(&args.file)
+    let header = mayhap_store::read_header(&args.file)
         .map_err(|error| refuse_foreign(&args.file.display().to_string(), error))?;
+    secret_key::check(args.whole.secret_key()?, &args.file, &header)?;
     match find_other(&connection.origin(), known)? {
         None | Some(Found::Nothing { filters_only: false }) => Ok(None),
         Some(Found::Bf(filter)) if filter.kind().is_none() => Err(refuse_place(connection)),

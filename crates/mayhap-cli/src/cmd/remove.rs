@@ -6,7 +6,6 @@ use crate::io::messages::{Talk, counted, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
-use crate::set::fill::Counts;
 use crate::set::remote::{self, Access};
 use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::Bitmap;
@@ -25,7 +24,8 @@ Examples:
 
 const NOTES: &str = "\
 Only for counting filters: mayhap create users.mayhap --layout counting. A line that was added \
-twice stays until it is removed twice. Remove only keys that were added: a surely absent key is \
+twice stays until it is removed twice; one that was added 15 times or more stays for good, since \
+counters end at 15, and a warning says so. Remove only keys that were added: a surely absent key is \
 ignored, but removing a false positive makes the filter forget other keys.
 
 On a server, only the counting filters of mayhap serve support removal: mayhap create URL \
@@ -71,6 +71,8 @@ struct Summary {
     lines_read: u64,
     removed: u64,
     not_there: u64,
+    /// Lines whose key stays.
+    staying: u64,
     lines_without_key: u64,
     seconds: f64,
     complete: bool,
@@ -78,8 +80,50 @@ struct Summary {
     state: State,
 }
 
+/// What became of the lines.
+#[derive(Debug, Clone, Copy, Default)]
+struct Removed {
+    /// Lines dealt with.
+    lines: u64,
+    /// Those whose key was removed.
+    removed: u64,
+    /// Those whose key is there and stays.
+    staying: u64,
+}
+
 impl Summary {
+    fn new(
+        file: String,
+        counts: Removed,
+        lines_without_key: u64,
+        (seconds, complete): (f64, bool),
+        state: State,
+    ) -> Self {
+        let Removed { lines, removed, staying } = counts;
+        Self {
+            file,
+            lines_read: lines,
+            removed,
+            not_there: lines - removed - staying - lines_without_key,
+            staying,
+            lines_without_key,
+            seconds,
+            complete,
+            state,
+        }
+    }
+
     fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if self.staying > 0 {
+            let (keys, stay) = match self.staying {
+                1 => ("key is", "stays"),
+                _ => ("keys are", "stay"),
+            };
+            talk.warn(&format!(
+                "{} {keys} in saturated counters and {stay}",
+                grouped(self.staying)
+            ));
+        }
         if json {
             return Talk::json(self, true);
         }
@@ -126,23 +170,15 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
-    let mut counts = Counts::default();
+    let mut counts = Removed::default();
     let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     reader::warn_of_keyless(&reader, talk);
     writer.finish(&mut *set)?;
     let lines_without_key = reader.keyless().lines();
-    let summary = Summary {
-        file,
-        lines_read: counts.lines,
-        removed: counts.new,
-        not_there: counts.lines - counts.new - lines_without_key,
-        lines_without_key,
-        seconds,
-        complete: result.is_ok(),
-        state: set.state(),
-    };
+    let end = (seconds, result.is_ok());
+    let summary = Summary::new(file, counts, lines_without_key, end, set.state());
     summary.print(talk, args.json)?;
     result.map(|()| Outcome::Done)
 }
@@ -150,7 +186,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 impl Args {
     fn access(&self) -> Result<Access<'_>, Error> {
         let (key, replicas) = (secret_key(self.key_file.as_deref())?, ReplicaArgs::default());
-        Ok(Access { key, foreign: &self.foreign, server: &self.server, replicas })
+        let (foreign, server) = (&self.foreign, &self.server);
+        Ok(Access { key, key_of_several: false, foreign, server, replicas })
     }
 }
 
@@ -166,7 +203,7 @@ fn remove_on_server(
     let reading = Reading { gathers: true, ..args.lines.reading() };
     let mut reader = reader::open(sources, options, reading, Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
-    let (mut counts, mut gone) = (Counts::default(), Bitmap::new());
+    let (mut counts, mut gone) = (Removed::default(), Bitmap::new());
     let mut remove = || -> Result<(), Error> {
         loop {
             let raw_bytes = reader.raw_bytes();
@@ -180,7 +217,12 @@ fn remove_on_server(
                 ));
             }
             counts.lines += batch.len() as u64;
-            counts.new += gone.count_ones() as u64;
+            counts.removed += gone.count_ones() as u64;
+            let left = left_of(&keys, &gone);
+            if !left.is_empty() {
+                set.contains_keys_into(left[..].into(), &mut gone)?;
+                counts.staying += gone.count_ones() as u64;
+            }
             progress.tick(counts.lines, raw_bytes, String::new);
         }
     };
@@ -193,27 +235,23 @@ fn remove_on_server(
     }
     if counts.lines > 0 || result.is_ok() {
         let lines_without_key = reader.keyless().lines();
-        let summary = Summary {
-            file,
-            lines_read: counts.lines,
-            removed: counts.new,
-            not_there: counts.lines - counts.new - lines_without_key,
-            lines_without_key,
-            seconds,
-            complete: result.is_ok(),
-            state: set.state(),
-        };
+        let end = (seconds, result.is_ok());
+        let summary = Summary::new(file, counts, lines_without_key, end, set.state());
         summary.print(talk, args.json)?;
     }
     result.map(|()| Outcome::Done)
 }
 
-/// Removes every line that has a key; `counts` is right even where an error ends it, with those
-/// that were there as the new ones.
+/// The keys that were not removed: they are surely absent, or stay.
+fn left_of<T: Copy>(keys: &[T], gone: &Bitmap) -> Vec<T> {
+    keys.iter().enumerate().filter(|(i, _)| !gone.get(*i)).map(|(_, &key)| key).collect()
+}
+
+/// Removes every line that has a key; `counts` is right even where an error ends it.
 fn remove_all(
     reader: &mut LineReader,
     (set, writer): (&mut dyn KeySet, &mut Writer),
-    counts: &mut Counts,
+    counts: &mut Removed,
     progress: &mut Progress,
 ) -> Result<(), Error> {
     let function = set.digest_function();
@@ -234,7 +272,12 @@ fn remove_all(
         counts.lines += batch.len() as u64;
         set.remove_digests_into(&digests, &mut gone);
         writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
-        counts.new += gone.count_ones() as u64;
+        counts.removed += gone.count_ones() as u64;
+        let left = left_of(&digests, &gone);
+        if !left.is_empty() {
+            set.contains_digests_into(&left, &mut gone)?;
+            counts.staying += gone.count_ones() as u64;
+        }
         let due = writer.due();
         writer.settle(set, due)?;
         progress.tick(counts.lines, raw_bytes, String::new);

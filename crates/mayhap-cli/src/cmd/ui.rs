@@ -67,7 +67,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let place = Place::without_filter(&args.url)?;
     let connection = Connection::open(place, &args.server, ReplicaArgs::default(), talk)?;
     let secret_key = secret_key(args.key_file.as_deref())?;
-    let known = Known { secret_key, key_type: args.key_type, ..Known::default() };
+    let known =
+        Known { secret_key, key_of_several: true, key_type: args.key_type, ..Known::default() };
     let url = connection.place.name.clone();
     let options = Options { port: args.http, may_add: args.allow_add, known, url };
     let bound = wait(Dashboard::bind(connection.server.clone(), options))?;

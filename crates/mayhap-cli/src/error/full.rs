@@ -4,7 +4,7 @@ use mayhap_units::number::{counted, format_bytes, format_fpp, grouped};
 use std::fmt;
 
 /// What keeps a filter from holding more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// The keys that it was made for.
     Keys(u64),
@@ -14,6 +14,13 @@ pub enum Limit {
         needed: u64,
         /// What it may take.
         limit: u64,
+    },
+    /// The rate that it was to keep for any number of keys.
+    Rate {
+        /// The rate with all of them.
+        now: f64,
+        /// The rate promised.
+        target: f64,
     },
 }
 
@@ -36,9 +43,10 @@ pub struct WhenFull {
 }
 
 /// A filter that is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Full {
-    /// Keys that it holds, or would.
+    /// Distinct keys that it holds, or would: those that came, also where they were taken for
+    /// repeats.
     pub held: u64,
     /// What keeps it from holding more.
     pub limit: Limit,
@@ -52,7 +60,7 @@ impl Full {
     /// The next step.
     pub fn hint(&self) -> String {
         let next = match self.limit {
-            Limit::Keys(_) => self.advice.next,
+            Limit::Keys(_) | Limit::Rate { .. } => self.advice.next,
             Limit::Bytes { .. } => "allow more with --max-memory SIZE",
         };
         format!("{}; {next}", self.advice.outcome)
@@ -66,7 +74,13 @@ impl fmt::Display for Full {
             held => grouped(held),
         };
         match self.limit {
-            Limit::Keys(keys) => write!(f, "the filter is full ({held} of {} keys)", grouped(keys)),
+            Limit::Keys(keys) => {
+                write!(f, "the filter is full ({held} of {})", counted(keys, "key"))
+            }
+            Limit::Rate { now, target } => {
+                let (now, target) = (format_fpp(now), format_fpp(target));
+                write!(f, "the filter is full (with {held} keys its rate is {now}, above {target})")
+            }
             Limit::Bytes { needed, limit } => {
                 let (needed, limit) = (format_bytes(needed), format_bytes(limit));
                 write!(f, "the filter is full ({held} keys; more need {needed}, above {limit})")
@@ -79,13 +93,14 @@ impl fmt::Display for Full {
     }
 }
 
-/// Why what would hold so many keys is not written: it was made for fewer.
-pub fn over_full(held: u64, made_for: u64) -> Full {
-    let advice = WhenFull {
-        outcome: "create filters that will be merged with the -n of all keys together",
-        next: "create them again, or continue with --overfill",
+/// Why what would hold so many keys is not written: it was made for fewer, or for a lower rate.
+pub fn over_full(held: u64, limit: Limit) -> Full {
+    let outcome = match limit {
+        Limit::Rate { .. } => "create chains that will be merged with a share of the rate each",
+        _ => "create filters that will be merged with the -n of all keys together",
     };
-    Full { held, limit: Limit::Keys(made_for), end: End::Unwritten, advice }
+    let advice = WhenFull { outcome, next: "create them again, or continue with --overfill" };
+    Full { held, limit, end: End::Unwritten, advice }
 }
 
 /// A filter that could not keep a useful rate.

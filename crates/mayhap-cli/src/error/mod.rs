@@ -326,6 +326,9 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
                 "mayhap build --segment I/N writes segments; mayhap merge unites whole filters"
             }
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
+            mayhap::Error::NotKeyed => {
+                "omit --key-file; a filter gets its key when it is created: --new-key-file FILE"
+            }
             mayhap::Error::NotAFilter => {
                 "mayhap build and mayhap create write filters; are the arguments in order? \
                  One of another system may need --format FORMAT"

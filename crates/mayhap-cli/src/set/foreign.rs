@@ -1,8 +1,9 @@
 //! Files of other systems, opened as the command line says; and what there is to say of them.
 
-use crate::args::OpenArgs;
+use crate::args::{OpenArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::Talk;
+use mayhap::SecretKey;
 use mayhap_foreign::ForeignFile;
 use mayhap_keys::KeyOptions;
 use mayhap_sets::KeyTypes;
@@ -13,25 +14,39 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`ForeignFile::open`].
+/// Those of [`ForeignFile::open`] and of [`secret_key::refuse`].
 pub fn open(path: &Path, args: &OpenArgs) -> Result<Option<ForeignFile>, Error> {
-    Ok(ForeignFile::open(path, args.foreign.known(), args.max_bytes())?)
+    open_with(path, args, args.secret_key()?)
 }
 
-/// [`open`] for verbs that need keys: says of which type they are taken to be, if that was guessed.
+/// [`open`] for verbs that need keys, with the secret key that is meant for this filter: says of
+/// which type keys are taken to be, if that was guessed.
 ///
 /// # Errors
 ///
-/// Those of [`ForeignFile::open`].
+/// Those of [`open`].
 pub fn open_for_keys(
     path: &Path,
     args: &OpenArgs,
+    key: Option<SecretKey>,
     talk: Talk,
 ) -> Result<Option<ForeignFile>, Error> {
-    let file = open(path, args)?;
+    let file = open_with(path, args, key)?;
     if let Some(file) = &file {
         let format = file.filter().format().name();
         say_guess(file.name(), format, Some(file.key_types()), talk);
+    }
+    Ok(file)
+}
+
+fn open_with(
+    path: &Path,
+    args: &OpenArgs,
+    key: Option<SecretKey>,
+) -> Result<Option<ForeignFile>, Error> {
+    let file = ForeignFile::open(path, args.foreign.known(), args.max_bytes())?;
+    if file.is_some() {
+        secret_key::refuse(key, path)?;
     }
     Ok(file)
 }

@@ -12,7 +12,7 @@ use mayhap_lists::Batch;
 use mayhap_measure::{Lost, RateSum};
 use mayhap_sets::{Forgotten, KeySet, Keys, Room};
 use mayhap_store::Operation;
-use mayhap_units::number::format_count;
+use mayhap_units::number::{counted_short, format_count};
 use std::time::Duration;
 
 /// Lines that a filter on a server is given at once when it holds more keys than it was created
@@ -276,7 +276,8 @@ impl Inserter {
     pub fn full(&self, lines: u64, advice: WhenFull) -> Error {
         let made_for = self.set.capacity().unwrap_or(0);
         let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
-        Error::Full(Full { held: self.set.items(), limit, end: End::After(lines), advice })
+        let held = self.set.numbers().keys().unwrap_or(self.set.items());
+        Error::Full(Full { held, limit, end: End::After(lines), advice })
     }
 
     /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
@@ -410,10 +411,8 @@ impl Inserter {
             (false, true) => "it stops when it is full",
             (false, false) => "it stops at the next new key",
         };
-        let (items, expected) = (format_count(items), format_count(expected));
-        talk.warn(&format!(
-            "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"
-        ));
+        let (items, of) = (format_count(items), counted_short(expected, "key"));
+        talk.warn(&format!("the filter is {percent:.0} % full ({items} of {of}); {next}"));
     }
 
     /// Takes the lock of the filter's file, unless it is held or there is none, and brings the

@@ -1,8 +1,8 @@
 //! Filters that are queried, of mayhap and of other systems.
 
-use crate::args::OpenArgs;
+use crate::args::{OpenArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::{Talk, counted, grouped, rate};
 use crate::set::expressions::Expressions;
 use crate::set::file::ReadFile;
 use crate::set::foreign;
@@ -11,7 +11,7 @@ use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
-use mayhap_sets::{KeySet, KeyTypes, Keys};
+use mayhap_sets::{KeySet, KeyTypes, Keys, LayoutName, Room};
 use std::path::{Path, PathBuf};
 
 /// A filter with its name.
@@ -44,13 +44,16 @@ pub fn query(
     Ok(set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?)
 }
 
-/// Warns of texts that are no keys; and where a file was queried for so many lines and none was
-/// found, says what that may mean.
+/// Warns of texts that are no keys, and of a filter that is overfilled; and where a file was
+/// queried for so many lines and none was found, says what that may mean.
 pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk) {
     let not_keys = set.all_not_keys();
     let num_keys = lines.saturating_sub(not_keys.as_ref().map_or(0, |not_keys| not_keys.lines));
     if let Some(not_keys) = not_keys {
         talk.warn(&not_keys.text);
+    }
+    if let Some(text) = overfilled(set) {
+        talk.warn(&format!("{name}: {text}"));
     }
     let types = set.key_types().filter(|types| !types.others.is_empty() && !set.is_shared());
     if let (Some(KeyTypes { taken, others, .. }), 0, 1..) = (types, found, num_keys) {
@@ -62,20 +65,56 @@ pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk
     }
 }
 
-/// Opens a filter, and returns its name and the key options that it keeps, if it does.
+/// What is wrong with a filter of mayhap's own that holds more keys than it was made for. Reads its
+/// bits only if its count says so: they decide, as repeats may have been counted.
+fn overfilled(set: &dyn KeySet) -> Option<String> {
+    if set.takes_keys() || set.is_shared() {
+        return None;
+    }
+    let target = set.target_fpp();
+    let (fpp, made_for) = match (set.full_at(false), set.capacity()) {
+        (Some(full_at), Some(made_for)) if Room::left(set.held(), full_at) == Room::None => {
+            (set.estimated_fpp(), format!(" of {}", counted(made_for, "key")))
+        }
+        (None, None) if set.layout_name() == Some(LayoutName::Scalable) => {
+            (set.expected_fpp(), " keys".into())
+        }
+        _ => return None,
+    };
+    let held = set.distinct_items(false).map_or(set.items(), |came| came.rounded());
+    // The shares of its layers add up to the target but for rounding.
+    (fpp > target * (1.0 + 1e-9)).then(|| {
+        let held = if held == u64::MAX { "any number".into() } else { grouped(held) };
+        format!(
+            "it is overfilled ({held}{made_for}): {} of absent keys are found, not {}",
+            rate(fpp),
+            rate(target)
+        )
+    })
+}
+
+/// Opens a filter, and returns its name and the key options that it keeps, if it does. One of
+/// several may lack the secret key that others have.
 fn open(
     path: &Path,
-    key: Option<SecretKey>,
+    (key, is_one_of_several): (Option<SecretKey>, bool),
     (args, trusted): (&OpenArgs, bool),
     talk: Talk,
 ) -> Result<(Named, Option<KeyOptions>), Error> {
-    if let Some((name, set, options)) = remote::open(path, Access::of(args)?, talk)? {
+    let access = Access { key_of_several: is_one_of_several, ..Access::of(args)? };
+    if let Some((name, set, options)) = remote::open(path, access, talk)? {
         return Ok(((name, set), options));
     }
     let name = path.display().to_string();
-    if let Some(file) = foreign::open_for_keys(path, args, talk)? {
+    if let Some(file) =
+        foreign::open_for_keys(path, args, key.filter(|_| !is_one_of_several), talk)?
+    {
         return Ok(((name, Box::new(ForeignSet::to_query(file))), None));
     }
+    let key = match key {
+        Some(_) if is_one_of_several && !mayhap_store::read_header(path)?.is_keyed() => None,
+        key => key,
+    };
     let file = ReadFile::open(path, key, (args.without_log, trusted), talk)?;
     let options = KeyOptions::from_header(&name, file.header.key_options())?;
     Ok(((name, file.set), Some(options)))
@@ -90,7 +129,7 @@ pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_
 /// # Errors
 ///
 /// Those of [`OpenArgs::secret_key`], [`ReadFile::open`] and `agree`; [`Error::Usage`] if two cut
-/// keys in different ways.
+/// keys in different ways; [`Error::Store`] for a secret key that none of them has.
 pub fn open_all(
     paths: &[PathBuf],
     (args, trusted): (&OpenArgs, bool),
@@ -101,7 +140,7 @@ pub fn open_all(
     let mut files: Vec<Named> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let ((name, file), own) = open(path, key, (args, trusted), talk)?;
+        let ((name, file), own) = open(path, (key, paths.len() > 1), (args, trusted), talk)?;
         let own = match own {
             Some(own) => agree(own, &name, given)?,
             None => given.clone(),
@@ -116,6 +155,10 @@ pub fn open_all(
         }
         options = own;
         files.push((name, file));
+    }
+    let is_keyed = |(_, set): &Named| digest_function(&**set).is_some_and(|by| by.is_keyed());
+    if !files.iter().any(is_keyed) {
+        secret_key::refuse(key, &paths[0])?;
     }
     Ok((files, options))
 }

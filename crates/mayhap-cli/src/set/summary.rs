@@ -96,9 +96,9 @@ pub fn warn_of_unsure(set: &dyn KeySet, talk: Talk) {
     let keys = set.unsure_keys();
     if keys > 0 {
         talk.warn(&format!(
-            "{} keys were sent again after a reply was lost: they are in the filter, and count as \
-             new, but some may have been there before",
-            grouped(keys)
+            "sent {} again after a reply was lost: what was sent is in the filter, and counts as \
+             new, but some of it may have been there before",
+            counted(keys, "key")
         ));
     }
 }

@@ -42,6 +42,7 @@ mod remote;
 mod remote_faults;
 mod room;
 mod rounds;
+mod secret_keys;
 mod segments;
 mod serve;
 mod state;

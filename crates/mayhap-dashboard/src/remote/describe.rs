@@ -5,7 +5,7 @@ use super::{Attached, State};
 use crate::path::encode;
 use mayhap_redis::{
     Error, FilterInfo, FilterScheme, Found, NamedFilter, NativeFilter, RemoteBf, RemoteFilter,
-    RemoteRedisson, find,
+    RemoteRedisson,
 };
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -53,7 +53,7 @@ impl State {
             // Perhaps another one has this name by now.
             self.attached().remove(name);
         }
-        let found = find(&self.0.server, name, self.0.options.known.secret_key).await;
+        let found = mayhap_remote::find_known(&self.0.server, name, &self.0.options.known).await;
         let attached = match found.map_err(fail)? {
             Found::Native(filter) => Attached::Native(filter),
             Found::Bf(filter) => Attached::Bf(filter),

@@ -89,12 +89,12 @@ impl NativeFilter {
         }
     }
 
-    /// Attaches to a filter. `secret_key` is for those of the digest `sip13`.
+    /// Attaches to a filter, with its secret key if it has one.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Busy`] if its creator does not finish, [`Error::Filter`] with
-    /// a wrong secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
+    /// a wrong secret key or none, or with one for a filter that has none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
     /// and those of the connection.
     pub async fn attach(
         server: &Server,

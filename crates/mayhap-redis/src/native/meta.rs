@@ -143,16 +143,9 @@ impl Meta {
     ///
     /// # Errors
     ///
-    /// [`mayhap::Error::WrongKey`].
+    /// Those of [`DigestFunction::recorded`].
     pub(crate) fn digest_function(&self, key: Option<SecretKey>) -> Result<DigestFunction, Error> {
-        match (self.digest_id, key) {
-            (1, _) => Ok(DigestFunction::xxh3(self.digest_parameter)),
-            (_, Some(key)) if key.id() == self.digest_parameter => Ok(DigestFunction::sip13(key)),
-            (_, key) => {
-                let (needed, given) = (self.digest_parameter, key.map(SecretKey::id));
-                Err(mayhap::Error::WrongKey { needed, given }.into())
-            }
-        }
+        Ok(DigestFunction::recorded(self.digest_id, self.digest_parameter, key)?)
     }
 
     /// Whether its bits were set with this digest function.

@@ -164,7 +164,7 @@ pub fn read_native<F: Native>(
     let header = native::Header::decode(&header)?;
     header.check_kind(F::KIND)?;
     header.check_file_bytes(image.total_bytes())?;
-    let digest_function = header.digest_function(secret_key)?;
+    let digest_function = header.digest_function(secret_key.filter(|_| header.is_keyed()))?;
     let mut segments = Vec::new();
     for &num_blocks in header.segment_blocks() {
         let mut blocks = OwnedBlocks::zeroed(num_blocks)?;

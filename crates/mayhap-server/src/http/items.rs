@@ -127,9 +127,12 @@ pub(super) async fn remove(
         turn.counts.add(Counter::Writes, 1);
         entry.remove_many(keys.words(), &mut turn)?;
         state.end(&mut turn)?;
-        let present: Vec<bool> = turn.answers.iter().collect();
-        let removed = turn.answers.count_ones();
-        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "removed": removed })))
+        let present = turn.answers.iter().zip(turn.staying.iter());
+        let present: Vec<bool> = present.map(|(removed, stays)| removed || stays).collect();
+        let (removed, staying) = (turn.answers.count_ones(), turn.staying.count_ones());
+        let body =
+            serde_json::json!({ "present": present, "removed": removed, "staying": staying });
+        Ok(json(StatusCode::OK, &body))
     })
     .await
 }

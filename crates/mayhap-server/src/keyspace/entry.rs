@@ -269,7 +269,8 @@ impl Entry {
     }
 
     /// Removes many keys in order, each once; the answers are in [`Turn::answers`], `false` for one
-    /// that is surely not there.
+    /// that is surely not there, or that is in [`Turn::staying`]: it is there, and cannot be
+    /// removed.
     ///
     /// # Errors
     ///

@@ -114,7 +114,7 @@ impl Keyspace {
         stamp: FileStamp,
     ) -> Result<(Box<dyn Filter>, FileStamp), FileProblem> {
         check_header(header, &self.options)?;
-        let key = Some(self.options.secret_key);
+        let key = self.options.key_for(header);
         match header.kind() {
             Kind::Bloom => {
                 let mapped = open_mapped(path, key)?;

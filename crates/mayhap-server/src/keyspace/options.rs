@@ -1,6 +1,7 @@
 //! The limits of a keyspace.
 
 use super::{Hash, Shape, Spec};
+use mayhap::native::Header;
 use mayhap::{Budget, Charge, DigestFunction, Error, SecretKey};
 use mayhap_formats::Limits;
 use std::sync::Arc;
@@ -43,6 +44,11 @@ impl Options {
             Hash::Keyed => DigestFunction::sip13(self.secret_key),
             Hash::Plain { seed } => DigestFunction::xxh3(seed),
         }
+    }
+
+    /// The key of a file, if that has one.
+    pub(super) fn key_for(&self, header: &Header) -> Option<SecretKey> {
+        header.is_keyed().then_some(self.secret_key)
     }
 
     /// The limits of filters of other systems.

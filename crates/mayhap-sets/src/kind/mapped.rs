@@ -33,6 +33,14 @@ impl KeySet for MappedFilter {
         Some(self.params().expected_items())
     }
 
+    fn full_at(&self, _absent_only: bool) -> Option<u64> {
+        Some(self.filter().params().inserted_when_full())
+    }
+
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        Some(Estimate::from_inserted(self.filter().params(), self.items()))
+    }
+
     fn items(&self) -> u64 {
         self.inserted_items()
     }

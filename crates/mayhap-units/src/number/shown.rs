@@ -15,6 +15,20 @@ pub fn counted(number: u64, what: &str) -> String {
     format!("{} {}", grouped(number), noun(number, what))
 }
 
+/// [`counted`] with the number in short.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_units::number::counted_short;
+///
+/// assert_eq!(counted_short(1, "key"), "1 key");
+/// assert_eq!(counted_short(2_000_000, "key"), "2.00M keys");
+/// ```
+pub fn counted_short(number: u64, what: &str) -> String {
+    format!("{} {}", super::format_count(number), noun(number, what))
+}
+
 /// The word for so many things, for a number that is written otherwise.
 ///
 /// # Examples
@@ -52,11 +66,14 @@ pub fn grouped(count: u64) -> String {
 /// use mayhap_units::number::format_fpp;
 /// assert_eq!(format_fpp(0.012), "1.2 %");
 /// assert_eq!(format_fpp(9.8e-5), "9.8e-5");
+/// // Only what is certain is 100 %.
+/// assert_eq!(format_fpp(0.999_999), "99.999 %");
 /// ```
 pub fn format_fpp(fpp: f64) -> String {
     // From what three digits round to 0.1 %.
     if fpp == 0.0 || fpp >= 0.000_999_5 {
-        let text = format!("{:.3}", fpp * 100.0);
+        let percent = if fpp < 1.0 { (fpp * 100.0).min(99.999) } else { fpp * 100.0 };
+        let text = format!("{percent:.3}");
         format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
     } else {
         format!("{fpp:.1e}").replace(".0e", "e")

@@ -1,7 +1,7 @@
 //! The two digest functions, their ids and their golden vectors.
 
 use super::{Digest, Key, sip13, xxh3};
-use crate::simd;
+use crate::{Error, simd};
 
 /// A 128-bit secret for the `sip13` digest.
 ///
@@ -99,6 +99,35 @@ impl DigestFunction {
         Self::Sip13 { key }
     }
 
+    /// The function that a filter records by its [`id`](Self::id) and [`parameter`](Self::parameter),
+    /// given its secret key if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKey`] if the filter is keyed and `secret_key` is absent or different;
+    /// [`Error::NotKeyed`] if it is not keyed and a key is given, so that nobody takes a filter for
+    /// a keyed one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, Error, SecretKey};
+    ///
+    /// let key = SecretKey::new([7; 16]);
+    /// assert_eq!(DigestFunction::recorded(1, 5, None)?, DigestFunction::xxh3(5));
+    /// assert_eq!(DigestFunction::recorded(2, key.id(), Some(key))?, DigestFunction::sip13(key));
+    /// assert_eq!(DigestFunction::recorded(1, 5, Some(key)), Err(Error::NotKeyed));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn recorded(id: u16, parameter: u64, secret_key: Option<SecretKey>) -> Result<Self, Error> {
+        match (id, secret_key) {
+            (1, None) => Ok(Self::xxh3(parameter)),
+            (1, Some(_)) => Err(Error::NotKeyed),
+            (_, Some(key)) if key.id() == parameter => Ok(Self::sip13(key)),
+            (_, key) => Err(Error::WrongKey { needed: parameter, given: key.map(SecretKey::id) }),
+        }
+    }
+
     /// The stable id that file headers carry.
     pub const fn id(self) -> u16 {
         match self {
@@ -113,6 +142,11 @@ impl DigestFunction {
             Self::Xxh3 { .. } => "xxh3",
             Self::Sip13 { .. } => "sip13",
         }
+    }
+
+    /// Whether it has a secret key.
+    pub const fn is_keyed(self) -> bool {
+        matches!(self, Self::Sip13 { .. })
     }
 
     /// The number that distinguishes two functions with the same id: the seed, or the key's id.

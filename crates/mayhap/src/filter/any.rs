@@ -298,7 +298,9 @@ impl<S: StorageMut> AnyFilter<S> {
 
     /// Sets the number of insertions that were new, if it is known more exactly than from the bits.
     pub fn set_inserted_items(&mut self, inserted_items: u64) {
-        with_filter!(self, filter => filter.inserted_items = inserted_items);
+        with_filter!(self, filter => {
+            (filter.inserted_items, filter.is_settled) = (inserted_items, false);
+        });
     }
 
     /// As [`crate::Filter::settle_inserted_items`].

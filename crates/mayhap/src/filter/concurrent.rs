@@ -115,9 +115,9 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// derived from the fill.
     pub fn into_exclusive(self) -> Filter<L, OwnedBlocks> {
         let inserted_items = self.inserted_by_bits();
-        let Self { layout, blocks, params, digest_function, .. } = self;
+        let Self { layout, blocks, params, digest_function, is_settled, .. } = self;
         let blocks = blocks.into_owned();
-        Filter { layout, blocks, params, digest_function, inserted_items }
+        Filter { layout, blocks, params, digest_function, inserted_items, is_settled }
     }
 
     /// A copy of the bits as they are now, while other threads go on: it holds at least every key
@@ -131,11 +131,10 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         for (i, block) in blocks.as_mut().iter_mut().enumerate() {
             *block = self.blocks.block(i);
         }
-        let inserted_items = self.inserted_items;
-        let (layout, params) = (self.layout, self.params);
-        let digest_function = self.digest_function;
-        let mut copy = Filter { layout, blocks, params, digest_function, inserted_items };
-        copy.inserted_items = copy.inserted_by_bits();
+        let &Self { layout, params, digest_function, inserted_items, is_settled, .. } = self;
+        let mut copy =
+            Filter { layout, blocks, params, digest_function, inserted_items, is_settled };
+        copy.settle_inserted_items();
         Ok(copy)
     }
 

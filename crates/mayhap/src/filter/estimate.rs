@@ -100,7 +100,8 @@ impl Estimate {
 
     /// The more precise of the two: [`Estimate::from_inserted`], or [`Estimate::from_ones`] if it
     /// has the smaller deviation, as for a filter that is overfilled several times, or contradicts
-    /// the count. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
+    /// the count. Also if the count is that of the bits ([`FilterParams::inserted_by_ones`]), as
+    /// after a union: it was derived from them and is no more precise. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
     ///
     /// # Examples
     ///
@@ -120,7 +121,9 @@ impl Estimate {
     pub fn distinct(params: &FilterParams, inserted: u64, ones: u64) -> Self {
         let by_bits = Self::from_ones(params, ones);
         let by_count = Self::from_inserted(params, inserted);
-        let is_better = by_count.overlaps(&by_bits) && by_count.deviation() < by_bits.deviation();
+        let is_better = by_count.overlaps(&by_bits)
+            && by_count.deviation() < by_bits.deviation()
+            && inserted != params.inserted_by_ones(ones);
         if is_better { by_count } else { by_bits }
     }
 
@@ -264,6 +267,25 @@ impl Health {
     /// ```
     pub fn of_inserted(params: &FilterParams, inserted: u64) -> Self {
         Self::of_intake(&Intake::of(params), inserted, params.expected_items())
+    }
+
+    /// The health of a plain filter with these parameters, by its count of insertions answered
+    /// "new" and by its bits, whichever is worse: bits may be set that nobody counted. This is the
+    /// answer of [`crate::Filter::health`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Estimate, Health, Layout, sizing};
+    /// let params = sizing::for_items(Layout::Standard, 1_000, 0.01)?;
+    /// let bits_of = |items: f64| Estimate { items, low: items - 9.0, high: items + 9.0 };
+    /// assert_eq!(Health::of_filter(&params, 790, &bits_of(795.0)), Health::Ok);
+    /// assert_eq!(Health::of_filter(&params, 790, &bits_of(805.0)), Health::NearCapacity);
+    /// assert_eq!(Health::of_filter(&params, 0, &bits_of(1_010.0)), Health::OverCapacity);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn of_filter(params: &FilterParams, inserted: u64, by_bits: &Estimate) -> Self {
+        Self::of_inserted(params, inserted).max(by_bits.health(params.expected_items()))
     }
 
     pub(crate) fn of_intake(intake: &Intake, inserted: u64, expected_items: u64) -> Self {

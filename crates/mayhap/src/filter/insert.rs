@@ -99,12 +99,14 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     /// ```
     pub fn settle_inserted_items(&mut self) {
         self.inserted_items = self.inserted_by_bits();
+        self.is_settled = true;
     }
 
     /// Forgets every key.
     pub fn clear(&mut self) {
         self.blocks.as_mut().fill(Block::default());
         self.inserted_items = 0;
+        self.is_settled = false;
     }
 }
 
@@ -116,9 +118,10 @@ const fn stays_at_its_largest_value() {}
 impl<L: LayoutKind> Filter<L, OwnedBlocks> {
     /// The same filter for many threads, without copying its bits.
     pub fn into_concurrent(self) -> Filter<L, SharedBlocks> {
-        let Self { layout, blocks, params, digest_function, inserted_items } = self;
+        let Self { layout, blocks, params, digest_function, inserted_items, .. } = self;
         let blocks = SharedBlocks::new(blocks);
-        Filter { layout, blocks, params, digest_function, inserted_items }
+        // Those who share it do not count.
+        Filter { layout, blocks, params, digest_function, inserted_items, is_settled: true }
     }
 
     /// A copy of the filter.

@@ -131,6 +131,9 @@ pub struct Filter<L, S = OwnedBlocks> {
     digest_function: DigestFunction,
     /// Insertions that were new; not maintained while the filter is shared.
     inserted_items: u64,
+    /// Whether that count was derived from the bits since, so that it is no more precise than they
+    /// are; or is out of date, as in a filter that was shared.
+    is_settled: bool,
 }
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
@@ -167,7 +170,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
                 return Err(Error::BadField { field: "bits past num_bits", found: past_end });
             }
         }
-        Ok(Self { layout: L::new(&params), blocks, params, digest_function, inserted_items })
+        let (layout, is_settled) = (L::new(&params), false);
+        Ok(Self { layout, blocks, params, digest_function, inserted_items, is_settled })
     }
 
     /// The parameters of the filter: layout, m, k, and the n and p it was sized for.

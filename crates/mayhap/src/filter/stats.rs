@@ -3,6 +3,7 @@
 use super::{Estimate, Filter, Health};
 use crate::bits::Storage;
 use crate::layout::LayoutKind;
+use crate::sizing::limits;
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// X, the number of bits that are set. Reads every block.
@@ -47,6 +48,10 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// and the swallowed keys or from the bits, whichever is more precise
     /// ([`Estimate::distinct`]). Reads every block.
     ///
+    /// From the bits once the count was derived from them: by a union, by
+    /// [`Filter::settle_inserted_items`], or while the filter was shared. A file does not record
+    /// that; of a filter loaded from one it is known until further keys are inserted.
+    ///
     /// # Examples
     ///
     /// ```
@@ -59,6 +64,9 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn distinct_items(&self) -> Estimate {
+        if self.is_settled {
+            return self.estimated_items();
+        }
         Estimate::distinct(&self.params, self.inserted_items, self.count_ones())
     }
 
@@ -77,8 +85,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// The *current* false-positive probability, from the bits themselves. Reads every block.
     ///
     /// Exact for these contents, whatever their origin: `standard` (X/m)^k; `blocked` the mean over
-    /// blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. A value well
-    /// above [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
+    /// blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. Digest
+    /// collisions (n / 2^64, with n estimated from the bits) are added. A value well above [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
     /// pollution attack, or digests that are not hashes).
     ///
     /// # Examples
@@ -92,13 +100,19 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn estimated_fpp(&self) -> f64 {
+        limits::with_collisions_of(self.fpp_of_bits(), || self.estimated_items().rounded())
+    }
+
+    /// [`Filter::estimated_fpp`] without digest collisions.
+    pub(super) fn fpp_of_bits(&self) -> f64 {
         self.layout.fpp_of(&self.params, &self.blocks)
     }
 
-    /// Whether the filter still keeps its promise, by [`Filter::estimated_items`]: over capacity
-    /// only if the whole interval is. Reads every block; if the number of items is known,
+    /// Whether the filter still keeps its promise, by [`Filter::inserted_items`] and by
+    /// [`Filter::estimated_items`], whichever is worse ([`Health::of_filter`]): over capacity only
+    /// if the whole interval is. Reads every block; if the number of items is known,
     /// [`Health::of`] needs no reading.
     pub fn health(&self) -> Health {
-        self.estimated_items().health(self.params.expected_items())
+        Health::of_filter(&self.params, self.inserted_items, &self.estimated_items())
     }
 }

@@ -229,20 +229,18 @@ impl Header {
         &self.key_options
     }
 
-    /// The digest function, given the secret key if the filter is keyed.
+    /// Whether the filter has a secret key.
+    pub const fn is_keyed(&self) -> bool {
+        self.digest_id != 1
+    }
+
+    /// The digest function, given the secret key if the filter has one.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`] if the filter is keyed and `secret_key` is absent or different.
+    /// Those of [`DigestFunction::recorded`].
     pub fn digest_function(&self, secret_key: Option<SecretKey>) -> Result<DigestFunction, Error> {
-        match (self.digest_id, secret_key) {
-            (1, _) => Ok(DigestFunction::xxh3(self.digest_parameter)),
-            (_, Some(key)) if key.id() == self.digest_parameter => Ok(DigestFunction::sip13(key)),
-            (_, key) => {
-                let given = key.map(SecretKey::id);
-                Err(Error::WrongKey { needed: self.digest_parameter, given })
-            }
-        }
+        DigestFunction::recorded(self.digest_id, self.digest_parameter, secret_key)
     }
 
     /// Pages of the body.

@@ -348,8 +348,8 @@ fn a_keyed_file_opens_with_its_key_only() {
     let (copy, _) = decode(&bytes, Some(key)).unwrap();
     assert!(copy.contains("secret") && !copy.contains("other"));
     assert_eq!(encode(&copy, ""), bytes);
-    // An unkeyed file needs none, and ignores the one that is given.
-    assert!(decode(&small(), Some(key)).unwrap().0.contains(&1u64));
+    // A file without a key is not taken for one with this key.
+    assert_eq!(decode(&small(), Some(key)).unwrap_err(), Error::NotKeyed);
 }
 
 #[test]

@@ -152,3 +152,27 @@ pub fn expected_fpp(width: FuseWidth, items: u64) -> f64 {
 pub fn max_items(width: FuseWidth, max_bits: u64) -> u64 {
     largest(|items| num_bits(width, items).is_ok_and(|bits| bits <= max_bits))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, where the paper's number of segments is one too low: 415,600 · 1.141 slots are 58
+    /// segments of 8,192, two of them at the end, and at most 0.905 · 8,192 keys in each of the 56
+    /// others are 415,170. Likewise for the other lengths, and where the paper's number is enough.
+    #[test]
+    fn there_are_enough_segments_for_the_density_of_each_length() {
+        for (items, log2_length, count) in [
+            (3_961, 9, 9),
+            (11_500, 10, 13),
+            (12_300, 10, 14),
+            (38_700, 11, 22),
+            (39_100, 11, 22),
+            (125_500, 12, 35),
+            (415_600, 13, 57),
+            (1_000_000, 13, 136),
+        ] {
+            assert_eq!(Segments::for_items(items), Segments { log2_length, count }, "{items}");
+        }
+    }
+}

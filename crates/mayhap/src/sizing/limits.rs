@@ -74,6 +74,14 @@ pub(super) fn digest_collisions(items: u64) -> f64 {
     items as f64 / 18_446_744_073_709_551_616.0
 }
 
+/// Above this rate, digest collisions do not show: filters have far fewer than 2^40 keys.
+const COLLISIONS_SHOW_BELOW: f64 = 1e-4;
+
+/// The rate that bits alone give, or a digest collision; `items` is called only if that shows.
+pub(crate) fn with_collisions_of(fpp: f64, items: impl FnOnce() -> u64) -> f64 {
+    if fpp > COLLISIONS_SHOW_BELOW { fpp } else { with_digest_collisions(fpp, items()) }
+}
+
 /// `p` or a digest collision, whichever happens.
 pub(super) fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
     let collisions = digest_collisions(items);

@@ -18,7 +18,7 @@
 pub mod blocked;
 pub mod distinct;
 pub mod fuse;
-mod limits;
+pub(crate) mod limits;
 pub mod matrix;
 mod params;
 mod rate;

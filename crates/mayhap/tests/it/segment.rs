@@ -258,7 +258,9 @@ fn golden_segments_open_answer_and_are_written_back_byte_for_byte() {
         let [line_name, first, last, false_positives] =
             line.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let key = SecretKey::new(std::array::from_fn(|i| i as u8));
-        let (segment, header) = native::decode_as::<Segment>(bytes, Some(key)).unwrap();
+        let is_keyed = native::Header::decode(bytes).unwrap().is_keyed();
+        let key = is_keyed.then_some(key);
+        let (segment, header) = native::decode_as::<Segment>(bytes, key).unwrap();
         let bounds = segment.digests();
         let bounds = [bounds.start(), bounds.end()].map(|digest| format!("{:016x}", digest.get()));
         assert_eq!((line_name, [first, last]), (name, bounds.each_ref().map(String::as_str)));

@@ -161,7 +161,7 @@ fn in_file(
     // Of files alone nothing has to be kept before the end.
     let recording = if streams { Recording::Streams } else { Recording::WhenOthersWait };
     let (given, outcome) = (args.lines.key_options(), "the keys up to there were saved");
-    if let Some(file) = foreign::open_for_keys(&args.file, &args.open, talk)? {
+    if let Some(file) = foreign::open_for_keys(&args.file, &args.open, key, talk)? {
         let set = Box::new(ForeignSet::to_fill(file, args.overfill)?);
         say_options(&name, set.name(), &given, talk);
         let stop = Stop::on_signals()?;

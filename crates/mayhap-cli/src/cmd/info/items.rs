@@ -2,6 +2,7 @@
 
 use crate::io::messages::{counted, grouped, rate};
 use mayhap::Estimate;
+use mayhap_units::number::noun;
 use serde::Serialize;
 
 /// The keys that the bits speak of; `null` where nothing bounds them.
@@ -56,6 +57,6 @@ pub(super) fn room(items: Option<u64>) -> String {
     match items {
         None => String::new(),
         Some(0) => ": full, more keys raise the rate".into(),
-        Some(items) => format!(": room for {} more keys", grouped(items)),
+        Some(items) => format!(": room for {} more {}", grouped(items), noun(items, "key")),
     }
 }

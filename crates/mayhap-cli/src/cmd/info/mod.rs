@@ -7,7 +7,7 @@ mod key;
 mod server;
 mod table;
 
-use crate::args::{OpenArgs, url};
+use crate::args::{OpenArgs, secret_key, url};
 use crate::error::Error;
 use crate::io::messages::{Talk, counted, grouped, print_stdout, rate, row};
 use crate::io::terminal;
@@ -18,7 +18,7 @@ use crate::set::remote::Access;
 use items::{Estimated, made_for, room};
 use key::Digesting;
 use mayhap::native::{Header, Kind, PAGE_BYTES};
-use mayhap::{Block, Estimate, FilterParams, Health, SegmentFields};
+use mayhap::{Block, Estimate, FilterParams, Health, SecretKey, SegmentFields};
 use mayhap_keys::KeyOptions;
 use mayhap_sets::{Detail, State, matrix_details, matrix_state};
 use mayhap_store::{KeptDigests, LogFound, Snapshot};
@@ -118,7 +118,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let [path] = &*args.files {
         return one(args, path, talk);
     }
-    let mut all = Vec::new();
+    let (mut all, key, mut is_keyed) = (Vec::new(), args.open.secret_key()?, false);
     for path in &args.files {
         let is_other = url::is_url(path) || crate::set::foreign::open(path, &args.open)?.is_some();
         if is_other {
@@ -130,7 +130,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
                 "show it alone: mayhap info FILTER",
             ));
         }
-        all.push(Info::of_file(args, path, talk)?);
+        let header = mayhap_store::read_header(path)?;
+        is_keyed |= header.is_keyed();
+        all.push(Info::of_file(args, path, key.filter(|_| header.is_keyed()), talk)?);
+    }
+    if !is_keyed {
+        secret_key::refuse(key, &args.files[0])?;
     }
     if args.json {
         for info in &all {
@@ -154,7 +159,7 @@ fn one(args: &Args, path: &Path, talk: Talk) -> Result<Outcome, Error> {
         foreign::print(&file, args.json)?;
         return Ok(Outcome::Done);
     }
-    let info = Info::of_file(args, path, talk)?;
+    let info = Info::of_file(args, path, args.open.secret_key()?, talk)?;
     if args.json {
         Talk::json(&info, true)?;
     } else {
@@ -165,13 +170,18 @@ fn one(args: &Args, path: &Path, talk: Talk) -> Result<Outcome, Error> {
 
 impl Info {
     /// All that is known of a file of mayhap's own.
-    fn of_file(args: &Args, path: &Path, talk: Talk) -> Result<Self, Error> {
+    fn of_file(
+        args: &Args,
+        path: &Path,
+        key: Option<SecretKey>,
+        talk: Talk,
+    ) -> Result<Self, Error> {
         let name = path.display().to_string();
         let header =
             if args.fast { mayhap_store::read_header(path)? } else { mayhap_store::verify(path)? };
-        let key = args.open.secret_key()?;
+        secret_key::check(key, path, &header)?;
         // A keyed filter shows its numbers without the key, but not what its bits say.
-        let known = key.is_some() || header.digest_function(None).is_ok();
+        let known = key.is_some() || !header.is_keyed();
         let options = KeyOptions::from_header(&name, header.key_options())?;
         let mut info = Self::of_header(name, &header, &options);
         info.look_at_log(&Snapshot::open(path)?);
@@ -207,7 +217,8 @@ impl Info {
         let (num_bits, bits_per_item) = match (header.kind(), fields.expected_items as f64) {
             // Their m is the counters, or the rows of each set.
             (Kind::Counting, items) => (memory * 8, (memory * 8) as f64 / items),
-            (Kind::Matrix, items) => (memory * 8, fields.num_bits as f64 / items),
+            // Of a segment, the size is that of the part, and bits per key those of the filter.
+            (Kind::Matrix | Kind::Segment, items) => (memory * 8, fields.num_bits as f64 / items),
             (_, items) => (fields.num_bits, fields.num_bits as f64 / items),
         };
         Self {
@@ -313,9 +324,10 @@ impl Info {
     /// How many distinct keys a plain filter has room for.
     fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
         let expected = params.expected_items();
-        let counted = Health::of_inserted(params, self.inserted_items);
-        // Whichever is worse: bits may be set that nobody counted.
-        let health = estimate.map_or(counted, |estimate| estimate.health(expected).max(counted));
+        let health = match &estimate {
+            Some(estimate) => Health::of_filter(params, self.inserted_items, estimate),
+            None => Health::of_inserted(params, self.inserted_items),
+        };
         self.health = Some(health.name());
         let by_count = params.distinct_items(self.inserted_items);
         // Where all bits are set there is no number.

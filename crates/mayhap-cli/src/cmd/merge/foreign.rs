@@ -1,7 +1,7 @@
 //! Filters of one other system, made one.
 
 use super::Args;
-use crate::error::{Error, over_full};
+use crate::error::{Error, Limit, over_full};
 use crate::io::messages::{Talk, counted};
 use crate::outcome::Outcome;
 use crate::set::foreign::open;
@@ -65,7 +65,7 @@ pub(super) fn run(
         && Room::left(Held::Estimated(items), expected) == Room::None
         && !args.overfill
     {
-        return Err(Error::Full(over_full(items, expected)));
+        return Err(Error::Full(over_full(items, Limit::Keys(expected))));
     }
     sum.save(lock, args.force)?;
     let numbers = sum.numbers();

@@ -2,8 +2,8 @@
 
 mod foreign;
 
-use crate::args::{LockArgs, OpenArgs, ReplicaArgs};
-use crate::error::{Error, over_full};
+use crate::args::{LockArgs, OpenArgs, ReplicaArgs, secret_key};
+use crate::error::{Error, Limit, over_full};
 use crate::files::refuse_existing;
 use crate::io::messages::{Talk, counted, grouped, rate};
 use crate::io::progress::Progress;
@@ -19,7 +19,7 @@ use mayhap::native::{Header, Kind};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
 use mayhap_sets::{KeySet, ScalableFile, State, whole};
 use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
-use mayhap_units::number::format_count;
+use mayhap_units::number::{counted_short, format_count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -121,6 +121,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let first = args.files[0].display().to_string();
     check_kinds(&args.files, &headers)?;
+    for (path, header) in args.files.iter().zip(&headers) {
+        secret_key::check(key, path, header)?;
+    }
     let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
     let mut progress = Progress::new(talk, Some(bytes));
     let digests = ReplacedDigests::of(&args.output);
@@ -249,21 +252,23 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
 
 /// Refuses to write a merged filter that holds more keys than it was made for.
 fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
-    match state.expected_items {
-        Some(made_for) if !overfill && state.health == Health::OverCapacity => {
-            Err(Error::Full(over_full(state.items, made_for)))
-        }
-        _ => Ok(()),
+    if overfill || state.health != Health::OverCapacity {
+        return Ok(());
     }
+    let limit = match state.expected_items {
+        Some(made_for) => Limit::Keys(made_for),
+        None => Limit::Rate { now: state.estimated_fpp, target: state.target_fpp },
+    };
+    Err(Error::Full(over_full(state.keys(), limit)))
 }
 
 /// The numbers of a merged plain filter, which nobody has to read again.
 fn state(merged: &Merged) -> State {
     let fields = merged.header.fields();
     let params = merged.header.params();
-    let counted = params
-        .as_ref()
-        .map_or(Health::Ok, |params| Health::of_inserted(params, fields.inserted_items));
+    let health = params.as_ref().map_or(Health::Ok, |params| {
+        Health::of_filter(params, fields.inserted_items, &merged.estimated_items)
+    });
     State {
         layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
         num_bytes: params.map_or(0, |params| params.num_bytes()),
@@ -273,7 +278,7 @@ fn state(merged: &Merged) -> State {
         target_fpp: fields.target_fpp,
         estimated_fpp: merged.estimated_fpp,
         fill_ratio: merged.fill_ratio,
-        health: merged.estimated_items.health(fields.expected_items).max(counted),
+        health,
     }
 }
 
@@ -384,8 +389,8 @@ impl Summary {
             talk.report(&line, &self.state.text());
         }
         let of = expected_items.map_or(String::new(), |items| {
-            let (now, made_for) = (format_count(self.state.items), format_count(items));
-            format!(" with {now} of {made_for} keys")
+            let now = format_count(self.state.keys());
+            format!(" with {now} of {}", counted_short(items, "key"))
         });
         if health == Health::OverCapacity {
             talk.warn(&format!(

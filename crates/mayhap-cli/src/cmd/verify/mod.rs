@@ -232,7 +232,7 @@ impl Opened {
         {
             return Ok(Self::server(args, found));
         }
-        match foreign::open_for_keys(&args.file, &args.open, talk)? {
+        match foreign::open_for_keys(&args.file, &args.open, args.open.secret_key()?, talk)? {
             Some(file) => Ok(Self::foreign(args, file)),
             None => Self::file(args, talk),
         }

@@ -1,7 +1,7 @@
 //! What a count of false positives says of a rate.
 
 use super::report::{RateFound, RateVerdict, Row};
-use crate::io::messages::{grouped, rate};
+use crate::io::messages::{counted, grouped, rate};
 use mayhap_measure::{Count, highest_of_bits};
 use mayhap_sets::{ByFormula, Numbers, State};
 
@@ -76,8 +76,8 @@ fn rows_from_bits(found: &RateFound, state: &State) -> Vec<Row> {
         target => rate(target),
     };
     let holds = match state.expected_items {
-        Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),
-        None => format!("{} keys", grouped(state.items)),
+        Some(items) => format!("{} of {}", counted(state.keys(), "key"), grouped(items)),
+        None => counted(state.keys(), "key"),
     };
     let verdict = match found.rate_verdict {
         RateVerdict::AboveTarget => format!("above the target, {target} (overfilled: {holds})"),

@@ -35,6 +35,8 @@ pub type Found = (String, Box<dyn KeySet>, Option<KeyOptions>);
 pub struct Access<'a> {
     /// The secret key, if one is named.
     pub key: Option<SecretKey>,
+    /// Whether the key is for several filters, of which some may have none.
+    pub key_of_several: bool,
     /// What it is, where that is not found out.
     pub foreign: &'a ForeignArgs,
     /// Options for the connection to the server.
@@ -51,7 +53,8 @@ impl<'a> Access<'a> {
     /// Those of [`OpenArgs::secret_key`].
     pub fn of(args: &'a OpenArgs) -> Result<Self, Error> {
         let (foreign, server, replicas) = (&args.foreign, &args.server, ReplicaArgs::default());
-        Ok(Self { key: args.secret_key()?, foreign, server, replicas })
+        let key = args.secret_key()?;
+        Ok(Self { key, key_of_several: false, foreign, server, replicas })
     }
 
     /// Connects to the server of a URL.
@@ -98,7 +101,10 @@ pub fn open_server_set(path: &Path, access: Access<'_>, talk: Talk) -> Result<Op
 /// [`Error::Remote`].
 #[cfg(feature = "redis")]
 pub fn open_on(connection: &Connection, access: Access<'_>, talk: Talk) -> Result<Opened, Error> {
-    let known = access.foreign.known_of_server(access.key);
+    let known = mayhap_remote::Known {
+        key_of_several: access.key_of_several,
+        ..access.foreign.known_of_server(access.key)
+    };
     let (set, options) = mayhap_remote::open(&connection.origin(), &known)?;
     say_guess(set.url(), set.scheme(), set.key_types(), talk);
     Ok((set, options))

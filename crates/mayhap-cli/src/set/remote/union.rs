@@ -2,7 +2,7 @@
 
 use super::{Connection, Place};
 use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
-use crate::error::{Error, over_full};
+use crate::error::{Error, Limit, over_full};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::memory;
@@ -215,7 +215,7 @@ impl Whole {
         let estimate = self.filter.estimated_items();
         let made_for = self.filter.params().expected_items();
         if !overfill && estimate.health(made_for) == Health::OverCapacity {
-            return Err(Error::Full(over_full(estimate.rounded(), made_for)));
+            return Err(Error::Full(over_full(estimate.rounded(), Limit::Keys(made_for))));
         }
         Ok(())
     }

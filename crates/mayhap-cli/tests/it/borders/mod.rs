@@ -6,6 +6,7 @@ mod damage;
 mod files;
 mod foreign;
 mod lists;
+mod numbers;
 mod parquet;
 
 /// Whether all cases are tried, and not a sample.

@@ -8,7 +8,7 @@ use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec, WrongKind};
 use mayhap::native::Kind;
-use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error};
+use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error, Health};
 use std::sync::Mutex;
 
 /// A filter from which keys can be removed. It is locked by all who query or change it.
@@ -72,11 +72,17 @@ impl Filter for Counting {
     }
 
     fn remove_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
-        let Turn { recorder, digests, answers, .. } = turn;
+        let Turn { recorder, digests, answers, staying, .. } = turn;
         let mut ordered = locked(&self.ordered);
         ordered.filter.remove_digests_into(digests, answers);
         // The others changed nothing.
         let removed: Vec<Digest> = answers.iter_ones().map(|at| digests[at]).collect();
+        staying.clear_to(digests.len());
+        for (at, &digest) in digests.iter().enumerate() {
+            if !answers.get(at) && ordered.filter.contains_digest(digest) {
+                staying.set(at);
+            }
+        }
         if !removed.is_empty() {
             ordered.record(recorder, target, REMOVAL, &removed);
         }
@@ -109,7 +115,9 @@ impl Filter for Counting {
     fn measure(&self) -> Measured {
         let filter = &locked(&self.ordered).filter;
         let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
-        Measured { fill_ratio, estimated_fpp, fill_alarm: None }
+        // It takes keys beyond its capacity.
+        let fill_alarm = Some(filter.health() == Health::OverCapacity);
+        Measured { fill_ratio, estimated_fpp, fill_alarm }
     }
 
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {

@@ -46,7 +46,7 @@ fn decode_native(
 ) -> Result<Box<dyn Contents>, BadFilter> {
     let header = Header::decode(bytes)?;
     check_header(&header, options)?;
-    let key = Some(options.secret_key);
+    let key = options.key_for(&header);
     Ok(match (header.kind(), shape) {
         (Kind::Bloom, Some(Shape::Clearing { at, .. })) => {
             Box::new(clearing::Round::new(native::decode_as(bytes, key)?.0, at, 0)?)
@@ -100,7 +100,7 @@ pub(in crate::keyspace) fn check_header(
     header: &Header,
     options: &Options,
 ) -> Result<(), BadFilter> {
-    header.digest_function(Some(options.secret_key))?;
+    header.digest_function(options.key_for(header))?;
     if !header.key_options().is_empty() {
         return Err(BadFilter::KeyOptions(header.key_options().to_string()));
     }

@@ -51,7 +51,7 @@ impl CountingBloomFilter {
 
     /// Removes many keys, in order: bit `i` of the result is what [`CountingBloomFilter::remove`]
     /// would have returned for `keys[i]`.
-    #[must_use = "zeros say that keys were absent and not removed"]
+    #[must_use = "zeros say that keys were absent or stay, and were not removed"]
     pub fn remove_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut removed = Bitmap::new();
         let blocks = self.blocks.as_mut();

@@ -54,25 +54,28 @@ impl<const BITS: u32> Lanes<BITS> {
         new
     }
 
-    /// Lowers the digest's counters if none is 0; whether that was so.
+    /// Lowers those of the digest's counters that are not saturated, if none is 0; whether one was
+    /// lowered.
     ///
     /// All lanes are always written, unchanged if the key is absent: no branch depends on the
     /// counters.
     #[inline(always)]
     pub(super) fn remove(block: &mut Block, digest: Digest) -> bool {
         let product = Self::product(digest);
-        let mut present = true;
+        let (mut present, mut lowered) = (true, 0);
         let decrements: [u64; 8] = core::array::from_fn(|i| {
             let shift = Self::shift(product, i);
             let counter = block.0[i] >> shift & Self::MAX;
             present &= counter != 0;
-            u64::from(counter != Self::MAX) << shift
+            let decrement = u64::from(counter != Self::MAX) << shift;
+            lowered |= decrement;
+            decrement
         });
         let all = u64::from(present).wrapping_neg();
         for (lane, decrement) in block.0.iter_mut().zip(decrements) {
             *lane -= decrement & all;
         }
-        present
+        lowered & all != 0
     }
 
     /// The lowest bit of every counter that is not 0.

@@ -13,7 +13,6 @@ pub use builder::{CounterBits, CountingBuilder};
 
 use crate::bits::{Block, OwnedBlocks};
 use crate::positions;
-use crate::sizing::distinct::Intake;
 use crate::{AnyFilter, Digest, DigestFunction, Error, FilterParams, Key, Layout};
 use lanes::Lanes;
 
@@ -45,11 +44,13 @@ use lanes::Lanes;
 ///   applies to removing a key more often than it was inserted. Remove only keys that are known to
 ///   have been inserted.
 /// * **A saturated counter** (15, or 255) means "this many or more" and stays forever, since
-///   lowering it could lose a key: keys that share it can still be removed, but stay "maybe" if all
-///   their other counters are also kept above 0. With distinct keys that is rare: at the design
-///   load of 1 %, a 4-bit counter saturates with probability 2e-15. Repeated insertions of one key
-///   do it quickly: 15 of them are never undone. [`CountingBloomFilter::saturated_counters`]
-///   returns the number of such counters.
+///   lowering it could lose a key. Keys that share it are still removed, by their other counters: a
+///   removal that lowers one counter is the removal of one copy. A key all of whose counters are
+///   saturated *stays*: `remove` returns `false`, [`CountingBloomFilter::contains`] goes on
+///   answering "maybe", and its copies go on counting as inserted. With distinct keys that is rare:
+///   at the design load of 1 %, a 4-bit counter saturates with probability 2e-15. Repeated
+///   insertions of one key do it quickly: 15 of them are never undone.
+///   [`CountingBloomFilter::saturated_counters`] returns the number of such counters.
 ///
 /// # Examples
 ///
@@ -70,7 +71,7 @@ pub struct CountingBloomFilter {
     /// bits of a counter.
     params: FilterParams,
     digest_function: DigestFunction,
-    /// Insertions less removals.
+    /// Insertions less removals that lowered a counter.
     inserted_items: u64,
 }
 
@@ -147,12 +148,14 @@ impl CountingBloomFilter {
         with_lanes!(self, L => L::insert(block, digest))
     }
 
-    /// Removes a key once; `false`, changing nothing, if it is surely absent.
+    /// Removes a key once; `true` if one of its counters was lowered. `false`, changing nothing, if
+    /// the key is surely absent, or stays because all its counters are saturated: then
+    /// [`CountingBloomFilter::contains`] still finds it.
     ///
     /// `true` for a key that was never inserted, or was removed more often than inserted, means
     /// damage: see [what counting means](CountingBloomFilter#what-counting-means).
     #[inline]
-    #[must_use = "`false` says that the key was absent and nothing was removed"]
+    #[must_use = "`false` says that the key was absent or stays, and nothing was removed"]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let digest = self.digest_function.digest(key);
         self.remove_digest(digest)
@@ -160,7 +163,7 @@ impl CountingBloomFilter {
 
     /// [`CountingBloomFilter::remove`] for a key that is already a digest.
     #[inline]
-    #[must_use = "`false` says that the key was absent and nothing was removed"]
+    #[must_use = "`false` says that the key was absent or stays, and nothing was removed"]
     pub fn remove_digest(&mut self, digest: Digest) -> bool {
         let block = block_mut(&mut self.blocks, digest);
         let removed = with_lanes!(self, L => L::remove(block, digest));
@@ -283,9 +286,9 @@ impl CountingBloomFilter {
                 }
             }
         });
-        let items = self.estimated_items().items;
-        let inserted_items = libm::round(Intake::of(&self.params).counted(items)) as u64;
-        AnyFilter::from_parts(self.params, self.digest_function, bits, inserted_items)
+        let mut plain = AnyFilter::from_parts(self.params, self.digest_function, bits, 0)?;
+        plain.settle_inserted_items();
+        Ok(plain)
     }
 }
 

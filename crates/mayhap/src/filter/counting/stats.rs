@@ -1,6 +1,7 @@
 //! The statistics of a counting filter: its fill, the number of its keys, and its current rate.
 
 use super::{CounterBits, CountingBloomFilter, Lanes, with_lanes};
+use crate::sizing::limits;
 use crate::{Block, Digest, DigestFunction, Estimate, FilterParams, Health, Key, Layout};
 
 impl CountingBloomFilter {
@@ -57,7 +58,10 @@ impl CountingBloomFilter {
         self.params.num_hashes()
     }
 
-    /// Insertions less removals; a key that was inserted twice counts twice.
+    /// Insertions less removals that returned `true`; a key that was inserted twice counts twice.
+    ///
+    /// As long as only keys that were inserted are removed, it is the number of copies that are
+    /// there: never lower, since what stays in saturated counters goes on counting.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
     }
@@ -89,9 +93,11 @@ impl CountingBloomFilter {
     }
 
     /// The *current* false-positive probability, exact for these counters: the mean over blocks of
-    /// the product over lanes of the share of counters that are not 0. Reads every block.
+    /// the product over lanes of the share of counters that are not 0, plus digest collisions.
+    /// Reads every block.
     pub fn estimated_fpp(&self) -> f64 {
-        with_lanes!(self, L => L::fpp(self.blocks.as_ref()))
+        let fpp = with_lanes!(self, L => L::fpp(self.blocks.as_ref()));
+        limits::with_collisions_of(fpp, || self.estimated_items().rounded())
     }
 
     /// Whether the filter still keeps its promise, by [`CountingBloomFilter::estimated_items`].

@@ -51,6 +51,8 @@ pub struct ConcurrentScalableBloomFilter {
     num_layers: AtomicU64,
     pub(super) limits: Limits,
     pub(super) digest_function: DigestFunction,
+    /// Other chains whose keys it has since it is in memory.
+    pub(super) num_united: u32,
     /// The charge of all layers to a budget, if there is one.
     pub(super) charge: Option<Charge>,
     /// Held while a layer is created or published.
@@ -148,7 +150,7 @@ impl ConcurrentScalableBloomFilter {
 
     pub(super) fn from_exclusive(filter: ScalableBloomFilter) -> Self {
         let limits = filter.limits();
-        let ScalableBloomFilter { mut layers, digest_function, .. } = filter;
+        let ScalableBloomFilter { mut layers, digest_function, num_united, .. } = filter;
         let num_layers = AtomicU64::new(layers.len() as u64);
         // It is never empty.
         let first = SharedLayer::new(layers.remove(0));
@@ -158,12 +160,21 @@ impl ConcurrentScalableBloomFilter {
             Slot::with_value(later_of(layers.into_iter().map(SharedLayer::new)))
         };
         let growing = Lock::new();
-        Self { first, later, num_layers, limits, digest_function, charge: None, growing }
+        Self {
+            first,
+            later,
+            num_layers,
+            limits,
+            digest_function,
+            num_united,
+            charge: None,
+            growing,
+        }
     }
 
     /// The same filter for one owner, without copying its bits.
     pub fn into_exclusive(self) -> ScalableBloomFilter {
-        let Self { first, later, limits, digest_function, .. } = self;
+        let Self { first, later, limits, digest_function, num_united, .. } = self;
         let mut shared = alloc::vec![first];
         let slots = later.get().into_iter().flatten();
         shared.extend(slots.filter_map(|slot| slot.get().cloned()));
@@ -176,7 +187,14 @@ impl ConcurrentScalableBloomFilter {
         });
         let Limits { first_items, target_fpp, max_bytes } = limits;
         let layers = owned.collect();
-        ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes }
+        ScalableBloomFilter {
+            layers,
+            first_items,
+            target_fpp,
+            digest_function,
+            max_bytes,
+            num_united,
+        }
     }
 
     /// A copy of all current layers while other threads continue: it holds at least every key whose
@@ -210,7 +228,14 @@ impl ConcurrentScalableBloomFilter {
         let layers = self.published().map(copy).collect::<Result<_, Error>>()?;
         let Limits { first_items, target_fpp, max_bytes } = self.limits;
         let digest_function = self.digest_function;
-        Ok(ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes })
+        Ok(ScalableBloomFilter {
+            layers,
+            first_items,
+            target_fpp,
+            digest_function,
+            max_bytes,
+            num_united: self.num_united,
+        })
     }
 
     /// Sets a limit on the total number of bytes, beyond which the filter does not grow.

@@ -4,6 +4,7 @@ use crate::bits::{OwnedBlocks, SharedBlocks};
 use crate::filter::{Build, DIGESTS_AT_ONCE, Estimate, Filter};
 use crate::layout::{Blocked, LayoutKind};
 use crate::positions::PROBE_MULTIPLIERS;
+use crate::sizing::limits;
 use crate::sizing::scalable::LayerParams;
 use crate::{Bitmap, BlockedBloomFilter, Digest, DigestFunction, Error, Storage};
 use alloc::vec::Vec;
@@ -163,9 +164,9 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
     pub(super) fn into_exclusive(self, inserted_items: u64) -> Layer<BlockedBloomFilter> {
         let Self { params, step, parts, full_at, .. } = self;
         let parts = parts.into_iter().map(|part| {
-            let Filter { layout, blocks, params, digest_function, .. } = part;
+            let Filter { layout, blocks, params, digest_function, is_settled, .. } = part;
             let blocks = blocks.into_owned();
-            Filter { layout, blocks, params, digest_function, inserted_items: 0 }
+            Filter { layout, blocks, params, digest_function, inserted_items: 0, is_settled }
         });
         Layer { params, step, parts: parts.collect(), inserted_items, full_at }
     }
@@ -174,7 +175,9 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
 impl<S: Storage> Layer<Filter<Blocked, S>> {
     /// The current rate, from the bits.
     pub(super) fn estimated_fpp(&self) -> f64 {
-        self.parts.iter().map(Filter::estimated_fpp).product()
+        let fpp = self.parts.iter().map(Filter::fpp_of_bits).product();
+        // All parts confuse equal digests at once.
+        limits::with_collisions_of(fpp, || self.estimated_items().rounded())
     }
 
     /// The number of set bits of all parts.

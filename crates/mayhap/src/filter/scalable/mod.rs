@@ -63,6 +63,8 @@ pub struct ScalableBloomFilter {
     target_fpp: f64,
     digest_function: DigestFunction,
     max_bytes: u64,
+    /// Other chains whose keys it has since it is in memory.
+    num_united: u32,
 }
 
 impl ScalableBloomFilter {
@@ -79,7 +81,9 @@ impl ScalableBloomFilter {
     ) -> Result<Self, Error> {
         let layers = Vec::new();
         let max_bytes = u64::MAX;
-        let mut filter = Self { layers, first_items, target_fpp, digest_function, max_bytes };
+        let num_united = 0;
+        let mut filter =
+            Self { layers, first_items, target_fpp, digest_function, max_bytes, num_united };
         filter.grow()?;
         Ok(filter)
     }
@@ -103,7 +107,8 @@ impl ScalableBloomFilter {
             return Err(Error::Incompatible { parameter: "first_items", left, right });
         }
         let layers = alloc::vec![Layer::empty(layer, 0, digest_function)?];
-        Ok(Self { layers, first_items, target_fpp, digest_function, max_bytes: u64::MAX })
+        let (max_bytes, num_united) = (u64::MAX, 0);
+        Ok(Self { layers, first_items, target_fpp, digest_function, max_bytes, num_united })
     }
 
     /// Sets a limit on the total number of bytes, beyond which the filter does not grow. No limit
@@ -228,6 +233,7 @@ impl ScalableBloomFilter {
     pub fn clear(&mut self) {
         self.layers.truncate(1);
         self.newest_mut().clear();
+        self.num_united = 0;
     }
 
     /// How keys become digests.

@@ -144,6 +144,7 @@ impl Native for ScalableBloomFilter {
             target_fpp: fields.target_fpp,
             digest_function,
             max_bytes: fields.extra[0],
+            num_united: 0,
         })
     }
 }

@@ -59,6 +59,11 @@ impl ScalableBloomFilter {
     /// so that a few more are swallowed: a negligible number up to a target of 0.1, one in two
     /// hundred of the swallowed keys at 0.3.)
     ///
+    /// After a union, from the bits, so that every block is read. Keys that several chains had may
+    /// be in as many layers, and how many there are is unknown: `items` counts them in each, and
+    /// the interval goes down to the number of keys if all chains had the same ones. A file does
+    /// not record that there was a union; it shows in the layers, if one was adopted.
+    ///
     /// # Examples
     ///
     /// ```
@@ -71,7 +76,8 @@ impl ScalableBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn distinct_items(&self) -> Estimate {
-        distinct_items(self.layers())
+        distinct_of_union(self.layers.iter(), self.num_united)
+            .unwrap_or_else(|| distinct_items(self.layers()))
     }
 
     /// The predicted current rate: 1 − Π (1 − pᵢ) over the layers at their current fill.
@@ -197,9 +203,10 @@ impl ConcurrentScalableBloomFilter {
         self.published().map(|shared| shared.layer.full_at).sum()
     }
 
-    /// As [`ScalableBloomFilter::distinct_items`], approximately now. Reads no block.
+    /// As [`ScalableBloomFilter::distinct_items`], approximately now.
     pub fn distinct_items(&self) -> Estimate {
-        distinct_items(self.layers())
+        distinct_of_union(self.published().map(|shared| &shared.layer), self.num_united)
+            .unwrap_or_else(|| distinct_items(self.layers()))
     }
 
     /// As [`ScalableBloomFilter::expected_fpp`]. Reads no block.
@@ -224,14 +231,46 @@ impl ConcurrentScalableBloomFilter {
     }
 }
 
+/// The number of distinct keys of several chains, by the bits of their layers, oldest first; `None`
+/// if all are of one chain.
+fn distinct_of_union<'a, S: Storage + 'a>(
+    layers: impl Iterator<Item = &'a Layer<Filter<Blocked, S>>> + Clone,
+    num_united: u32,
+) -> Option<Estimate> {
+    // A chain has one layer of each step.
+    let (mut alike, mut most_alike, mut last) = (0u32, 1, None);
+    for layer in layers.clone() {
+        alike = if last.replace(layer.step) == Some(layer.step) { alike + 1 } else { 1 };
+        most_alike = most_alike.max(alike);
+    }
+    let chains = most_alike.max(num_united.saturating_add(1));
+    if chains == 1 {
+        return None;
+    }
+    let estimates: Vec<_> = layers.map(|layer| (layer.params, layer.estimated_items())).collect();
+    let come = distinct_of(estimates.iter().copied());
+    // A key is in at most one layer of each chain.
+    let there = sum_of(estimates.iter().map(|(_, estimate)| *estimate)).low / f64::from(chains);
+    let low = estimates.iter().map(|(_, estimate)| estimate.low).fold(there, f64::max);
+    Some(Estimate { items: come.items, low, high: come.high })
+}
+
 /// The number of distinct keys inserted into layers with these counts, oldest first.
 fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate {
-    let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
-    let (mut rates, mut inserted) = (Vec::new(), 0);
-    for (params, counted) in layers {
+    let mut inserted = 0;
+    let estimate = distinct_of(layers.map(|(params, counted)| {
         inserted += counted;
+        (params, Estimate::of_intake(&params.intake(), counted))
+    }));
+    Estimate { low: estimate.low.max(inserted as f64), ..estimate }
+}
+
+/// The number of distinct keys that came to layers with these estimates, oldest first.
+fn distinct_of(layers: impl Iterator<Item = (LayerParams, Estimate)>) -> Estimate {
+    let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
+    let mut rates = Vec::new();
+    for (params, estimate) in layers {
         let intake = params.intake();
-        let estimate = Estimate::of_intake(&intake, counted);
         let (come, deviation) = (estimate.items / absent, estimate.deviation() / absent);
         // Which of the keys are swallowed is random too.
         variance += deviation * deviation + come * (1.0 - absent) / absent;
@@ -247,7 +286,8 @@ fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate 
         variance += off * off;
     }
     let width = Z_99 * libm::sqrt(variance);
-    let low = (items - width).max(inserted as f64);
+    let low = items - width;
+    // Infinity minus infinity is not a number.
     Estimate { items, low: if low.is_nan() { 0.0 } else { low }, high: items + width }
 }
 

@@ -54,7 +54,11 @@ impl ScalableBloomFilter {
             ("first_items", self.first_items, other.first_items),
             ("target_fpp (its bits)", self.target_fpp.to_bits(), other.target_fpp.to_bits()),
         ])?;
-        for plan in self.plan_union(other)? {
+        let plans = self.plan_union(other)?;
+        if !plans.is_empty() {
+            self.num_united = self.num_united.saturating_add(other.num_united).saturating_add(1);
+        }
+        for plan in plans {
             match plan {
                 Plan::Or { ours, theirs, items } => {
                     let theirs = &other.layers[theirs].parts;
