@@ -85,6 +85,7 @@ mod mapped;
 mod merge;
 #[cfg(test)]
 mod model;
+mod notice;
 mod save;
 mod segments;
 mod sniff;
@@ -94,7 +95,6 @@ mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
 pub use digests::{KeptDigests, digests_path};
-pub use disk::{Weakness, weaknesses};
 pub use error::Error;
 pub use holder::Holder;
 pub use image::Image;
@@ -105,6 +105,7 @@ pub use log::{Operation, Record};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
+pub use notice::{Notice, notices};
 pub use save::{save, save_new};
 pub use segments::{Assembled, assemble, assemble_new};
 pub use sniff::looks_like;
