@@ -291,8 +291,8 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::SegmentsMissing { .. } => "name the files of all segments",
         Store::SegmentsOverlap { .. } => "name each segment once, all of one --segment .../N",
         Store::NoLocks { .. } => {
-            "if nothing else changes the filter: --lock none; if other commands do, all of them with \
-             --lock folder"
+            "if nothing else changes the filter: --lock none; if other commands do, all of them \
+             with --lock folder"
         }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {

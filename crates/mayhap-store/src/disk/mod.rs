@@ -1,7 +1,8 @@
 //! The file system as this crate uses it, so that tests can stop, kill and cut it at each call.
 //!
 //! `interface.rs` is what is needed of it, `real.rs` the operating system, `calls.rs` what is built
-//! on the two. `double.rs` is the operating system with errors and events of a test. The model of `crate::model` is a file system in memory with several processes.
+//! on the two. `double.rs` is the operating system with errors and events of a test. The model of
+//! `crate::model` is a file system in memory with several processes.
 
 mod calls;
 #[cfg(test)]
