@@ -34,6 +34,7 @@
 //! | keep a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
 //! | keep others from changing a file | [`FilterLock`] | – | – |
+//! | what a user should know though the work was done | [`notices`] | – | – |
 //! | read the digests of all keys, where they are kept | [`KeptDigests`] | all of them | 64 KiB |
 //!
 //! # Guarantees
@@ -43,10 +44,13 @@
 //!   written, synced, renamed, and the folder is synced. A crash can leave that file behind; it is
 //!   never read, and the next save removes it. If the path is a symbolic link, the file it points
 //!   to is replaced, and the link stays. The permissions of a replaced file are kept, not its owner
-//!   or attributes. A name has at most 243 bytes, where the file system allows 255.
+//!   or attributes. A name has at most 243 bytes, where the file system allows 255. What a file
+//!   system cannot do is a [`Notice`]: without syncs of folders, a power cut may bring back the old
+//!   file.
 //! * **One writer at a time**: a process that saves, replaces or adds to a filter holds the lock of
 //!   the file `.NAME.mayhap-lck` ([`FilterLock`]), which exists only meanwhile; after kill -9 it
-//!   can be left behind, which is harmless. Readers need no lock.
+//!   can be left behind, which is harmless. Readers need no lock. A file system without locks is an
+//!   error, unless another way is chosen ([`LockKind`]).
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
 //!   versions are reported as such; nothing is allocated before the header has been found sound and
 //!   the length of the file correct.
@@ -57,10 +61,12 @@
 //! * **States**: a recorded digest is in the filter after any crash of the process, and also after
 //!   a power cut if it was synced. See [`Session`] and [`LiveFilter`]. A write-ahead log is only
 //!   replayed into the image for which it was begun: a file that was replaced, copied or put back
-//!   never receives the keys of another one, and a missing log is reported.
+//!   never receives the keys of another one, and a missing log is reported, as is one that ends in
+//!   the middle of a record.
 //! * **Digests**: where the digests of all keys are kept beside a filter, they are never fewer than
-//!   those of the filter that is there, also after a crash; if another program has changed the
-//!   filter without them, that is reported ([`KeptDigests::covers`], [`Error::DigestsBehind`]).
+//!   those of the filter that is there, also after a crash, and are replaced together with it (one
+//!   of them waits as `.NAME.mayhap-dig` meanwhile); if another program has changed the filter
+//!   without them, that is reported ([`KeptDigests::covers`], [`Error::DigestsBehind`]).
 //!
 //! A file is never changed in place, except for 32 bytes of its header that record that a log was
 //! begun (`docs/native-format.md`, "States"), so any number of processes may map or load a file
@@ -85,6 +91,7 @@ mod mapped;
 mod merge;
 #[cfg(test)]
 mod model;
+mod notice;
 mod pages;
 mod save;
 mod segments;
@@ -95,7 +102,6 @@ mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
 pub use digests::{KeptDigests, digests_path};
-pub use disk::{Weakness, weaknesses};
 pub use error::Error;
 pub use holder::Holder;
 pub use image::Image;
@@ -106,6 +112,7 @@ pub use log::{Operation, Record};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped, open_trusted};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
+pub use notice::{Notice, notices};
 pub use save::{save, save_new};
 pub use segments::{Assembled, assemble, assemble_new};
 pub use sniff::looks_like;

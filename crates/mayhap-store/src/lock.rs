@@ -160,9 +160,9 @@ impl FilterLock {
     /// # Errors
     ///
     /// [`Error::Locked`] if another process holds it for longer than the options say;
-    /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NoLocks`] if the file system
-    /// has no locks, unless the options' [`LockKind`] has another way; [`Error::NotALock`] if a file
-    /// of another kind has the lock's name; [`Error::Io`].
+    /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NoLocks`] if the file
+    /// system has no locks, unless the options' [`LockKind`] has another way; [`Error::NotALock`]
+    /// if a file of another kind has the lock's name; [`Error::Io`].
     pub fn take(path: &Path, options: &mut LockOptions) -> Result<Self, Error> {
         Self::take_on(disk::real(), path, options)
     }

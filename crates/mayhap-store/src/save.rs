@@ -154,8 +154,8 @@ pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header
     }
 }
 
-/// Puts a file in the place of the filter at the path of the lock, and removes what belonged to that
-/// filter. Its digests go with it, or stay with it after an error.
+/// Puts a file in the place of the filter at the path of the lock, and removes what belonged to
+/// that filter. Its digests go with it, or stay with it after an error.
 pub(crate) fn take_place(
     lock: &FilterLock,
     temporary: Temporary,

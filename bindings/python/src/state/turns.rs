@@ -334,8 +334,8 @@ const CLOSED: &str = "the state is closed; open it again to change it";
 /// An error of the lock, with the time of all attempts.
 pub(super) fn after(error: StoreError, waited: Duration) -> StoreError {
     match error {
-        StoreError::Locked { path, lock_path, holder, .. } => {
-            StoreError::Locked { path, lock_path, holder, waited }
+        StoreError::Locked { path, lock_path, holder, is_left_behind, .. } => {
+            StoreError::Locked { path, lock_path, holder, waited, is_left_behind }
         }
         error => error,
     }

@@ -206,6 +206,7 @@ pub fn main() -> ExitCode {
     }
     let is_whole = cli.verb.writes_whole_or_nothing();
     let result = cli.verb.run(talk, cli.messages.color);
+    talk.notices();
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Nothing | Outcome::Off) => ExitCode::from(1),

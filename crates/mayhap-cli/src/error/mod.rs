@@ -310,6 +310,10 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         }
         Store::SegmentsMissing { .. } => "name the files of all segments",
         Store::SegmentsOverlap { .. } => "name each segment once, all of one --segment .../N",
+        Store::NoLocks { .. } => {
+            "if nothing else changes the filter: --lock none; if other commands do, all of them \
+             with --lock folder"
+        }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
             "or use the file alone: --without-log; to drop the lost log for good: mayhap add \

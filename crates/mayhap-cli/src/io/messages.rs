@@ -108,6 +108,11 @@ impl Talk {
         }
     }
 
+    /// Warns of what the store has met and a user should know, each once.
+    pub fn notices(self) {
+        mayhap_store::notices(|notice| self.warn(&notice.to_string()));
+    }
+
     /// Reports why the command stopped, and the next step for the user of this verb.
     pub fn error(self, error: &Error, problem: &str, verb: &str) {
         if self.json {

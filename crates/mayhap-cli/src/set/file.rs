@@ -6,7 +6,7 @@ use crate::set::session::say_foreign;
 use mayhap::SecretKey;
 use mayhap::native::{Header, Kind};
 use mayhap_sets::KeySet;
-use mayhap_store::{LogFound, Snapshot};
+use mayhap_store::{LogFound, Recovery, Snapshot};
 use std::path::Path;
 
 /// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says
@@ -35,6 +35,8 @@ pub struct ReadFile {
     pub set: Box<dyn KeySet>,
     /// What the file says of it.
     pub header: Header,
+    /// What its log added.
+    pub recovery: Recovery,
 }
 
 impl ReadFile {
@@ -65,14 +67,16 @@ impl ReadFile {
                 mapped => {
                     let mapped = mapped?;
                     let header = mapped.header().clone();
-                    Ok(Self { set: Box::new(mapped), header })
+                    Ok(Self { set: Box::new(mapped), header, recovery: Recovery::default() })
                 }
             };
         }
         let mut set = mayhap_sets::load(snapshot.image(), key)?;
+        let mut recovery = Recovery::default();
         if let Some(contents) = set.contents() {
-            snapshot.replay(|record| contents.apply(record))?;
+            recovery = snapshot.replay(|record| contents.apply(record))?;
         }
-        Ok(Self { set, header })
+        talk.notices();
+        Ok(Self { set, header, recovery })
     }
 }

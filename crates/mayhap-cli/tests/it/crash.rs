@@ -95,7 +95,7 @@ fn killed_at_random_points_no_line_is_lost_and_few_come_again() {
     assert!(kills >= 30, "{kills} runs were killed");
 }
 
-fn have_strace() -> bool {
+pub(crate) fn have_strace() -> bool {
     let arguments = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
     let have = Command::new("strace").args(arguments).status().is_ok_and(|s| s.success());
     tool(have, "strace, and that it may trace")

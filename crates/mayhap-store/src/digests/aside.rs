@@ -12,18 +12,11 @@
 //! | afterwards | new | new, or none | – |
 
 use super::contents::Contents;
-use super::keeper::is_ours;
-use super::kept::{covers, path_of};
+use super::place::{covers, is_ours, path_of, waiting_path};
 use crate::disk::{Disk, How, look_for, open_regular, sync_folder};
-use crate::file::rename_with;
 use crate::{Error, Image};
 use mayhap::Error::NotAFilter;
-use std::path::{Path, PathBuf};
-
-/// The name under which digests wait, for the path of a filter with its links followed.
-pub(super) fn waiting_path(filter: &Path) -> Result<PathBuf, Error> {
-    rename_with(filter, ".", ".mayhap-dig")
-}
+use std::path::Path;
 
 /// Lets the digests of a filter wait that is about to be replaced by one without; they are its
 /// again, or gone, after [`settle`].

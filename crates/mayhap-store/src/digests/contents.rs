@@ -69,7 +69,10 @@ impl Contents {
         image: Option<u64>,
     ) -> Result<(), Error> {
         let records = records(file, path, self.end)?;
-        let is_its = |(record, _): &(Record, u64)| matches!(record, Record::Cover(fingerprint) if Some(*fingerprint) == image);
+        let is_its = |(record, _): &(Record, u64)| match record {
+            Record::Cover(fingerprint) => Some(*fingerprint) == image,
+            Record::Run(_) => false,
+        };
         let sure = records.iter().rposition(is_its).unwrap_or(0);
         for (place, (record, end)) in records.into_iter().enumerate() {
             match record {

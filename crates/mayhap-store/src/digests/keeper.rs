@@ -1,14 +1,13 @@
 //! A file of digests that is kept in step with its filter.
 
-use super::aside::{settle, waiting_path};
+use super::aside::settle;
 use super::contents::Contents;
-use super::kept::{covers, path_of};
 use super::merge;
-use super::record::{HEADER_BYTES, MAGIC, RECORD_BYTES, Record, Run, encode_header};
+use super::place::{covers, is_ours, path_of, waiting_path};
+use super::record::{HEADER_BYTES, RECORD_BYTES, Record, Run, encode_header};
 use super::rice::Encoder;
 use crate::disk::{
-    Disk, DiskFile, How, is_at, look_for, open_regular, protect, read_up_to, sync_folder,
-    write_all_at,
+    Disk, DiskFile, How, is_at, look_for, open_regular, protect, sync_folder, write_all_at,
 };
 use crate::log::Meaning;
 use crate::temporary::Temporary;
@@ -242,18 +241,6 @@ impl Keeper {
         let filter = self.path.with_extension("");
         Err(Error::DigestsBehind { path: self.path.clone(), filter })
     }
-}
-
-/// Whether a file begins as one of digests.
-pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
-    let file = match open_regular(disk, path, How::Read) {
-        Ok(file) => file,
-        Err(Error::NotRegular { .. }) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let mut start = [0; MAGIC.len()];
-    read_up_to(&*file, &mut start, 0).map_err(Error::io("read", path))?;
-    Ok(start == *MAGIC)
 }
 
 /// [`Error::DigestsBehind`] if there are digests beside a filter that is not there yet, with links

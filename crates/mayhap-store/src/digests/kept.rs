@@ -1,11 +1,10 @@
 //! A file of digests that is only read.
 
-use super::aside::waiting_path;
 use super::contents::Contents;
 use super::merge;
+use super::place::{covers, path_of, waiting_path};
 use crate::disk::{self, DiskFile, How, open_regular};
-use crate::file::{rename_with, resolve_links};
-use crate::log::Meaning;
+use crate::file::resolve_links;
 use crate::{Error, Image};
 use mayhap::Digest;
 use std::path::{Path, PathBuf};
@@ -27,11 +26,6 @@ use std::path::{Path, PathBuf};
 /// ```
 pub fn digests_path(path: &Path) -> Result<PathBuf, Error> {
     path_of(&resolve_links(&disk::Real, path)?)
-}
-
-/// [`digests_path`] for a path with its links already followed.
-pub(super) fn path_of(path: &Path) -> Result<PathBuf, Error> {
-    rename_with(path, "", ".digests")
 }
 
 /// The digests of all keys of a filter, in the file beside it, read without the filter's lock.
@@ -135,11 +129,4 @@ impl KeptDigests {
     ) -> Result<(), E> {
         merge::for_each(&*self.file, &self.path, &self.contents, each)
     }
-}
-
-/// Whether the runs have all keys of an image.
-pub(super) fn covers(contents: &Contents, image: &Image) -> Result<bool, Error> {
-    let header = image.header();
-    let meaning = Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
-    Ok(contents.meaning == meaning && contents.covers(image.fingerprint()?))
 }

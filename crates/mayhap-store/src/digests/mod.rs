@@ -13,6 +13,7 @@
 //! | `record.rs` | the header and the records as bytes |
 //! | `contents.rs` | the records of a file, up to a torn write |
 //! | `merge.rs` | the distinct digests of all runs, in order |
+//! | `place.rs` | where digests are, and whether a file has them |
 //! | `aside.rs` | files that wait while their filter is replaced |
 //! | `keeper.rs` | a file that is kept in step with its filter |
 //! | `kept.rs` | a file that is only read |
@@ -22,6 +23,7 @@ mod contents;
 mod keeper;
 mod kept;
 mod merge;
+mod place;
 mod record;
 mod rice;
 #[cfg(test)]

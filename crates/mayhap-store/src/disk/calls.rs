@@ -1,7 +1,8 @@
 //! Calls that are more than one call of the file system, with their errors.
 
-use super::{Disk, DiskFile, Entry, How, Weakness, folder_of};
+use super::{Disk, DiskFile, Entry, How, folder_of};
 use crate::Error;
+use crate::notice::Notice;
 use std::fs::Permissions;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -35,12 +36,12 @@ pub(crate) fn open_regular(
 }
 
 /// Makes creations, renames and removals in the folder of `path` survive a power cut, where the
-/// file system can do that: see [`Weakness::Folder`].
+/// file system can do that: see [`Notice::FolderNotSynced`].
 pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     match disk.sync_folder(path) {
         Err(source) if cannot_sync_folders(&source) => {
-            disk.report(Weakness::Folder { folder: folder.into(), source });
+            disk.report(Notice::FolderNotSynced { folder: folder.into(), source });
             Ok(())
         }
         synced => synced.map_err(Error::io("sync", folder)),
@@ -62,7 +63,7 @@ fn cannot_sync_folders(error: &io::Error) -> bool {
 }
 
 /// Sets who may do what with a new file, where the file system can do that: see
-/// [`Weakness::Permissions`].
+/// [`Notice::PermissionsNotSet`].
 pub(crate) fn protect(
     disk: &dyn Disk,
     file: &dyn DiskFile,
@@ -77,7 +78,7 @@ pub(crate) fn protect(
         Err(source)
             if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
         {
-            disk.report(Weakness::Permissions { path: path.into(), source });
+            disk.report(Notice::PermissionsNotSet { path: path.into(), source });
             Ok(())
         }
         set => set.map_err(Error::io("protect", path)),

@@ -1,7 +1,8 @@
 //! The operating system, with the errors and events of a test before its calls. Nothing is really
 //! synced.
 
-use super::{Disk, DiskFile, Entry, How, Lock, Real, Weakness};
+use super::{Disk, DiskFile, Entry, How, Lock, Real};
+use crate::notice::Notice;
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ type Before = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 pub(crate) struct Double {
     before: Arc<Before>,
     /// What was reported.
-    pub(crate) weaknesses: Mutex<Vec<Weakness>>,
+    pub(crate) notices: Mutex<Vec<Notice>>,
 }
 
 impl Double {
@@ -38,7 +39,7 @@ impl Double {
     pub(crate) fn new(
         before: impl Fn(Call, &Path) -> io::Result<()> + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Arc::new(Self { before: Arc::new(before), weaknesses: Mutex::default() })
+        Arc::new(Self { before: Arc::new(before), notices: Mutex::default() })
     }
 }
 
@@ -99,8 +100,8 @@ impl Disk for Double {
         Real.random()
     }
 
-    fn report(&self, weakness: Weakness) {
-        self.weaknesses.lock().unwrap().push(weakness);
+    fn report(&self, notice: Notice) {
+        self.notices.lock().unwrap().push(notice);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What this crate needs of a file system.
 
-use super::Weakness;
 use crate::Error;
+use crate::notice::Notice;
 use std::fmt::Debug;
 use std::fs::{File, Permissions};
 use std::io;
@@ -30,8 +30,8 @@ pub(crate) trait Disk: Debug + Send + Sync {
     fn pause(&self, time: Duration);
     /// A random number, never 0.
     fn random(&self) -> u128;
-    /// Takes note of what the file system cannot do.
-    fn report(&self, weakness: Weakness);
+    /// Takes note of what a user should know.
+    fn report(&self, notice: Notice);
 }
 
 /// An open file. Calls may do less than requested, as `pwrite` does.

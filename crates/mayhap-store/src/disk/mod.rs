@@ -1,8 +1,8 @@
 //! The file system as this crate uses it, so that tests can stop, kill and cut it at each call.
 //!
 //! `interface.rs` is what is needed of it, `real.rs` the operating system, `calls.rs` what is built
-//! on the two, `weakness.rs` what some file systems cannot do. `double.rs` is the operating system
-//! with errors and events of a test. The model of `crate::model` is a file system in memory with several processes.
+//! on the two. `double.rs` is the operating system with errors and events of a test. The model of
+//! `crate::model` is a file system in memory with several processes.
 
 mod calls;
 #[cfg(test)]
@@ -11,7 +11,6 @@ mod interface;
 mod real;
 #[cfg(test)]
 mod tests;
-mod weakness;
 
 pub(crate) use calls::{
     Writer, is_at, look_for, open_regular, protect, read_exact_at, read_up_to, sync_folder,
@@ -21,7 +20,6 @@ pub(crate) use calls::{
 pub(crate) use double::{Call, Double, plain};
 pub(crate) use interface::{Disk, DiskFile, Entry, How, Lock, folder_of};
 pub(crate) use real::Real;
-pub use weakness::{Weakness, weaknesses};
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The operating system.
 
-use super::{Disk, DiskFile, Entry, How, Lock, Weakness, weakness};
+use super::{Disk, DiskFile, Entry, How, Lock};
+use crate::notice::{self, Notice};
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -80,8 +81,8 @@ impl Disk for Real {
         (u128::from(state.hash_one(0)) << 64 | u128::from(state.hash_one(1))).max(1)
     }
 
-    fn report(&self, weakness: Weakness) {
-        weakness::report(weakness);
+    fn report(&self, notice: Notice) {
+        notice::report(notice);
     }
 }
 

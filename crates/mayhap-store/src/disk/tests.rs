@@ -1,6 +1,7 @@
 //! What some file systems cannot do: the work is done, with the promise that is left, or refused.
 
-use super::{Call, Double, Weakness};
+use super::{Call, Double};
+use crate::notice::Notice;
 use crate::state::Held;
 use crate::{Error, FilterLock, LockKind, LockOptions, Operation, Session, SessionOptions};
 use mayhap::native::{Header, Native};
@@ -68,8 +69,8 @@ fn a_folder_that_cannot_be_synced_is_no_error_and_what_is_lost_is_said() {
         save(&disk, path, 0..10, false).unwrap();
         save(&disk, path, 0..20, true).unwrap();
         assert!(holds(path, 0..20), "{number}");
-        let found = disk.weaknesses.lock().unwrap();
-        let Some(Weakness::Folder { folder: of, source }) = found.first() else {
+        let found = disk.notices.lock().unwrap();
+        let Some(Notice::FolderNotSynced { folder: of, source }) = found.first() else {
             panic!("{number}: {found:?}");
         };
         assert_eq!((of.as_path(), source.raw_os_error()), (folder.path(), Some(number)));
@@ -86,7 +87,7 @@ fn a_disk_that_fails_when_a_folder_is_synced_is_an_error_and_leaves_no_new_file(
         let error = save(&disk, path, 0..10, false).unwrap_err();
         assert!(matches!(error, Error::Io { action: "sync", .. }), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{number}");
-        assert!(disk.weaknesses.lock().unwrap().is_empty());
+        assert!(disk.notices.lock().unwrap().is_empty());
     }
 }
 
@@ -105,7 +106,7 @@ fn permissions_that_cannot_be_set_are_said_and_the_file_is_saved() {
         assert!(holds(path, if is_tolerated { 0..20 } else { 0..10 }), "{number}");
         let mode = fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, if is_tolerated { 0o600 } else { 0o640 }, "its owner's alone");
-        assert_eq!(disk.weaknesses.lock().unwrap().len(), usize::from(is_tolerated));
+        assert_eq!(disk.notices.lock().unwrap().len(), usize::from(is_tolerated));
     }
 }
 

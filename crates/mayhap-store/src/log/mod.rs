@@ -76,13 +76,13 @@ impl Log {
     ///
     /// [`Error::Io`].
     pub(crate) fn open_at(
-        file: Box<dyn DiskFile>,
-        path: &Path,
+        disk: &dyn Disk,
+        (file, path): (Box<dyn DiskFile>, &Path),
         header: Header,
         replayed: &Replayed,
     ) -> Result<Self, Error> {
         let mut log = Self::at(file, path, header, replayed.end);
-        log.go_on_from(replayed)?;
+        log.go_on_from(disk, replayed)?;
         Ok(log)
     }
 
@@ -101,11 +101,12 @@ impl Log {
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub(crate) fn go_on_from(&mut self, replayed: &Replayed) -> Result<(), Error> {
+    fn go_on_from(&mut self, disk: &dyn Disk, replayed: &Replayed) -> Result<(), Error> {
         self.end = replayed.end;
         if replayed.dropped_bytes > 0 {
             let cut = self.file.set_len(self.end.bytes).and_then(|()| self.file.sync_data());
             cut.map_err(Error::io("cut the torn end of", &self.path))?;
+            disk.report(replayed.torn(&self.path, true));
         }
         Ok(())
     }
@@ -117,6 +118,7 @@ impl Log {
     /// [`Error::LogLost`] if the file became shorter; as [`replay`].
     pub(crate) fn catch_up(
         &mut self,
+        disk: &dyn Disk,
         apply: impl FnMut(&Record<'_>, Position) -> Result<(), Error>,
     ) -> Result<Replayed, Error> {
         let found = self.file.look().map_err(Error::io("look at", &self.path))?.bytes;
@@ -124,7 +126,7 @@ impl Log {
             return Err(Error::LogLost { path: self.path.clone() });
         }
         let replayed = replay(&*self.file, &self.path, &self.header, self.end, apply)?;
-        self.go_on_from(&replayed)?;
+        self.go_on_from(disk, &replayed)?;
         Ok(replayed)
     }
 

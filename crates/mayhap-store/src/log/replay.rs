@@ -4,6 +4,7 @@ use super::header::{HEADER_BYTES, Header};
 use super::record::{self, MAX_RECORD_BYTES, Position, Record};
 use crate::Error;
 use crate::disk::{DiskFile, read_up_to};
+use crate::notice::Notice;
 use std::path::Path;
 
 /// Bytes of the log in memory: room for several of the longest records.
@@ -19,6 +20,14 @@ pub(crate) struct Replayed {
     pub(crate) end: Position,
     /// Bytes after it that are not a sound record.
     pub(crate) dropped_bytes: u64,
+}
+
+impl Replayed {
+    /// What a user should know of the bytes that are not a sound record.
+    pub(crate) fn torn(&self, path: &Path, is_removed: bool) -> Notice {
+        let (offset, bytes) = (self.end.bytes, self.dropped_bytes);
+        Notice::TornLog { path: path.into(), offset, bytes, is_removed }
+    }
 }
 
 /// Passes all records from `start` on to `apply`, in order, each with its end; changes nothing.

@@ -134,9 +134,10 @@ fn after_any_event_the_digests_are_those_of_all_keys_of_the_filter_and_its_log()
             Box::new(move |world, number| {
                 let random = Random(seed << 8 | process);
                 // It may be killed; what it leaves is judged.
-                let _ = match replaces && process % 2 == 1 {
-                    true => replace(world, number, random),
-                    false => write(world, number, random),
+                let _ = if replaces && process % 2 == 1 {
+                    replace(world, number, random)
+                } else {
+                    write(world, number, random)
                 };
             })
         };

@@ -2,7 +2,8 @@
 //! may be their last. Who goes on after a call is drawn from a seed, so that a run can be repeated.
 
 use super::files::{Event, Files};
-use crate::disk::{Disk, DiskFile, Entry, How, Lock, Weakness};
+use crate::disk::{Disk, DiskFile, Entry, How, Lock};
+use crate::notice::Notice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind};
@@ -337,7 +338,7 @@ impl<N: std::fmt::Debug + Send + 'static> Disk for Seen<N> {
         (u128::from(state.random.next()) << 64 | u128::from(state.random.next())).max(1)
     }
 
-    fn report(&self, _: Weakness) {}
+    fn report(&self, _: Notice) {}
 }
 
 impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {

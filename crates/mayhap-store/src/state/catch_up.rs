@@ -47,7 +47,13 @@ impl Session {
             // A copy of the image, put back, that was made before its log was begun.
             self.must_save = true;
         } else {
-            self.log = Some(Log::open_at(file, &self.log_path, header, &replayed)?);
+            let file = (file, self.log_path.as_path());
+            self.log = Some(Log::open_at(&*self.disk, file, header, &replayed)?);
+            return Ok(recovery);
+        }
+        // This log is removed once the filter is saved.
+        if replayed.dropped_bytes > 0 {
+            self.disk.report(replayed.torn(&self.log_path, false));
         }
         Ok(recovery)
     }
@@ -122,7 +128,7 @@ impl Session {
                 return Err(Error::LogLost { path: self.log_path.clone() });
             }
             let (path, keeper) = (self.image.path(), &mut self.keeper);
-            log.catch_up(|record, _| {
+            log.catch_up(&*self.disk, |record, _| {
                 apply_to((&mut *memory, keeper.as_mut()), record, path, &mut recovery)
             })?;
         } else {

@@ -6,7 +6,7 @@ use super::relation::{LogFound, OpenLog, examine};
 use crate::Loaded;
 use crate::disk::{self, Disk, How};
 use crate::file::resolve_links;
-use crate::log::{Record, first, replay};
+use crate::log::{Record, Replayed, first, replay};
 use crate::{Error, Image};
 use mayhap::native::Header;
 use mayhap::{AnyFilter, SecretKey};
@@ -17,7 +17,8 @@ use std::time::Duration;
 /// between.
 const MAX_LOOKS: usize = 100;
 
-/// A log that is appended to, or cut back after a failed append, while it is read can look damaged.
+/// A log that is appended to, or cut back after a failed append, while it is read can look damaged
+/// or torn.
 const MAX_READS: usize = 4;
 const BETWEEN_READS: Duration = Duration::from_millis(1);
 
@@ -176,8 +177,15 @@ impl Snapshot {
             match replayed {
                 Err(Error::LogDamaged { .. }) if read < MAX_READS => disk.pause(BETWEEN_READS),
                 Err(error) => return Err(error),
+                // Perhaps it is just being written.
+                Ok(Replayed { dropped_bytes: 1.., .. }) if read < MAX_READS => {
+                    disk.pause(BETWEEN_READS);
+                }
                 Ok(replayed) => {
                     recovery.dropped_bytes = replayed.dropped_bytes;
+                    if replayed.dropped_bytes > 0 {
+                        disk.report(replayed.torn(&self.log_path, false));
+                    }
                     return Ok(recovery);
                 }
             }

@@ -96,6 +96,8 @@ struct Info {
     /// What stands where its log would.
     log: &'static str,
     unsaved_log_bytes: u64,
+    /// Bytes at the end of the log that are no record.
+    torn_log_bytes: u64,
     checksums: &'static str,
     /// What stands where the digests of its keys would.
     digests: &'static str,
@@ -195,7 +197,10 @@ impl Info {
             info.look_at_segment(&segment);
         } else if known {
             // What is missing of it is said, and that is all that can be.
-            let filter = ReadFile::open(path, key, (true, false), talk)?.set;
+            let opened = ReadFile::open(path, key, (true, false), talk)?;
+            let ReadFile { set: filter, recovery, .. } = opened;
+            info.torn_log_bytes = recovery.dropped_bytes;
+            info.unsaved_log_bytes -= recovery.dropped_bytes.min(info.unsaved_log_bytes);
             estimate = filter.estimated_items().map(|(estimate, _)| estimate);
             info.look_into(&filter.state(), estimate, filter.details());
             filter.check_unchanged()?;
@@ -244,6 +249,7 @@ impl Info {
             state_epoch: None,
             log: "none",
             unsaved_log_bytes: 0,
+            torn_log_bytes: 0,
             checksums: "not checked",
             digests: "none",
             kept_digests: None,
@@ -374,9 +380,13 @@ impl Info {
         }
         rows.extend(self.digesting.rows());
         rows.push(("checksums", self.checksums.into()));
-        if self.unsaved_log_bytes > 0 {
+        if self.unsaved_log_bytes + self.torn_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);
-            rows.push(("log", format!("{bytes} newer than the file, counted above")));
+            let torn = match self.torn_log_bytes {
+                0 => String::new(),
+                torn => format!("; {} after that are torn", format_bytes(torn)),
+            };
+            rows.push(("log", format!("{bytes} newer than the file, counted above{torn}")));
         } else if self.log == "missing" {
             rows.push(("log", "missing: what was recorded in it is not counted".into()));
         }

@@ -21,7 +21,7 @@ use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
 use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
 use mayhap_sets::{KeySet, Numbers, matrix_state};
-use mayhap_units::number::parse_count;
+use mayhap_units::number::{format_bytes, parse_count};
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_by_formula, verdict_on};
 use report::{RateFound, RateVerdict, Report, Row};
@@ -246,11 +246,17 @@ impl Opened {
         let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
         progress.clear();
         let options = KeyOptions::from_header(&name, header.key_options())?;
+        let mut checked = "good".to_owned();
         let subject = if header.kind() == Kind::Matrix {
             Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
         } else {
             let how = (args.open.without_log, false);
-            Subject::Filter(ReadFile::open(&args.file, key, how, talk)?.set)
+            let file = ReadFile::open(&args.file, key, how, talk)?;
+            if file.recovery.dropped_bytes > 0 {
+                let torn = format_bytes(file.recovery.dropped_bytes);
+                checked += &format!(", but the last {torn} of the log are torn");
+            }
+            Subject::Filter(file.set)
         };
         Ok(Self {
             name,
@@ -263,7 +269,7 @@ impl Opened {
                 samples: (MIN_SAMPLES, MAX_SAMPLES),
             },
             checksums: "good",
-            structure: ("checksums", "good".into()),
+            structure: ("checksums", checked),
         })
     }
 

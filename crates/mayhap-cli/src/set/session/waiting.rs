@@ -21,7 +21,7 @@ const WORTH_SAYING: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Waiting {
     verb: &'static str,
-    timeout: Duration,
+    args: LockArgs,
     talk: Talk,
     stop: Option<Arc<Stop>>,
 }
@@ -29,7 +29,7 @@ pub struct Waiting {
 impl Waiting {
     /// For a verb, until a signal comes if these are looked for.
     pub fn new(verb: &'static str, args: LockArgs, talk: Talk, stop: Option<&Arc<Stop>>) -> Self {
-        Self { verb, timeout: args.lock_timeout, talk, stop: stop.map(Arc::clone) }
+        Self { verb, args, talk, stop: stop.map(Arc::clone) }
     }
 
     /// Says for whom it waits, after a second of each wait.
@@ -48,7 +48,11 @@ impl Waiting {
                 None => ControlFlow::Continue(()),
             }
         };
-        LockOptions::new(&format!("mayhap {}", self.verb)).timeout(self.timeout).on_wait(on_wait)
+        let LockArgs { lock_timeout, lock } = self.args;
+        LockOptions::new(&format!("mayhap {}", self.verb))
+            .kind(lock.kind())
+            .timeout(lock_timeout)
+            .on_wait(on_wait)
     }
 
     /// Takes the lock of a filter file that is to be made, replaced or changed.

@@ -110,6 +110,7 @@ impl Writer {
             talk.warn(&format!("{name}: continues without its log; the keys in it are lost"));
         }
         say_recovery(talk, &name, &recovery, session.is_shared());
+        talk.notices();
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
             say_foreign(talk, session.log_path());
         }

@@ -1,0 +1,38 @@
+//! Where the digests of a filter are, and whether a file has them.
+
+use super::contents::Contents;
+use super::record::MAGIC;
+use crate::disk::{Disk, How, open_regular, read_up_to};
+use crate::file::rename_with;
+use crate::log::Meaning;
+use crate::{Error, Image};
+use std::path::{Path, PathBuf};
+
+/// [`super::digests_path`] for a path with its links already followed.
+pub(super) fn path_of(path: &Path) -> Result<PathBuf, Error> {
+    rename_with(path, "", ".digests")
+}
+
+/// The name under which digests wait, for the path of a filter with its links followed.
+pub(super) fn waiting_path(filter: &Path) -> Result<PathBuf, Error> {
+    rename_with(filter, ".", ".mayhap-dig")
+}
+
+/// Whether a file begins as one of digests.
+pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+    let file = match open_regular(disk, path, How::Read) {
+        Ok(file) => file,
+        Err(Error::NotRegular { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut start = [0; MAGIC.len()];
+    read_up_to(&*file, &mut start, 0).map_err(Error::io("read", path))?;
+    Ok(start == *MAGIC)
+}
+
+/// Whether the runs have all keys of an image.
+pub(super) fn covers(contents: &Contents, image: &Image) -> Result<bool, Error> {
+    let header = image.header();
+    let meaning = Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
+    Ok(contents.meaning == meaning && contents.covers(image.fingerprint()?))
+}
