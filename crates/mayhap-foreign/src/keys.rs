@@ -31,8 +31,11 @@ impl KeyBytes {
         keys: Keys<'_>,
         bad_keys: &mut BadKeys,
     ) {
-        let encode = |text, scratch| filter.encode_key(key_type, text, scratch);
-        self.encode_with(encode, keys, bad_keys);
+        self.encode_with(
+            |text, scratch| filter.encode_key(key_type, text, scratch),
+            keys,
+            bad_keys,
+        );
     }
 
     fn encode_with(

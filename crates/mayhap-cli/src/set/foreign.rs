@@ -13,12 +13,24 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`ForeignFile::open`].
+/// Those of [`ForeignFile::open`] and [`ForeignFile::check_filters`].
 pub fn open(path: &Path, args: &OpenArgs) -> Result<Option<ForeignFile>, Error> {
-    Ok(ForeignFile::open(path, args.foreign.known(), args.max_bytes())?)
+    let file = open_any(path, args)?;
+    file.as_ref().map_or(Ok(()), ForeignFile::check_filters)?;
+    Ok(file)
 }
 
-/// [`open`] for verbs that need keys: says of which type they are taken to be, if that was guessed.
+/// [`open`] also of a column without filters.
+fn open_any(path: &Path, args: &OpenArgs) -> Result<Option<ForeignFile>, Error> {
+    let (known, max_bytes) = (args.foreign.known(), args.max_bytes());
+    Ok(match args.column.as_deref() {
+        None => ForeignFile::open(path, known, max_bytes)?,
+        column => ForeignFile::open_column(path, column, known, max_bytes)?,
+    })
+}
+
+/// [`open`] for verbs that need keys, also of a column without filters: says of which type keys are
+/// taken to be, if that was guessed.
 ///
 /// # Errors
 ///
@@ -28,7 +40,7 @@ pub fn open_for_keys(
     args: &OpenArgs,
     talk: Talk,
 ) -> Result<Option<ForeignFile>, Error> {
-    let file = open(path, args)?;
+    let file = open_any(path, args)?;
     if let Some(file) = &file {
         let format = file.filter().format().name();
         say_guess(file.name(), format, Some(file.key_types()), talk);
