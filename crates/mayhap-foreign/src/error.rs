@@ -63,12 +63,19 @@ pub enum Error {
         /// The column.
         column: String,
     },
-    /// It is a table, and these of its columns have a filter in all row groups.
+    /// It is a table, and these of its columns have filters.
     NoColumnNamed {
         /// The file.
         name: String,
         /// The columns.
         columns: Vec<String>,
+    },
+    /// It is a column without filters.
+    NoFilter {
+        /// The file with the column.
+        name: String,
+        /// What that means for its keys.
+        why: String,
     },
     /// It has no such form: each system has other bits for a key, and the keys are gone.
     NoForm {
@@ -133,13 +140,14 @@ impl fmt::Display for Error {
                 write!(f, "{name}: the column {column:?} is given, but the file is not a table")
             }
             Self::NoColumnNamed { name, columns } if columns.is_empty() => {
-                write!(f, "{name} is a Parquet file, but no column has a filter in all row groups")
+                write!(f, "{name} is a Parquet file, but no column has a filter")
             }
             Self::NoColumnNamed { name, columns } => write!(
                 f,
                 "{name} is a Parquet file, whose columns have filters: {}",
                 columns.join(", ")
             ),
+            Self::NoFilter { name, why } => write!(f, "{name}: {why}"),
             Self::NoForm { to, is_known: false, .. } => write!(f, "{to} is not a known form"),
             Self::NoForm { name, from, to, .. } => match from.map_or("mayhap", Format::name) {
                 from if from == to => write!(f, "{name} is a {to} filter already"),

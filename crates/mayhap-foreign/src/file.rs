@@ -30,7 +30,6 @@ pub struct Known {
 #[derive(Debug)]
 pub struct ForeignFile {
     name: String,
-    named: PathBuf,
     path: PathBuf,
     column: Option<String>,
     file_bytes: u64,
@@ -55,8 +54,26 @@ impl ForeignFile {
     /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound, or has no keys
     /// of the given type; [`Error::Ambiguous`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
     pub fn open(path: &Path, known: Known, max_bytes: u64) -> Result<Option<Self>, Error> {
-        let (name, named) = (path.display().to_string(), path.to_path_buf());
         let (path, column) = split_column(path);
+        Self::open_column(&path, column.as_deref(), known, max_bytes)
+    }
+
+    /// [`ForeignFile::open`] of a file and a column of any name.
+    ///
+    /// # Errors
+    ///
+    /// As [`ForeignFile::open`].
+    pub fn open_column(
+        path: &Path,
+        column: Option<&str>,
+        known: Known,
+        max_bytes: u64,
+    ) -> Result<Option<Self>, Error> {
+        let name = match column {
+            Some(column) => format!("{}#{column}", path.display()),
+            None => path.display().to_string(),
+        };
+        let (path, column) = (path.to_path_buf(), column.map(str::to_owned));
         let stamp = Stamp::of(&path);
         let limits = Limits { max_bytes, ..Limits::default() };
         match (mayhap_store::read_header(&path), known.format) {
@@ -66,8 +83,7 @@ impl ForeignFile {
             ) => {
                 let filter = table::open(&name, &path, column.as_deref(), &limits)?;
                 let known = (known, max_bytes);
-                return Self::of((name, named), (path, stamp), column, (filter, None), known)
-                    .map(Some);
+                return Self::of(name, (path, stamp), column, (filter, None), known).map(Some);
             }
             (Err(Store::Foreign { looks_like: "text", .. }), None) if is_list(&path) => {
                 return Ok(None);
@@ -101,11 +117,11 @@ impl ForeignFile {
             },
         };
         let known = (known, max_bytes);
-        Self::of((name, named), (path, stamp), column, (filter, detected), known).map(Some)
+        Self::of(name, (path, stamp), column, (filter, detected), known).map(Some)
     }
 
     fn of(
-        (name, named): (String, PathBuf),
+        name: String,
         (path, stamp): (PathBuf, Option<Stamp>),
         column: Option<String>,
         (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
@@ -115,7 +131,6 @@ impl ForeignFile {
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
         Ok(Self {
             name,
-            named,
             path,
             column,
             file_bytes,
@@ -139,7 +154,6 @@ impl ForeignFile {
         let keys = choose(&name, &*filter, known.key_type)?;
         Ok(Self {
             name,
-            named: path.to_path_buf(),
             path: path.to_path_buf(),
             column: None,
             file_bytes: 0,
@@ -269,7 +283,8 @@ impl ForeignFile {
         if self.is_unchanged() {
             return Ok(false);
         }
-        let again = Self::open(&self.named, self.known, self.max_bytes)?;
+        let column = self.column.as_deref();
+        let again = Self::open_column(&self.path, column, self.known, self.max_bytes)?;
         let same = again.filter(|again| again.filter.format() == self.filter.format());
         *self = same.ok_or_else(|| Error::Replaced { name: self.name.clone() })?;
         Ok(true)
@@ -302,7 +317,23 @@ impl ForeignFile {
 
     /// The share of bits set. Reads all of them.
     pub fn fill_ratio(&self) -> f64 {
-        self.filter.count_ones() as f64 / self.filter.num_bits() as f64
+        // A table without rows has no filter.
+        self.filter.count_ones() as f64 / self.filter.num_bits().max(1) as f64
+    }
+
+    /// Refuses a column of which no row group has a filter, for all but queries of several files:
+    /// any key may be in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoFilter`].
+    pub fn check_filters(&self) -> Result<(), Error> {
+        match self.filter.holds_any() {
+            Some(why) if self.filter.num_bits() == 0 => {
+                Err(Error::NoFilter { name: self.name.clone(), why })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses to change a column, which is part of a table.
@@ -339,15 +370,17 @@ impl Stamp {
     }
 }
 
-/// The file and the column that `FILE#COLUMN` names, unless there is a file of that whole name.
+/// The file and the column that `FILE#COLUMN` names, unless there is a file of that whole name; a
+/// name of either may have the mark as well.
 fn split_column(path: &Path) -> (PathBuf, Option<String>) {
-    let parts = path.to_str().and_then(|text| text.rsplit_once('#'));
-    match parts {
-        Some((file, column)) if !path.exists() && Path::new(file).is_file() => {
-            (file.into(), Some(column.to_owned()))
+    if let (Some(text), false) = (path.to_str(), path.exists()) {
+        for (at, _) in text.rmatch_indices('#') {
+            if Path::new(&text[..at]).is_file() {
+                return (text[..at].into(), Some(text[at + 1..].to_owned()));
+            }
         }
-        _ => (path.into(), None),
     }
+    (path.into(), None)
 }
 
 /// Whether a text is too long to be looked at and does not begin as the JSON of a filter.

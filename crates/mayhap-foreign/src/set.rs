@@ -142,6 +142,10 @@ impl KeySet for ForeignSet {
         Some(self.file.key_types())
     }
 
+    fn holds_any(&self) -> Option<String> {
+        self.file.filter().holds_any()
+    }
+
     fn random_key(&self, number: u64) -> String {
         let key_type = self.file.key_type();
         let value = self.file.filter().random_value(number).filter(|_| key_type != KeyType::Hex);

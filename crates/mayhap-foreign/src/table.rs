@@ -10,7 +10,7 @@ pub(super) const LOOKS_LIKE: &str = "a Parquet file";
 /// The format.
 pub(super) const FORMAT: Format = Format::Parquet;
 
-/// Reads the filters of a column, and nothing else of the table.
+/// Reads the filters of a column, if it has any, and nothing else of the table.
 pub(super) fn open(
     name: &str,
     path: &Path,
@@ -21,7 +21,7 @@ pub(super) fn open(
     let file = File::open(path).map_err(Error::io("open", name))?;
     let mut table = ParquetFile::open(file, limits).map_err(foreign)?;
     if let Some(column) = column {
-        return Ok(Box::new(table.column(column, limits).map_err(foreign)?));
+        return Ok(Box::new(table.column_if_any(column, limits).map_err(foreign)?));
     }
     let columns = table.columns().map_err(foreign)?;
     let columns = columns.iter().map(|column| column.path().to_owned()).collect();

@@ -90,6 +90,11 @@ pub trait KeySet: fmt::Debug {
         None
     }
 
+    /// Why any key may be in it, whatever its bits are: a sentence. `None` if its bits decide.
+    fn holds_any(&self) -> Option<String> {
+        None
+    }
+
     /// A random number as the text of a key, for a set that [`KeySet::takes_keys`].
     fn random_key(&self, number: u64) -> String {
         format!("{number:016x}")

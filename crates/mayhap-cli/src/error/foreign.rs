@@ -14,12 +14,10 @@ impl From<Foreign> for Error {
             }
             Foreign::NoTable { .. } => "omit # and what follows it".into(),
             Foreign::NoColumnNamed { name, columns } => match columns.first() {
-                Some(first) => format!("name one after #, as in {name}#{first}"),
-                None => {
-                    "write it again with Bloom filters, or build a filter of the keys: mayhap build"
-                        .into()
-                }
+                Some(first) => format!("name one after #, as in {name}#{first}, or with --column"),
+                None => NO_FILTER.into(),
             },
+            Foreign::NoFilter { .. } => NO_FILTER.into(),
             Foreign::NoForm { from, to, is_known, .. } => no_form_hint(*from, to, *is_known),
             Foreign::OnlyRead { .. } => "query it as it is".into(),
             Foreign::NoFunnel { .. } => {
@@ -44,6 +42,9 @@ impl From<Foreign> for Error {
         }
     }
 }
+
+const NO_FILTER: &str =
+    "write it again with Bloom filters, or build a filter of the keys: mayhap build";
 
 /// The next step where a system has no filter of the parameters.
 fn create_hint(error: &mayhap_formats::Error) -> &'static str {

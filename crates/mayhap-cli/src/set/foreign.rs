@@ -14,13 +14,15 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// Those of [`ForeignFile::open`] and of [`secret_key::refuse`].
+/// Those of [`ForeignFile::open`], [`ForeignFile::check_filters`] and [`secret_key::refuse`].
 pub fn open(path: &Path, args: &OpenArgs) -> Result<Option<ForeignFile>, Error> {
-    open_with(path, args, args.secret_key()?)
+    let file = open_any(path, args, args.secret_key()?)?;
+    file.as_ref().map_or(Ok(()), ForeignFile::check_filters)?;
+    Ok(file)
 }
 
-/// [`open`] for verbs that need keys, with the secret key that is meant for this filter: says of
-/// which type keys are taken to be, if that was guessed.
+/// [`open`] for verbs that need keys, also of a column without filters, with the secret key that is
+/// meant for this filter: says of which type keys are taken to be, if that was guessed.
 ///
 /// # Errors
 ///
@@ -31,7 +33,7 @@ pub fn open_for_keys(
     key: Option<SecretKey>,
     talk: Talk,
 ) -> Result<Option<ForeignFile>, Error> {
-    let file = open_with(path, args, key)?;
+    let file = open_any(path, args, key)?;
     if let Some(file) = &file {
         let format = file.filter().format().name();
         say_guess(file.name(), format, Some(file.key_types()), talk);
@@ -39,12 +41,17 @@ pub fn open_for_keys(
     Ok(file)
 }
 
-fn open_with(
+/// [`open`] also of a column without filters.
+fn open_any(
     path: &Path,
     args: &OpenArgs,
     key: Option<SecretKey>,
 ) -> Result<Option<ForeignFile>, Error> {
-    let file = ForeignFile::open(path, args.foreign.known(), args.max_bytes())?;
+    let (known, max_bytes) = (args.foreign.known(), args.max_bytes());
+    let file = match args.column.as_deref() {
+        None => ForeignFile::open(path, known, max_bytes)?,
+        column => ForeignFile::open_column(path, column, known, max_bytes)?,
+    };
     if file.is_some() {
         secret_key::refuse(key, path)?;
     }

@@ -141,6 +141,13 @@ pub fn open_all(
     let mut options = given.clone();
     for path in paths {
         let ((name, file), own) = open(path, (key, paths.len() > 1), (args, trusted), talk)?;
+        if let Some(why) = file.holds_any() {
+            // Alone, it would let everything pass; among others, it is one that may contain a line.
+            if paths.len() == 1 && file.num_bytes() == 0 {
+                return Err(mayhap_foreign::Error::NoFilter { name, why }.into());
+            }
+            talk.warn(&format!("{name}: {why}"));
+        }
         let own = match own {
             Some(own) => agree(own, &name, given)?,
             None => given.clone(),

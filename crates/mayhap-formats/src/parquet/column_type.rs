@@ -196,6 +196,11 @@ impl ColumnType {
         }
     }
 
+    /// Whether values of this type have no text.
+    pub(super) fn has_no_text(self) -> bool {
+        matches!(self, Self::NoText(_))
+    }
+
     /// Whether other bytes than a value's own may be equal to it: then
     /// [`ColumnType::any_equal`] has to be queried.
     pub(super) fn has_equals(self) -> bool {

@@ -3,7 +3,7 @@
 use super::column::ParquetColumn;
 use super::column_type::ColumnType;
 use super::filter::{MAX_HEADER_BYTES, SplitBlockFilter, read_header};
-use super::footer::{Footer, Metadata};
+use super::footer::Footer;
 use super::places::{Place, bad_length, places};
 use crate::{Error, Format, KeyType, Limits, Reader};
 use std::io::{Read, Seek, SeekFrom};
@@ -108,24 +108,18 @@ impl<R: Read + Seek> ParquetFile<R> {
     /// [`Error::BadField`] for a name that is not UTF-8.
     pub fn columns(&self) -> Result<Vec<ColumnInfo>, Error> {
         let mut counts: Vec<u32> = Vec::new();
-        let mut row_groups = 0;
-        for group in self.footer.row_groups()? {
-            let group = group?;
-            if group.num_rows == 0 {
-                continue;
-            }
-            row_groups += 1;
-            for (i, chunk) in group.chunks.enumerate() {
+        for group in self.footer.row_groups() {
+            for (i, chunk) in group?.1.enumerate() {
                 let has_filter = chunk?.metadata.is_some_and(|metadata| metadata.filter.is_some());
                 if has_filter {
-                    if counts.len() <= i {
-                        counts.resize(i + 1, 0);
-                    }
+                    counts.resize(counts.len().max(i + 1), 0);
                     counts[i] += 1;
                 }
             }
         }
-        let mut columns = Vec::new();
+        let row_groups = self.footer.num_row_groups() as u32;
+        // Counted before, so that memory is that of the columns alone.
+        let mut columns = Vec::with_capacity(counts.iter().filter(|&&count| count > 0).count());
         let (mut leaves, mut counts) = (self.footer.leaves()?, counts.into_iter());
         while let (Some(leaf), Some(filters)) = (leaves.next()?, counts.next()) {
             if filters == 0 {
@@ -169,29 +163,17 @@ impl<R: Read + Seek> ParquetFile<R> {
     /// As [`ParquetFile::column`].
     pub fn column_if_any(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
         let (index, column_type) = self.find(path)?;
-        let places = places(&self.footer, index, self.end)?;
         let mut column = ParquetColumn::new(path, column_type);
         // Filters share no bytes, so together they are smaller than the file: a file that refers to
         // one filter many times must not exhaust memory.
         let mut left = self.end.min(limits.max_bytes);
-        for chunk in self.footer.chunks_of(index)? {
-            let (row_group, chunk) = chunk?;
-            let metadata = chunk.metadata.as_ref();
-            let is_null = metadata.is_some_and(Metadata::is_null);
-            if !is_null {
-                column.widen_range(metadata.and_then(Metadata::range));
-            }
-            let start = metadata.and_then(|it| it.filter).and_then(|it| u64::try_from(it.0).ok());
-            let find = |start| places.binary_search_by_key(&start, |place| place.start).ok();
-            let Some(place) = start.and_then(find) else {
-                column.lacks_filter_of(row_group);
-                continue;
-            };
-            let filter = read_filter(&mut self.reader, places[place], left, limits)?;
-            if !filter.has_bits() && !is_null {
+        for place in places(&self.footer, index, self.end, &mut column)? {
+            let filter = read_filter(&mut self.reader, place, left, limits)?;
+            if !filter.has_bits() && !place.is_null {
                 return Err(Error::refused(format_args!(
-                    "row group {row_group} has values in column {path}, but its filter has no bit \
-                     set: its writer left it empty, so every key may be in it"
+                    "row group {} has values in column {path}, but its filter has no bit set: its \
+                     writer left it empty, so every key may be in it",
+                    place.row_group
                 )));
             }
             left -= filter.num_bytes();

@@ -43,16 +43,17 @@ const SIGNATURE_BYTES: usize = 28;
 #[derive(Debug)]
 pub(super) struct Footer {
     bytes: Vec<u8>,
-    /// Where its lists start.
+    /// Where the list of the schema starts.
     schema: usize,
-    row_groups: usize,
+    row_groups: Vec<RowGroup>,
 }
 
 /// A row group.
-#[derive(Debug, Clone)]
-pub(super) struct RowGroup<'a> {
-    pub(super) num_rows: i64,
-    pub(super) chunks: List<'a, Chunk<'a>>,
+#[derive(Debug, Clone, Copy)]
+struct RowGroup {
+    /// Where the list of its columns starts.
+    chunks: u32,
+    has_rows: bool,
 }
 
 /// A column in a row group.
@@ -131,13 +132,13 @@ impl Footer {
             SIGNATURE_BYTES if is_signed => {}
             found => return Err(Error::TrailingBytes { found: found as u64 }),
         }
-        let missing = || Error::bad("metadata", "rows, schema and row groups", "fewer of these");
         let (Some(schema), Some(row_groups), Some(num_rows)) = (schema, row_groups, num_rows)
         else {
-            return Err(missing());
+            return Err(Error::bad("metadata", "rows, schema and row groups", "fewer of these"));
         };
+        let row_groups = self::row_groups(&bytes, row_groups, num_rows)?;
         let footer = Self { bytes, schema, row_groups };
-        footer.check(num_rows)?;
+        footer.check()?;
         Ok(footer)
     }
 
@@ -146,49 +147,31 @@ impl Footer {
         Leaves::of(Compact::new(&self.bytes[self.schema..]).structures(element)?)
     }
 
-    /// The row groups.
-    pub(super) fn row_groups(&self) -> Result<List<'_, RowGroup<'_>>, Error> {
-        Compact::new(&self.bytes[self.row_groups..]).structures(row_group)
-    }
-
-    /// The chunks of a column, one for each row group that has rows, with the numbers of these.
-    pub(super) fn chunks_of(
+    /// The columns of each row group that has rows, with its number.
+    pub(super) fn row_groups(
         &self,
-        column: usize,
-    ) -> Result<impl Iterator<Item = Result<(usize, Chunk<'_>), Error>>, Error> {
-        Ok(self.row_groups()?.enumerate().filter_map(move |(i, group)| match group {
-            Ok(group) if group.num_rows == 0 => None,
-            Ok(mut group) => {
-                let chunk = group.chunks.nth(column).unwrap_or_else(|| Err(fewer()));
-                Some(chunk.map(|chunk| (i, chunk)))
-            }
-            Err(error) => Some(Err(error)),
-        }))
+    ) -> impl Iterator<Item = Result<(usize, List<'_, Chunk<'_>>), Error>> {
+        let groups = self.row_groups.iter().enumerate().filter(|(_, group)| group.has_rows);
+        groups.map(|(i, group)| Ok((i, self.chunks(*group)?)))
     }
 
-    fn check(&self, num_rows: i64) -> Result<(), Error> {
-        let mut first: Option<List<'_, Chunk<'_>>> = None;
-        let mut rows = 0i64;
-        for group in self.row_groups()? {
-            let group = group?;
-            rows = rows.saturating_add(group.num_rows);
-            if group.num_rows < 0 {
-                return Err(Error::bad("rows of a row group", "0 or more", group.num_rows));
-            }
-            match &first {
-                None => self.check_first(group.chunks.clone())?,
-                Some(first) => check_alike(first.clone(), group.chunks.clone())?,
-            }
-            first.get_or_insert(group.chunks);
-        }
-        if first.is_none() {
+    fn chunks(&self, group: RowGroup) -> Result<List<'_, Chunk<'_>>, Error> {
+        Compact::new(&self.bytes[group.chunks as usize..]).structures(chunk)
+    }
+
+    /// How many row groups have rows.
+    pub(super) fn num_row_groups(&self) -> usize {
+        self.row_groups.iter().filter(|group| group.has_rows).count()
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let Some((&first, others)) = self.row_groups.split_first() else {
             let mut leaves = self.leaves()?;
             while leaves.next()?.is_some() {}
-        }
-        if rows != num_rows {
-            return Err(Error::bad("rows", "the sum of those of the row groups", num_rows));
-        }
-        Ok(())
+            return Ok(());
+        };
+        self.check_first(self.chunks(first)?)?;
+        others.iter().try_for_each(|&other| check_alike(self.chunks(first)?, self.chunks(other)?))
     }
 
     /// The columns of the first row group are those of the schema.
@@ -234,7 +217,7 @@ fn check_alike<'a>(
     }
 }
 
-fn fewer() -> Error {
+pub(super) fn fewer() -> Error {
     other_columns("fewer")
 }
 
@@ -242,7 +225,27 @@ fn other_columns(found: &str) -> Error {
     Error::bad("columns of a row group", "those of the schema", found)
 }
 
-fn row_group<'a>(source: &mut Compact<'a>) -> Result<RowGroup<'a>, Error> {
+/// The row groups of a list, which must have so many rows together.
+fn row_groups(bytes: &[u8], list: usize, num_rows: i64) -> Result<Vec<RowGroup>, Error> {
+    let (mut groups, mut rows) = (Vec::new(), 0i64);
+    for group in Compact::new(&bytes[list..]).structures(row_group)? {
+        let (left, found) = group?;
+        let found = u64::try_from(found).ok().and_then(|_| rows.checked_add(found));
+        let found =
+            found.ok_or_else(|| Error::bad("rows of a row group", "0 or more", "others"))?;
+        let (chunks, has_rows) = ((bytes.len() - left) as u32, found > rows);
+        rows = found;
+        groups.push(RowGroup { chunks, has_rows });
+    }
+    groups.shrink_to_fit();
+    match rows == num_rows {
+        true => Ok(groups),
+        false => Err(Error::bad("rows", "the sum of those of the row groups", num_rows)),
+    }
+}
+
+/// How many bytes are left where the list of columns starts, and the number of rows.
+fn row_group(source: &mut Compact<'_>) -> Result<(usize, i64), Error> {
     let (mut num_rows, mut chunks) = (None, None);
     source.fields(|source, field| {
         match field {
@@ -250,15 +253,14 @@ fn row_group<'a>(source: &mut Compact<'a>) -> Result<RowGroup<'a>, Error> {
                 num_rows = Some(source.int()?);
                 return Ok(());
             }
-            (1, LIST) => chunks = Some(source.structures(chunk)?),
+            (1, LIST) => chunks = Some(source.left().len()),
             _ => {}
         }
         source.skip(field.1)
     })?;
-    match (num_rows, chunks) {
-        (Some(num_rows), Some(chunks)) => Ok(RowGroup { num_rows, chunks }),
-        _ => Err(Error::bad("row group", "rows and columns", "fewer of these")),
-    }
+    chunks
+        .zip(num_rows)
+        .ok_or_else(|| Error::bad("row group", "rows and columns", "fewer of these"))
 }
 
 fn chunk<'a>(source: &mut Compact<'a>) -> Result<Chunk<'a>, Error> {

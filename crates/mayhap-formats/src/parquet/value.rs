@@ -48,28 +48,8 @@ impl ColumnType {
                 })?;
                 out.extend(stored(&number, store));
             }
-            Self::Date => {
-                out.extend(moment::date(text).map_err(|why| bad(why.reason()))?.to_le_bytes());
-            }
-            Self::Time { unit, zone, .. } => {
-                let (time, offset) = moment::time(text, unit).map_err(|why| bad(why.reason()))?;
-                let day = 86_400 * per_second(unit);
-                let time = match (zone, offset) {
-                    (_, None) => time,
-                    (Zone::Local, Some(_)) => return Err(bad(HAS_ZONE)),
-                    (_, Some(0)) => time,
-                    (_, Some(offset)) => (time - offset * per_second(unit)).rem_euclid(day),
-                };
-                out.extend(&time.to_le_bytes()[..if unit == Unit::Millis { 4 } else { 8 }]);
-            }
-            Self::Timestamp { unit, zone, .. } => {
-                let (time, offset) =
-                    moment::timestamp(text, unit).map_err(|why| bad(why.reason()))?;
-                match (zone, offset) {
-                    (Zone::Local, Some(_)) => return Err(bad(HAS_ZONE)),
-                    (Zone::Utc, None) => return Err(bad(NO_ZONE)),
-                    _ => out.extend(time.to_le_bytes()),
-                }
+            Self::Date | Self::Time { .. } | Self::Timestamp { .. } => {
+                return self.encode_moment(text, out).map_err(bad);
             }
             Self::Uuid => {
                 let uuid = uuid(text).ok_or_else(|| bad("not 32 hexadecimal digits in groups"))?;
@@ -78,6 +58,34 @@ impl ColumnType {
             Self::NoText(_) => {
                 return Err(bad("its values have no text; give their bytes as type hex"));
             }
+        }
+        Ok(())
+    }
+
+    /// [`ColumnType::encode`] of dates and times; returns why a text is none.
+    fn encode_moment(self, text: &str, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        match self {
+            Self::Time { unit, zone, .. } => {
+                let (time, offset) = moment::time(text, unit).map_err(NoMoment::reason)?;
+                let time = match (zone, offset) {
+                    (Zone::Local, Some(_)) => return Err(HAS_ZONE),
+                    (_, None | Some(0)) => time,
+                    (_, Some(offset)) => {
+                        let second = per_second(unit);
+                        (time - offset * second).rem_euclid(86_400 * second)
+                    }
+                };
+                out.extend(&time.to_le_bytes()[..if unit == Unit::Millis { 4 } else { 8 }]);
+            }
+            Self::Timestamp { unit, zone, .. } => {
+                let (time, offset) = moment::timestamp(text, unit).map_err(NoMoment::reason)?;
+                match (zone, offset) {
+                    (Zone::Local, Some(_)) => return Err(HAS_ZONE),
+                    (Zone::Utc, None) => return Err(NO_ZONE),
+                    _ => out.extend(time.to_le_bytes()),
+                }
+            }
+            _ => out.extend(moment::date(text).map_err(NoMoment::reason)?.to_le_bytes()),
         }
         Ok(())
     }

@@ -233,7 +233,10 @@ impl Opened {
             return Ok(Self::server(args, found));
         }
         match foreign::open_for_keys(&args.file, &args.open, args.open.secret_key()?, talk)? {
-            Some(file) => Ok(Self::foreign(args, file)),
+            Some(file) => {
+                file.check_filters()?;
+                Ok(Self::foreign(args, file))
+            }
             None => Self::file(args, talk),
         }
     }
