@@ -140,6 +140,10 @@ impl KeySet for ForeignSet {
         Some(self.file.key_types())
     }
 
+    fn overfilled(&self) -> Option<String> {
+        self.file.numbers().overfilled()
+    }
+
     fn random_key(&self, number: u64) -> String {
         random_text(self.file.key_type())(number)
     }
