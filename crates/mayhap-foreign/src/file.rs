@@ -212,7 +212,9 @@ impl ForeignFile {
     pub fn key_types(&self) -> KeyTypes {
         let KeyChoice { key_type, is_guess, .. } = self.keys;
         let others = self.keys.others().map(KeyType::name).collect();
-        KeyTypes { taken: key_type.name(), others, is_guess }
+        let alike = self.filter.format().alike().iter();
+        let formats = alike.map(|format| format.name()).collect();
+        KeyTypes { taken: key_type.name(), others, formats, is_guess }
     }
 
     /// Its numbers. Reads all bits.
@@ -315,10 +317,9 @@ impl ForeignFile {
         self.number(&["target_fpp"]).or(self.created_for.map(|(_, fpp)| fpp))
     }
 
-    /// The share of bits set. Reads all of them.
+    /// The share of bits set, of those that a position can be. Reads all of them.
     pub fn fill_ratio(&self) -> f64 {
-        // A table without rows has no filter.
-        self.filter.count_ones() as f64 / self.filter.num_bits().max(1) as f64
+        self.filter.reachable_fill()
     }
 
     /// Refuses a column of which no row group has a filter, for all but queries of several files:

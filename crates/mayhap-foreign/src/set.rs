@@ -146,6 +146,10 @@ impl KeySet for ForeignSet {
         self.file.filter().holds_any()
     }
 
+    fn overfilled(&self) -> Option<String> {
+        self.file.numbers().overfilled()
+    }
+
     fn random_key(&self, number: u64) -> String {
         let key_type = self.file.key_type();
         let value = self.file.filter().random_value(number).filter(|_| key_type != KeyType::Hex);

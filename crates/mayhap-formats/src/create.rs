@@ -37,12 +37,21 @@ pub struct NewFilter<'a> {
     pub hash_seeds: Option<&'a [u32]>,
     /// Of [`Format::BloomFileter`]: the class that will read the file; without it `BloomFileter`.
     pub class_name: Option<&'a str>,
+    /// Of [`Format::BloomFileter`]: the share of marks of its bits at which it clears itself.
+    pub auto_clear_rate: Option<f64>,
 }
 
 impl NewFilter<'_> {
     /// A filter for n keys with the rate p.
     pub fn new(expected_items: u64, target_fpp: f64) -> Self {
-        Self { expected_items, target_fpp, seed: None, hash_seeds: None, class_name: None }
+        Self {
+            expected_items,
+            target_fpp,
+            seed: None,
+            hash_seeds: None,
+            class_name: None,
+            auto_clear_rate: None,
+        }
     }
 
     /// n as a Java long.
@@ -79,10 +88,11 @@ impl NewFilter<'_> {
         let given = [
             (Own::Seed, self.seed.is_some()),
             (Own::HashSeeds, self.hash_seeds.is_some()),
-            (Own::ClassName, self.class_name.is_some()),
+            (Own::Class, self.class_name.is_some()),
+            (Own::ClearRate, self.auto_clear_rate.is_some()),
         ];
         for (own, is_given) in given {
-            if is_given && row.own != Some(own) {
+            if is_given && !row.own.contains(&own) {
                 let (operation, reason) = own.refusal();
                 return Err(Error::Unsupported { format: row.format.name(), operation, reason });
             }
@@ -96,7 +106,8 @@ impl NewFilter<'_> {
 enum Own {
     Seed,
     HashSeeds,
-    ClassName,
+    Class,
+    ClearRate,
 }
 
 impl Own {
@@ -107,7 +118,8 @@ impl Own {
             Self::HashSeeds => {
                 ("choosing the seeds of its hash functions", "only pybloomfiltermmap has these")
             }
-            Self::ClassName => ("naming its class", "only files of bloomfileter record one"),
+            Self::Class => ("naming its class", "only files of bloomfileter record one"),
+            Self::ClearRate => ("clearing itself", "only filters of bloomfileter do"),
         }
     }
 }
@@ -118,7 +130,7 @@ type Created = Result<Box<dyn ForeignFilter>, Error>;
 #[derive(Debug, Clone, Copy)]
 struct Row {
     format: Format,
-    own: Option<Own>,
+    own: &'static [Own],
     create: fn(&NewFilter<'_>, &Limits) -> Created,
 }
 
@@ -133,13 +145,13 @@ impl Row {
 }
 
 const fn row(format: Format, create: fn(&NewFilter<'_>, &Limits) -> Created) -> Row {
-    Row { format, own: None, create }
+    Row { format, own: &[], create }
 }
 
 /// All formats.
 const ROWS: &[Row] = &[
     Row {
-        own: Some(Own::ClassName),
+        own: &[Own::Class, Own::ClearRate],
         ..row(Format::BloomFileter, |new, limits| boxed(bloomfileter(new, limits)))
     },
     row(Format::Guava, |new, limits| {
@@ -176,7 +188,7 @@ const ROWS: &[Row] = &[
         boxed(SplitBlockFilter::create(new.expected_items, new.target_fpp, size, limits))
     }),
     Row {
-        own: Some(Own::HashSeeds),
+        own: &[Own::HashSeeds],
         ..row(Format::PyBloomFilterMmap, |new, limits| boxed(pybloomfiltermmap(new, limits)))
     },
     row(Format::PyBloomFilterMmap03, |new, limits| {
@@ -191,7 +203,7 @@ const ROWS: &[Row] = &[
         let options = RedisBloomOptions::new(new.target_fpp, new.expected_items);
         boxed(RedisBloomFilter::create(&options, limits))
     }),
-    Row { own: Some(Own::Seed), ..row(Format::Spark, |new, limits| boxed(spark(new, limits))) },
+    Row { own: &[Own::Seed], ..row(Format::Spark, |new, limits| boxed(spark(new, limits))) },
 ];
 
 /// Creates an empty filter with the m and k that its system computes from n and p; with the
@@ -281,7 +293,9 @@ fn bloomfileter(new: &NewFilter<'_>, limits: &Limits) -> Result<BloomFileter, Er
     };
     let class_name = new.class_name.unwrap_or(BLOOMFILETER_CLASS);
     let data_count = new.int()?;
-    let options = BloomFileterOptions { rate, ..BloomFileterOptions::new(data_count, class_name) };
+    let auto_clear_rate = new.auto_clear_rate;
+    let new_object = BloomFileterOptions::new(data_count, class_name);
+    let options = BloomFileterOptions { rate, auto_clear_rate, ..new_object };
     let num_bits = u64::from(rate.num_hashes()) * new.expected_items;
     let limit = i32::MAX as u64;
     if num_bits > limit {

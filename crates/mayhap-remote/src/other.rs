@@ -11,6 +11,7 @@ use mayhap_formats::{KeyChoice, KeyType};
 use mayhap_redis::{Error as RedisError, FilterInfo, InsertedBatch};
 use mayhap_sets::{
     Detail, Error, Held, KeySet, KeyTypes, Keys, NotKeys, RATE_STEPS, Refusal, State,
+    highest_full_fill, overfilled_by_bits,
 };
 use std::time::Duration;
 
@@ -179,7 +180,17 @@ impl<F: Scheme> KeySet for OtherSet<F> {
     fn key_types(&self) -> Option<KeyTypes> {
         let KeyChoice { key_type, is_guess, .. } = self.key_types;
         let others = self.key_types.others().map(KeyType::name).collect();
-        Some(KeyTypes { taken: key_type.name(), others, is_guess })
+        Some(KeyTypes { taken: key_type.name(), others, formats: Vec::new(), is_guess })
+    }
+
+    fn overfilled(&self) -> Option<String> {
+        let seen = &self.seen;
+        if seen.num_hashes == 0 {
+            return None;
+        }
+        let fill = seen.count_ones as f64 / seen.num_bits as f64;
+        let highest = highest_full_fill(seen.num_hashes);
+        overfilled_by_bits(fill, seen.num_bits, highest, seen.estimated_fpp)
     }
 
     fn random_key(&self, number: u64) -> String {
@@ -244,7 +255,7 @@ impl<F: Scheme> KeySet for OtherSet<F> {
             0 => f64::NAN,
             _ => seen.count_ones as f64 / seen.num_bits as f64,
         };
-        let over = seen.estimated_fpp > self.target_fpp();
+        let over = seen.estimated_fpp > self.target_fpp() || self.overfilled().is_some();
         State {
             layout: seen.layout,
             num_bytes: seen.num_bytes,

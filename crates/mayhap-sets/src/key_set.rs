@@ -95,6 +95,12 @@ pub trait KeySet: fmt::Debug {
         None
     }
 
+    /// What is wrong, in words, if another system's filter holds so many keys that its answers are
+    /// of no use, or of less than was promised. Reads all bits.
+    fn overfilled(&self) -> Option<String> {
+        None
+    }
+
     /// A random number as the text of a key, for a set that [`KeySet::takes_keys`].
     fn random_key(&self, number: u64) -> String {
         format!("{number:016x}")

@@ -56,6 +56,8 @@ pub struct KeyTypes {
     pub taken: &'static str,
     /// The others that they may be of.
     pub others: Vec<&'static str>,
+    /// Formats of other releases of its system whose files look the same.
+    pub formats: Vec<&'static str>,
     /// Whether it was guessed among them.
     pub is_guess: bool,
 }

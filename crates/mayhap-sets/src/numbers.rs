@@ -8,6 +8,34 @@ use serde::Serialize;
 /// Above this share of bits set a filter of the best k holds more keys than it was made for.
 pub const FULL_FILL: f64 = 0.5;
 
+/// The highest share of bits set in a filter of k hash functions with exactly its keys, where k is
+/// the best one rounded up: `1 − 2^(−k / (k − 1))`.
+pub fn highest_full_fill(num_hashes: u32) -> f64 {
+    match num_hashes {
+        0 | 1 => 1.0,
+        k => 1.0 - f64::exp2(-f64::from(k) / f64::from(k - 1)),
+    }
+}
+
+/// What is wrong, by its bits alone, with a filter of m bits, of this share of them set, and of this
+/// rate: beyond chance, it is fuller than `highest`, [`highest_full_fill`] of its k. The one rule
+/// for all systems that record neither n nor p.
+pub fn overfilled_by_bits(
+    fill_ratio: f64,
+    num_bits: u64,
+    highest: f64,
+    fpp: f64,
+) -> Option<String> {
+    if fill_ratio >= 1.0 {
+        return Some("all of its bits are set: it may hold any key".into());
+    }
+    let chance = 4.0 * (0.25 / num_bits as f64).sqrt();
+    (fill_ratio > highest + chance).then(|| {
+        let fill = fill_ratio * 100.0;
+        format!("{fill:.0} % of its bits are set, the rate is {}: is it too small?", rate(fpp))
+    })
+}
+
 /// The numbers of a set, as the summaries of several verbs print them.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
@@ -96,6 +124,9 @@ impl ByFormula {
     /// share of bits set.
     pub fn overfilled(&self) -> Option<String> {
         let now = rate(self.estimated_fpp);
+        if self.fill_ratio >= 1.0 {
+            return self.overfilled_by_bits();
+        }
         match (self.expected_items, self.target_fpp) {
             (Some(made_for), target) => {
                 let most = made_for.saturating_add(self.estimate_spread);
@@ -108,11 +139,18 @@ impl ByFormula {
             (None, Some(target)) => (self.estimated_fpp > target).then(|| {
                 format!("the rate is {now}, its target {}: it has too many keys", rate(target))
             }),
-            (None, None) => (self.fill_ratio > FULL_FILL).then(|| {
-                let fill = self.fill_ratio * 100.0;
-                format!("{fill:.0} % of its bits are set, the rate is {now}: is it too small?")
-            }),
+            (None, None) => self.overfilled_by_bits(),
         }
+    }
+
+    fn overfilled_by_bits(&self) -> Option<String> {
+        let highest = self.highest_full_fill();
+        overfilled_by_bits(self.fill_ratio, self.num_bits, highest, self.estimated_fpp)
+    }
+
+    /// [`highest_full_fill`] of its k; split blocks have the same k at every rate, up to 10 %.
+    pub fn highest_full_fill(&self) -> f64 {
+        if self.format == "parquet" { 0.75 } else { highest_full_fill(self.num_hashes) }
     }
 
     /// In two lines, and one for what the rate does not reflect.

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mayhap::SecretKey;
 use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
-use mayhap_units::number::{NumberError, parse_count};
+use mayhap_units::number::{NumberError, parse_count, parse_fpp};
 use std::fmt;
 
 /// Options for opening files of other systems.
@@ -29,7 +29,7 @@ pub struct ForeignArgs {
     #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
     pub hashes: Option<u32>,
     /// Number of bitmaps of that size that a magnuss-redis filter on a server uses
-    #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
+    #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "format")]
     pub bitmaps: Option<u32>,
 }
 
@@ -48,6 +48,9 @@ pub struct SystemArgs {
     /// The Java class of a file of `BloomFileter`.
     #[arg(long, value_name = "NAME", requires = "format", help = CLASS)]
     pub class: Option<String>,
+    /// bloomfileter: it forgets all keys at this share of marks to bits: 50%
+    #[arg(long, value_name = "SHARE", value_parser = parse_fpp, requires = "format")]
+    pub clear_at: Option<f64>,
 }
 
 #[cfg(feature = "redis")]
@@ -58,8 +61,11 @@ impl SystemArgs {
     ///
     /// [`Error::Usage`].
     pub fn check_server(&self) -> Result<(), Error> {
-        let given =
-            [("--hash-seeds", self.hash_seeds.is_some()), ("--class", self.class.is_some())];
+        let given = [
+            ("--hash-seeds", self.hash_seeds.is_some()),
+            ("--class", self.class.is_some()),
+            ("--clear-at", self.clear_at.is_some()),
+        ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(Error::usage(
                 format!("{option} is given, but no filter on a server has that"),

@@ -187,6 +187,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     reader::warn_of_keyless(&reader, talk);
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
+    sieve.check_answered()?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 

@@ -63,7 +63,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     for path in &args.files {
         let detected = detect(path, max_bytes)?;
         if detected.is_empty() {
-            talk.say(&format!("{}: no known signature; bare bitmaps have none", path.display()));
+            talk.say(&format!(
+                "{}: no known signature; bare bitmaps and rbloom have none (--format names them)",
+                path.display()
+            ));
         }
         for detected in detected {
             any |= detected.damage.is_none();

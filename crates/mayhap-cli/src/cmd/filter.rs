@@ -110,5 +110,6 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let (held_back, lines_without_key) = (lines_read - let_through, sieve.lines_without_key());
         Talk::json(&Summary { lines_read, let_through, held_back, lines_without_key }, false)?;
     }
+    sieve.check_answered()?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }

@@ -133,7 +133,7 @@ fn pump(
     (talk, mut progress): (Talk, Progress),
 ) -> Result<Outcome, Error> {
     let prints = !talk.is_quiet();
-    let mut selected = 0;
+    let (mut selected, mut unanswered) = (0, 0);
     let mut line = Vec::new();
     loop {
         let raw_bytes = reader.raw_bytes();
@@ -143,7 +143,9 @@ fn pump(
             line.clear();
             let any = names.of_line(i, &mut line);
             selected += u64::from(any);
-            if prints && (any || args.all) {
+            let is_unsure = !any && names.is_unsure(i);
+            unanswered += u64::from(is_unsure);
+            if prints && (any || args.all && !is_unsure) {
                 output.write(&line)?;
                 output.write(b"\t")?;
                 output.write(batch.lines(i..i + 1))?;
@@ -169,5 +171,7 @@ fn pump(
         };
         Talk::json(&summary, false)?;
     }
+    let enough = talk.is_quiet() && !args.json && selected > 0;
+    sets.check_answered(if enough { 0 } else { unanswered })?;
     Ok(if selected > 0 { Outcome::Done } else { Outcome::Nothing })
 }

@@ -104,7 +104,26 @@ impl NamedSets {
         self.lines_without_key
     }
 
-    /// Warns of texts that are no keys.
+    /// Whether line `i` of the batch queried last is no key of one of the sets, so that nobody can
+    /// say whether it is in that.
+    pub fn is_unsure(&self, i: usize) -> bool {
+        let Sets::Filters { filters, .. } = &self.of else { return false };
+        self.digests.are_of_lines()
+            && filters.iter().any(|filter| filter.not_keys().binary_search(&i).is_ok())
+    }
+
+    /// That all lines were answered.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for so many lines that are no keys of a set, and that no other one holds.
+    pub fn check_answered(&self, unanswered: u64) -> Result<(), Error> {
+        let Sets::Filters { filters, .. } = &self.of else { return Ok(()) };
+        let filters = filters.iter().map(|filter| &**filter);
+        open::check_answered(unanswered, self.names.iter().map(String::as_str).zip(filters))
+    }
+
+    /// Says what there is to say of the sets after the last line.
     pub fn warn(&self, talk: Talk) {
         let Sets::Filters { filters, .. } = &self.of else { return };
         for (filter, (name, found)) in filters.iter().zip(self.counts()) {

@@ -44,25 +44,71 @@ pub fn query(
     Ok(set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?)
 }
 
-/// Warns of texts that are no keys, and of a filter that is overfilled; and where a file was
-/// queried for so many lines and none was found, says what that may mean.
+/// What there is to say of a filter that was queried for so many lines: that it is full; and, where
+/// no more of them were found than its rate explains, what that may mean.
 pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk) {
-    let not_keys = set.all_not_keys();
-    let num_keys = lines.saturating_sub(not_keys.as_ref().map_or(0, |not_keys| not_keys.lines));
-    if let Some(not_keys) = not_keys {
-        talk.warn(&not_keys.text);
+    if let Some(problem) = set.overfilled().or_else(|| overfilled(set)) {
+        talk.warn(&format!("{name}: {problem}"));
     }
-    if let Some(text) = overfilled(set) {
-        talk.warn(&format!("{name}: {text}"));
+    let Some(types) = set.key_types() else { return };
+    if lines == 0 || found >= lines || !is_chance(found, lines, set.expected_fpp()) {
+        return;
     }
-    let types = set.key_types().filter(|types| !types.others.is_empty() && !set.is_shared());
-    if let (Some(KeyTypes { taken, others, .. }), 0, 1..) = (types, found, num_keys) {
-        talk.say(&format!(
-            "{name}: no key was found as {taken}; if it has keys of another type, choose it with \
-             --key-type: {}",
-            others.join(", ")
-        ));
+    let KeyTypes { taken, others, formats, .. } = types;
+    let mut other = Vec::new();
+    if !others.is_empty() {
+        other.push(format!("its keys are of another type (--key-type {})", others.join(", ")));
     }
+    if !formats.is_empty() {
+        let formats = formats.join(", ");
+        other.push(format!("it is of another release (--format {formats})"));
+    }
+    if other.is_empty() && lines < MIN_HINT_LINES {
+        return;
+    }
+    if other.is_empty() {
+        other.push("keys are written in another way, such as in capitals".into());
+    }
+    let of = match found {
+        0 => format!("no key was found as {taken}"),
+        found => format!(
+            "{} of {} keys were found as {taken}, no more than by chance",
+            grouped(found),
+            grouped(lines)
+        ),
+    };
+    talk.say(&format!("{name}: {of}; if there should be more, {}", other.join(", or ")));
+}
+
+/// The fewest lines of which it is worth a word that none was found where nothing else was guessed.
+const MIN_HINT_LINES: u64 = 5;
+
+/// Whether so few of these lines were found that they may all be false positives: by 3 standard
+/// deviations.
+fn is_chance(found: u64, lines: u64, fpp: f64) -> bool {
+    let expected = lines as f64 * fpp;
+    found as f64 <= expected + 3.0 * (expected * (1.0 - fpp)).sqrt()
+}
+
+/// That so many lines, which are no keys of these filters, are none.
+///
+/// # Errors
+///
+/// [`Error::Usage`] with the first one of each filter that had any.
+pub fn check_answered<'a>(
+    unanswered: u64,
+    filters: impl Iterator<Item = (&'a str, &'a dyn KeySet)>,
+) -> Result<(), Error> {
+    if unanswered == 0 {
+        return Ok(());
+    }
+    let texts: Vec<String> =
+        filters.filter_map(|(_, filter)| Some(filter.all_not_keys()?.text)).collect();
+    Err(Error::usage(
+        format!("{}: not looked up", texts.join("; ")),
+        "nobody can say whether such a line is in the filter: leave it out, or choose another \
+         --key-type",
+    ))
 }
 
 /// What is wrong with a filter of mayhap's own that holds more keys than it was made for. Reads its

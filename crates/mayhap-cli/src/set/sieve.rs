@@ -63,6 +63,10 @@ pub struct Sieve {
     /// Where the others go.
     pub rest: Option<Output>,
     any: Vec<u64>,
+    /// The lines that are no key of one of the filters, so that nobody can say whether it holds
+    /// them.
+    unsure: Vec<u64>,
+    unanswered: u64,
     digests: Digests,
     selected: u64,
     lines_without_key: u64,
@@ -84,6 +88,8 @@ impl Sieve {
             output: None,
             rest: None,
             any: Vec::new(),
+            unsure: Vec::new(),
+            unanswered: 0,
             digests: Digests::of(options),
             selected: 0,
             lines_without_key: 0,
@@ -110,12 +116,23 @@ impl Sieve {
         self.lines_without_key
     }
 
-    /// Warns of texts that are no keys.
+    /// Says what there is to say of the filters after the last line.
     pub fn warn(&self, talk: Talk) {
         for member in &self.members {
             let named = (&*member.name, &*member.filter);
             open::warn(named, member.lines, member.maybe_present, talk);
         }
+    }
+
+    /// That all lines were answered, if all were to be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for lines that are no keys of a filter, and that no other one holds.
+    pub fn check_answered(&self) -> Result<(), Error> {
+        let enough = self.until == Until::AnyLine && self.selected > 0;
+        let filters = self.members.iter().map(|member| (&*member.name, &*member.filter));
+        open::check_answered(if enough { 0 } else { self.unanswered }, filters)
     }
 
     /// Sends the lines where they belong; nothing is held back while the input pauses.
@@ -175,6 +192,8 @@ impl Sieve {
         let lines = batch.len() as u64;
         self.any.clear();
         self.any.resize(batch.len().div_ceil(64), 0);
+        self.unsure.clear();
+        self.unsure.resize(batch.len().div_ceil(64), 0);
         // The lines that every filter may hold.
         let mut all = vec![if batch.is_keyless() { 0 } else { u64::MAX }; self.any.len()];
         self.digests.clear();
@@ -189,9 +208,15 @@ impl Sieve {
             }
             open::query(&mut *member.filter, batch, &mut self.digests, &mut member.found)?;
             member.maybe_present += member.found.count_ones() as u64;
+            if self.digests.are_of_lines() {
+                let not_keys = member.filter.not_keys();
+                member.lines -= not_keys.len() as u64;
+                not_keys.iter().for_each(|line| self.unsure[line / 64] |= 1 << (line % 64));
+            }
             let found = member.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);
-            all.iter_mut().zip(found).for_each(|(all, more)| *all &= more);
+            let unsure = self.unsure.iter().zip(found);
+            all.iter_mut().zip(unsure).for_each(|(all, (unsure, more))| *all &= more | unsure);
         }
         if batch.is_keyless() {
             self.lines_without_key += lines;
@@ -206,9 +231,12 @@ impl Sieve {
         }
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        // From here on also the lines that may be held.
+        self.unsure.iter_mut().zip(&self.any).for_each(|(unsure, any)| *unsure |= any);
+        self.unanswered += ones(&self.unsure) - ones(&self.any);
         self.selected += match (self.invert, self.each) {
             (false, _) => ones(&self.any),
-            (true, false) => lines - ones(&self.any),
+            (true, false) => lines - ones(&self.unsure),
             (true, true) => lines - ones(&all),
         };
         Ok(())
@@ -220,9 +248,9 @@ impl Sieve {
         }
         for (output, wanted) in [(&mut self.output, true), (&mut self.rest, false)] {
             if let Some(output) = output {
-                for_each_run(&self.any, batch.len(), wanted != self.invert, |run| {
-                    output.write(batch.lines(run))
-                })?;
+                let held = wanted != self.invert;
+                let lines = if held { &self.any } else { &self.unsure };
+                for_each_run(lines, batch.len(), held, |run| output.write(batch.lines(run)))?;
             }
         }
         Ok(())
@@ -233,7 +261,8 @@ impl Sieve {
         for i in 0..batch.len() {
             for member in &self.members {
                 let found = !batch.is_keyless() && member.found.get(i);
-                if found != self.invert {
+                let is_known = found || member.filter.not_keys().binary_search(&i).is_err();
+                if found != self.invert && is_known {
                     output.write(member.name.as_bytes())?;
                     output.write(b"\t")?;
                     output.write(batch.lines(i..i + 1))?;

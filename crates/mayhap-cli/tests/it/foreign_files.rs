@@ -191,7 +191,7 @@ fn a_file_that_may_be_of_two_releases_is_asked_only_when_one_is_named() {
 }
 
 #[test]
-fn a_format_with_a_weak_mark_is_told_only_where_no_other_is_possible() {
+fn a_format_without_a_mark_is_never_told() {
     let folder = folder();
     let folder = folder.path();
     // Its first number, 1, would be the k of rbloom.
@@ -202,9 +202,12 @@ fn a_format_with_a_weak_mark_is_told_only_where_no_other_is_possible() {
     let members = joined(&members);
     assert!(succeed(folder, &["check", "f"], &members) == members);
     file(folder, "g", &bytes("python/rbloom_a.bin"));
-    let told = String::from_utf8(succeed(folder, &["detect", "g"], b"")).unwrap();
-    assert!(told.starts_with("g\trbloom\t"), "{told}");
-    succeed(folder, &["info", "g"], b"");
+    let output = run(folder, &["detect", "g"], b"");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]));
+    for verb in ["info", "check", "add"] {
+        fail(folder, &[verb, "g"], b"a\n");
+    }
+    succeed(folder, &["info", "--format", "rbloom", "g"], b"");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod file_names;
 mod files;
 mod filter;
 mod foreign;
+mod foreign_answers;
 mod foreign_files;
 mod grow;
 mod help;

@@ -169,3 +169,23 @@ impl Layer {
         estimated_fpp(self.bits.count_ones(), self.modulo.divisor(), self.header.num_hashes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 9.585 bits for each of 100 keys are 958.5, of 1,024 bits 65 are left, and those are
+    /// for 6 keys more.
+    #[test]
+    fn a_layer_of_a_power_of_two_is_for_as_many_keys_as_its_bits_hold() {
+        let layer = |capacity, options| {
+            LayerHeader::new(capacity, 0.01, options, &Limits::default()).unwrap()
+        };
+        let rounded = layer(100, 4);
+        assert_eq!((rounded.num_bytes, rounded.n2, rounded.capacity), (128, 10, 106));
+        let exact = layer(100, 4 | NO_ROUNDING);
+        assert_eq!((exact.num_bytes, exact.n2, exact.capacity), (120, 0, 100));
+        let by_bits = layer(10, 4 | CAPACITY_IS_BITS);
+        assert_eq!((by_bits.num_bytes, by_bits.n2, by_bits.capacity), (128, 10, 106));
+    }
+}

@@ -62,8 +62,8 @@ A filter on a server (see mayhap push --help) has no checksums. It is queried th
 Filters of other systems have no checksums: damage is found only if parts of a file contradict \
 each other. They are queried for random keys of their type. The rate is predicted by the system's \
 formula. It is off if it is above the target, allowing for chance, or, in files that record no \
-target, more than 5 % above the formula: several systems probe positions that depend on each \
-other, and their small filters do not keep the promised rate.";
+target, above that of a filter with all keys that its hash functions are for. Below that it may be \
+above the formula: several systems probe positions that depend on each other.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
@@ -205,7 +205,7 @@ fn check(
     subject.check_unchanged()?;
     let off = matches!(
         rate.rate_verdict,
-        RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::AboveFormula
+        RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::Overfull
     );
     let key_type = subject.key_type().filter(|_| matches!(numbers, Numbers::Foreign(_)));
     let mut rows = vec![opened.structure];

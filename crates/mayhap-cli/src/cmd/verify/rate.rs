@@ -2,6 +2,7 @@
 
 use super::report::{RateFound, RateVerdict, Row};
 use crate::io::messages::{counted, grouped, rate};
+use mayhap::Health;
 use mayhap_measure::{Count, highest_of_bits};
 use mayhap_sets::{ByFormula, Numbers, State};
 
@@ -30,14 +31,31 @@ fn highest(numbers: &ByFormula) -> Option<f64> {
     numbers.target_fpp.map(|target| numbers.expected_items.map_or(target, of_bits).max(target))
 }
 
+/// The highest rate of a sound filter that records no target: that of its k with as many keys as
+/// any n that gives this k.
+fn highest_of_k(numbers: &ByFormula) -> f64 {
+    numbers.highest_full_fill().powf(f64::from(numbers.num_hashes))
+}
+
 /// What a count says of a filter whose system has a formula at most.
 pub(super) fn verdict_by_formula(count: Count, numbers: &Numbers) -> RateVerdict {
     match numbers {
         Numbers::Own(state) => {
             let target = Some(state.target_fpp).filter(|target| !target.is_nan());
+            if target.is_none() && state.health == Health::OverCapacity {
+                return RateVerdict::Overfull;
+            }
             verdict_of(count, state.estimated_fpp, target)
         }
-        Numbers::Foreign(numbers) => verdict_of(count, numbers.estimated_fpp, highest(numbers)),
+        Numbers::Foreign(numbers) => {
+            let highest = highest(numbers);
+            let is_over = highest.is_none()
+                && (numbers.overfilled().is_some() || count.is_above(highest_of_k(numbers)));
+            match verdict_of(count, numbers.estimated_fpp, highest) {
+                _ if is_over => RateVerdict::Overfull,
+                verdict => verdict,
+            }
+        }
     }
 }
 
@@ -64,6 +82,7 @@ pub(super) fn rate_rows(found: &RateFound, numbers: &Numbers, key_type: Option<&
             let verdict = format!("{}{}", found.rate_verdict, target.unwrap_or_default());
             let queried = format!("keys ({})", key_type.unwrap_or_default());
             let mut rows = found.rows("by its formula", &queried, verdict);
+            rows.extend(numbers.overfilled().map(|problem| ("warning", problem)));
             rows.extend(numbers.fpp_caution.map(|caution| ("warning", caution.to_owned())));
             rows
         }

@@ -15,7 +15,10 @@ pub(super) enum RateVerdict {
     AsPredicted,
     /// It is higher than was promised.
     AboveTarget,
-    /// It is higher than the formula of its system says, and no target is known.
+    /// It holds too many keys, and no target is known.
+    Overfull,
+    /// It is higher than the formula of its system says, and no target is known: positions that
+    /// depend on each other are found more often while there are few keys.
     AboveFormula,
     /// It is higher than that, and not higher than was promised.
     AboveFormulaWithinTarget,
@@ -32,6 +35,7 @@ impl fmt::Display for RateVerdict {
         f.write_str(match self {
             Self::AsPredicted => "as predicted",
             Self::AboveTarget => "above the target",
+            Self::Overfull => "overfull",
             Self::AboveFormula => "above its formula",
             Self::AboveFormulaWithinTarget => "within the target, above its formula",
             Self::BelowFormula => "below its formula",

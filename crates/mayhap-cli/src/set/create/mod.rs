@@ -11,4 +11,4 @@ mod system;
 
 pub use growing::{FIRST_ITEMS, growing};
 pub use kind::Create;
-pub use system::NewSystemFile;
+pub use system::{MAGNUS_DEFAULT, NewSystemFile};

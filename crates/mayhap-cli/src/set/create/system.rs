@@ -7,6 +7,9 @@ use mayhap_foreign::{ForeignFile, ForeignSet, Size};
 use mayhap_formats::{BloomFileterRate, Format, NewFilter, RedissonFilter};
 use std::path::Path;
 
+/// n and p of a filter in Redis by the constructor without arguments of its class.
+pub const MAGNUS_DEFAULT: (u64, f64) = (600_000, 1e-4);
+
 /// A file of another system to be created, its arguments checked for what contradicts it.
 #[derive(Debug, Clone, Copy)]
 pub struct NewSystemFile<'a> {
@@ -98,6 +101,7 @@ impl<'a> NewSystemFile<'a> {
             seed: digest.seed,
             hash_seeds: self.system.hash_seeds.as_deref(),
             class_name: self.system.class.as_deref(),
+            auto_clear_rate: self.system.clear_at,
             ..NewFilter::new(items, self.fpp())
         }
     }
@@ -132,6 +136,10 @@ impl<'a> NewSystemFile<'a> {
         let size = match (self.system.foreign.shape(), items) {
             (Some(shape), _) => Size::Shape(shape),
             (None, Some(items)) => Size::Of(self.numbers(items, digest)),
+            // As its constructor without arguments has it.
+            (None, None) if self.format == Format::MagnusRedis && self.size.fpp.is_none() => {
+                Size::Of(NewFilter::new(MAGNUS_DEFAULT.0, MAGNUS_DEFAULT.1))
+            }
             (None, None) => {
                 return Err(Error::usage(
                     "the capacity is missing: -n is not given",

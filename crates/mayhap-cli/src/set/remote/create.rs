@@ -4,6 +4,7 @@ use super::Connection;
 use crate::args::{DEFAULT_FPP, DigestArgs, Existing, ForeignArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
+use crate::set::create::MAGNUS_DEFAULT;
 use crate::set::fill::Counts;
 use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
@@ -89,12 +90,17 @@ impl Wanted<'_> {
                 "mayhap serve has its own secret key; omit yours",
             ));
         }
-        let target_fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
+        let (items, fpp) = (self.size.items.or_else(|| self.items_of_window()), self.size.fpp);
+        let (items, fpp) = match (scheme, items, fpp) {
+            (Scheme::Magnus, None, None) => (Some(MAGNUS_DEFAULT.0), Some(MAGNUS_DEFAULT.1)),
+            _ => (items, fpp),
+        };
+        let target_fpp = fpp.unwrap_or(DEFAULT_FPP);
         if let (Scheme::Magnus, Some(_)) = (scheme, known.shape) {
             let params = magnus_params(known)?;
             return Ok(Some(Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }));
         }
-        let Some(expected_items) = self.size.items.or_else(|| self.items_of_window()) else {
+        let Some(expected_items) = items else {
             return Err(Error::usage(
                 format!("the capacity of {name} is missing: -n is not given"),
                 "for example: -n 10M -p 0.1%",
@@ -113,7 +119,11 @@ impl Wanted<'_> {
                 let sizing = MagnusSizing::RedisRate { fpp: target_fpp, expected_items };
                 let refused = |problem: String| {
                     let problem = format!("cannot create {name}: {problem}");
-                    Error::usage(problem, "choose fewer keys (-n) or a higher rate (-p)")
+                    Error::usage(
+                        problem,
+                        "choose fewer keys (-n), a higher rate (-p), or several bitmaps of this size \
+                         (--bitmaps COUNT)",
+                    )
                 };
                 sizing.check_overflow().map_err(|error| refused(error.to_string()))?;
                 let params = MagnusParams::of_rate(target_fpp, expected_items);
