@@ -151,17 +151,15 @@ fn open_file(path: &Path, column: Option<&str>, known: Known) -> Result<ForeignF
         }
         None => path.to_owned(),
     };
-    match ForeignFile::open(&named, known, Limits::default().max_bytes)? {
-        Some(file) => Ok(file),
-        None => {
-            // What cannot be read is not of an unknown format.
-            mayhap_store::read_bytes(path, Limits::default().max_bytes)?;
-            let mut found = candidates(path);
-            found.dedup();
-            let candidates = found.into_iter().map(Format::name).collect();
-            Err(Error::UnknownFormat { path: path.to_owned(), candidates })
-        }
+    if let Some(file) = ForeignFile::open(&named, known, Limits::default().max_bytes)? {
+        return Ok(file);
     }
+    // What cannot be read is not of an unknown format.
+    mayhap_store::read_bytes(path, Limits::default().max_bytes)?;
+    let mut found = candidates(path);
+    found.dedup();
+    let candidates = found.into_iter().map(Format::name).collect();
+    Err(Error::UnknownFormat { path: path.to_owned(), candidates })
 }
 
 impl Foreign {
@@ -183,8 +181,8 @@ impl Foreign {
             let (taken, others) = (types.taken, types.others.join(", "));
             let path = path.display();
             let text = format!(
-                "{path}: its keys are taken to be of type {taken}, and may be of {others}: name it, \
-                 as key_type=\"{taken}\""
+                "{path}: its keys are taken to be of type {taken}, and may be of {others}: name \
+                 it, as key_type=\"{taken}\""
             );
             log_warning(py, text)?;
         }

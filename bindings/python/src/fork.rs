@@ -9,6 +9,7 @@ use crate::state;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::{TryLockError, TryLockResult};
 
@@ -65,6 +66,12 @@ fn taken<G>(attempt: TryLockResult<G>) -> Option<G> {
 ///
 /// Those of the interpreter.
 pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    // ORDERING: Relaxed. It guards nothing but the number of calls: a module that is imported anew
+    // is initialised again, and a fork would wait for itself.
+    if INSTALLED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let Some(register) = py.import("os")?.getattr_opt("register_at_fork")? else { return Ok(()) };
     let hook = |call: fn(Python<'_>)| {
         PyCFunction::new_closure(py, None, None, move |args: &Bound<'_, PyTuple>, _| {

@@ -148,8 +148,8 @@ fn base(
 #[pymethods]
 impl Bloom {
     #[new]
-    #[pyo3(signature = (expected_items, target_fpp=0.01, *, layout=None, seed=Amount(0), secret_key=None,
-                        on_full=OnFull::Warn, max_bytes=None),
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, layout=None, seed=Amount(0),
+                        secret_key=None, on_full=OnFull::Warn, max_bytes=None),
            text_signature = "(expected_items, target_fpp=0.01, *, layout=None, seed=0, \
                              secret_key=None, on_full=\"warn\", max_bytes=None)")]
     fn new(
@@ -234,8 +234,8 @@ fn growing(
 #[pymethods]
 impl Scalable {
     #[new]
-    #[pyo3(signature = (first_items=Items::New(10_000), target_fpp=0.01, *, seed=Amount(0), secret_key=None,
-                        max_bytes=None),
+    #[pyo3(signature = (first_items=Items::New(10_000), target_fpp=0.01, *, seed=Amount(0),
+                        secret_key=None, max_bytes=None),
            text_signature = "(first_items=10_000, target_fpp=0.01, *, seed=0, secret_key=None, \
                              max_bytes=None)")]
     fn new(

@@ -60,6 +60,11 @@ impl Matrix {
         }
     }
 
+    /// As a file.
+    fn encoded(&self, py: Python<'_>) -> Vec<u8> {
+        fork::detached(py, || native::encode(&*self.read(), &self.key_options))
+    }
+
     fn digest(&self, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
         match &self.form {
             None => key::digest(&self.function, key),
@@ -202,14 +207,14 @@ impl Matrix {
         &self.key_options
     }
 
-    /// The filter as a file of the native format.
+    /// The filter as few bytes, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = fork::detached(py, || native::encode(&*self.read(), &self.key_options));
-        PyBytes::new(py, &bytes)
+        let file = self.encoded(py);
+        PyBytes::new(py, native::pack(&file).as_deref().unwrap_or(&file))
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        self.to_bytes(py)
+        PyBytes::new(py, &self.encoded(py))
     }
 
     /// Save the filter: at any moment the path holds the old file or the new one, whole.

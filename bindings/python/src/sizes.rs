@@ -27,21 +27,20 @@ pub(crate) fn of(
     let wanted = (expected_items, target_fpp.to_bits(), layout);
     let mut sizes = SIZES.lock().unwrap_or_else(PoisonError::into_inner);
     let sizes = sizes.get_or_insert_default();
-    let size = match sizes.get(&wanted) {
-        Some(&size) => size,
-        None => {
-            let layout = match layout {
-                Some(layout) => layout,
-                None => sizing::default_layout(expected_items, target_fpp)?,
-            };
-            let params = sizing::for_items(layout, expected_items, target_fpp)?;
-            let size = (params, params.inserted_when_full());
-            if sizes.len() == MOST {
-                sizes.clear();
-            }
-            sizes.insert(wanted, size);
-            size
+    let size = if let Some(&size) = sizes.get(&wanted) {
+        size
+    } else {
+        let layout = match layout {
+            Some(layout) => layout,
+            None => sizing::default_layout(expected_items, target_fpp)?,
+        };
+        let params = sizing::for_items(layout, expected_items, target_fpp)?;
+        let size = (params, params.inserted_when_full());
+        if sizes.len() == MOST {
+            sizes.clear();
         }
+        sizes.insert(wanted, size);
+        size
     };
     let (limit, found) = (max_bytes, size.0.num_bytes());
     if found > limit {

@@ -31,7 +31,8 @@ KINDS = {
 
 def damage(data, numbers):
     """Some damage of a file, and what it is."""
-    data, kind = bytearray(data), numbers.choice(["bit", "page", "sector", "cut", "longer", "bytes"])
+    kinds = ["bit", "page", "sector", "cut", "longer", "bytes"]
+    data, kind = bytearray(data), numbers.choice(kinds)
     at = numbers.randrange(len(data))
     if kind == "bit":
         data[at] ^= 1 << numbers.randrange(8)
@@ -79,10 +80,8 @@ def ways(kind):
 
 #: A mapped file is not read before it is queried, and its pages are verified when they are touched,
 #: by `mayhap-store`.
-MAPPED = [
-    pytest.param(kind, "mmap", marks=pytest.mark.xfail(strict=False, reason="pages of mapped files"))
-    for kind in ("blocked", "standard")
-]
+UNTIL_TOUCHED = pytest.mark.xfail(strict=False, reason="pages of mapped files")
+MAPPED = [pytest.param(kind, "mmap", marks=UNTIL_TOUCHED) for kind in ("blocked", "standard")]
 
 
 @pytest.mark.parametrize(

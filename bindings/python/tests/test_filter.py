@@ -176,8 +176,10 @@ def test_a_growing_filter_keeps_its_rate():
 @pytest.mark.parametrize(
     ("arguments", "options", "error"),
     [
-        ((0,), {}, ValueError), ((-1,), {}, OverflowError), ((-1,), {}, ValueError), ((10,), {"seed": -1}, ValueError),
-        ((2**70,), {}, ValueError), ((10,), {"max_bytes": -1}, ValueError), ((10, 0.0), {}, ValueError),
+        ((0,), {}, ValueError), ((-1,), {}, OverflowError), ((-1,), {}, ValueError),
+        ((10,), {"seed": -1}, ValueError),
+        ((2**70,), {}, ValueError), ((10,), {"max_bytes": -1}, ValueError),
+        ((10, 0.0), {}, ValueError),
         ((10, 1.0), {}, ValueError), ((10, float("nan")), {}, ValueError),
         ((10, 1e-30), {}, ValueError), ((2**63, 1e-9), {}, ValueError), (("10",), {}, TypeError),
         ((10,), {"layout": "square"}, ValueError), ((10,), {"on_full": "stop"}, ValueError),

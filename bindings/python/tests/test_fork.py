@@ -163,3 +163,13 @@ def test_25_many_threads_fork_at_once(tmp_path):
         for thread in threads:
             thread.join()
         assert codes == [0] * 20
+
+
+def test_25_a_module_that_is_imported_anew_forks_as_before():
+    words = (
+        "import os, sys; import mayhap_bloom; "
+        "[sys.modules.pop(m) for m in list(sys.modules) if m.startswith('mayhap_bloom')]; "
+        "import mayhap_bloom; pid = os.fork(); pid or os._exit(0); "
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
+    )
+    subprocess.run([sys.executable, "-c", words], timeout=60, check=True)

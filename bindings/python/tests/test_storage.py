@@ -145,7 +145,8 @@ def test_16_mistakes_are_said_before_any_work(tmp_path):
     frame = Frame(url="string", st="struct", x="double", contains="boolean")
     for column, error, text in (
         (object(), TypeError, "name of one"), ("st.x", ValueError, "select it first"),
-        ("x", TypeError, "texts, bytes or integers; cast it"), ("none", ValueError, "there are url"),
+        ("x", TypeError, "texts, bytes or integers; cast it"),
+        ("none", ValueError, "there are url"),
     ):  # fmt: skip
         with pytest.raises(error, match=text):
             _plan.check_column(frame, column)

@@ -54,7 +54,8 @@ def refuse_addresses(keys: Any) -> None:
         return
     # Narwhals has Polars inside.
     native = keys.to_native() if hasattr(keys, "to_native") else keys
-    dtypes = native.dtypes if isinstance(native, polars.DataFrame) else [getattr(native, "dtype", 0)]
+    is_frame = isinstance(native, polars.DataFrame)
+    dtypes = native.dtypes if is_frame else [getattr(native, "dtype", None)]
     if polars.Object in dtypes:
         raise TypeError(
             "keys in Polars columns are texts, bytes or integers, not Object; convert the column, "

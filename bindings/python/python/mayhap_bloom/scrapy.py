@@ -2,11 +2,11 @@
 
 A million requests take 2.4 MB at the rate of 1e-4 instead of 150 MB in a set. With `JOBDIR` the
 filter is kept in the file `requests.seen.mayhap` of that folder, so that a crawl that was stopped
-goes on. Scrapy writes which requests are queued only at the end of a crawl, and so is this file: after
-a kill or a crash there is neither, and the crawl begins again rather than leave out what was queued.
-With `MAYHAP_STATE` the filter is elsewhere: in a file to which every request is added at once, or on
-a server, for many spiders on many machines. Requests that were queued when a spider was killed count
-as seen there.
+goes on. Scrapy writes which requests are queued only at the end of a crawl, and so is this file:
+after a kill or a crash there is neither, and the crawl begins again rather than leave out what was
+queued. With `MAYHAP_STATE` the filter is elsewhere: in a file to which every request is added at
+once, or on a server, for many spiders on many machines. Requests that were queued when a spider was
+killed count as seen there.
 
 ========================= ========= ==============================================================
 setting                   default   meaning

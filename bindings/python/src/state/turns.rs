@@ -35,7 +35,7 @@ const MIN_LOG_BYTES: u64 = 64 << 20;
 /// A state that this process changes.
 pub(super) struct Turns {
     turn: Mutex<Turn>,
-    /// Who gives the lock up in pauses. It is woken when the lock was taken, or the state is closed.
+    /// Who gives the lock up in pauses: woken when the lock was taken, or the state is closed.
     pauses: OnceLock<Thread>,
     /// Who opened it. The lock of a file and the thread that gives it up are not those of a child.
     process: u32,
