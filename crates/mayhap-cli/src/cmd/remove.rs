@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 use crate::set::fill::Counts;
 use crate::set::remote::{self, Access};
 use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::with_cr::WithCr;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
@@ -72,6 +73,7 @@ struct Summary {
     removed: u64,
     not_there: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
@@ -127,10 +129,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
+    let with = (WithCr::of(&options), &mut progress);
+    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, with);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    let usable = usable(args, &reader, counts, talk);
     writer.finish(&mut *set)?;
     let lines_without_key = reader.keyless().lines();
     let summary = Summary {
@@ -139,12 +142,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         removed: counts.new,
         not_there: counts.lines - counts.new - lines_without_key,
         lines_without_key,
+        lines_with_crlf: reader.cr_lines(),
         seconds,
         complete: result.is_ok(),
         state: set.state(),
     };
     summary.print(talk, args.json)?;
-    result.map(|()| Outcome::Done)
+    result.and(usable).map(|()| Outcome::Done)
+}
+
+/// What there is to say of the lines.
+fn usable(args: &Args, reader: &LineReader, counts: Counts, talk: Talk) -> Result<(), Error> {
+    let (without_key, outcome) = (reader.keyless().lines(), "the keys of the others were removed");
+    reader::usable(reader, (without_key, counts.lines), (talk, args.lines.skip_bad), outcome)
 }
 
 impl Args {
@@ -187,7 +197,7 @@ fn remove_on_server(
     let result = remove();
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    let usable = usable(args, &reader, counts, talk);
     if counts.lines > 0 && !matches!(result, Err(Error::Remote { .. })) {
         set.refresh()?;
     }
@@ -199,13 +209,14 @@ fn remove_on_server(
             removed: counts.new,
             not_there: counts.lines - counts.new - lines_without_key,
             lines_without_key,
+            lines_with_crlf: reader.cr_lines(),
             seconds,
             complete: result.is_ok(),
             state: set.state(),
         };
         summary.print(talk, args.json)?;
     }
-    result.map(|()| Outcome::Done)
+    result.and(usable).map(|()| Outcome::Done)
 }
 
 /// Removes every line that has a key; `counts` is right even where an error ends it, with those
@@ -214,7 +225,7 @@ fn remove_all(
     reader: &mut LineReader,
     (set, writer): (&mut dyn KeySet, &mut Writer),
     counts: &mut Counts,
-    progress: &mut Progress,
+    (mut with_cr, progress): (Option<WithCr>, &mut Progress),
 ) -> Result<(), Error> {
     let function = set.digest_function();
     reader.digest_by(function);
@@ -235,6 +246,16 @@ fn remove_all(
         set.remove_digests_into(&digests, &mut gone);
         writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
         counts.new += gone.count_ones() as u64;
+        if let Some(with_cr) = &mut with_cr {
+            with_cr.set(&batch);
+            let lines: Vec<usize> = with_cr.lines().to_vec();
+            let left = lines.iter().zip(with_cr.digests(&function));
+            let left: Vec<_> =
+                left.filter(|(line, _)| !gone.get(**line)).map(|(_, d)| *d).collect();
+            set.remove_digests_into(&left, &mut gone);
+            writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| left[i]));
+            counts.new += gone.count_ones() as u64;
+        }
         let due = writer.due();
         writer.settle(set, due)?;
         progress.tick(counts.lines, raw_bytes, String::new);

@@ -105,7 +105,7 @@ impl Sieve {
         self.selected
     }
 
-    /// Lines that have no key, so that surely no filter holds them.
+    /// Lines that have no key: nobody can say whether a filter holds them.
     pub fn lines_without_key(&self) -> u64 {
         self.lines_without_key
     }
@@ -137,7 +137,9 @@ impl Sieve {
                 self.check()?;
             }
             lines += batch.len() as u64;
-            self.print(&batch)?;
+            if !batch.is_keyless() {
+                self.print(&batch)?;
+            }
             let enough = match self.until {
                 Until::End => false,
                 Until::AnyLine => self.selected > 0,
@@ -175,8 +177,12 @@ impl Sieve {
         let lines = batch.len() as u64;
         self.any.clear();
         self.any.resize(batch.len().div_ceil(64), 0);
+        if batch.is_keyless() {
+            self.lines_without_key += lines;
+            return Ok(());
+        }
         // The lines that every filter may hold.
-        let mut all = vec![if batch.is_keyless() { 0 } else { u64::MAX }; self.any.len()];
+        let mut all = vec![u64::MAX; self.any.len()];
         self.digests.clear();
         for i in 0..self.members.len() {
             if self.is_done(&self.members[i]) {
@@ -184,25 +190,18 @@ impl Sieve {
             }
             let member = &mut self.members[i];
             member.lines += lines;
-            if batch.is_keyless() {
-                continue;
-            }
             open::query(&mut *member.filter, batch, &mut self.digests, &mut member.found)?;
             member.maybe_present += member.found.count_ones() as u64;
             let found = member.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);
             all.iter_mut().zip(found).for_each(|(all, more)| *all &= more);
         }
-        if batch.is_keyless() {
-            self.lines_without_key += lines;
-        } else {
-            if self.digests.are_of_lines() {
-                self.lines_without_key +=
-                    keyless_lines(self.members.iter().map(|member| &*member.filter));
-            }
-            if let Some(confirm) = &mut self.confirm {
-                confirm.keep_true(batch, self.digests.are_of_lines(), &mut self.any)?;
-            }
+        if self.digests.are_of_lines() {
+            self.lines_without_key +=
+                keyless_lines(self.members.iter().map(|member| &*member.filter));
+        }
+        if let Some(confirm) = &mut self.confirm {
+            confirm.keep_true(batch, self.digests.are_of_lines(), &mut self.any)?;
         }
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -232,8 +231,7 @@ impl Sieve {
         let Some(output) = &mut self.output else { return Ok(()) };
         for i in 0..batch.len() {
             for member in &self.members {
-                let found = !batch.is_keyless() && member.found.get(i);
-                if found != self.invert {
+                if member.found.get(i) != self.invert {
                     output.write(member.name.as_bytes())?;
                     output.write(b"\t")?;
                     output.write(batch.lines(i..i + 1))?;

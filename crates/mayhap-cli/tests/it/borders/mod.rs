@@ -9,7 +9,6 @@ mod lists;
 mod parquet;
 
 /// Whether all cases are tried, and not a sample.
-#[expect(dead_code, reason = "used by the first test that takes a sample")]
-pub fn is_whole() -> bool {
+pub(crate) fn is_whole() -> bool {
     std::env::var_os("BORDERS").is_some_and(|value| value != "0")
 }
