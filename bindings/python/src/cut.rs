@@ -33,8 +33,9 @@ pub(crate) fn cut<'py>(
     text: &str,
     line: &[u8],
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let Some(mut cutter) = Cutter::new(&options(text)?) else {
-        return Ok(Some(PyBytes::new(py, line)));
+    let options = options(text)?;
+    let Some(mut cutter) = Cutter::new(&options) else {
+        return Ok(Some(PyBytes::new(py, options.without_cr(line))));
     };
     let mut key = Vec::new();
     Ok(cutter.cut(line, &mut key).is_ok().then(|| PyBytes::new(py, &key)))

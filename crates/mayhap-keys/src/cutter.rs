@@ -30,7 +30,7 @@ enum Record {
 
 impl Cutter {
     /// A cutter of lines whose key is not the line itself; `None` where it is (but for a carriage
-    /// return), so that nothing has to be copied.
+    /// return, see [`KeyOptions::without_cr`]), so that nothing has to be copied.
     pub fn new(options: &KeyOptions) -> Option<Self> {
         let delim = options.delim();
         let record = match (options.field.clone(), &options.json_pointer) {
@@ -47,16 +47,11 @@ impl Cutter {
             return None;
         }
         let form = form.unwrap_or_default();
-        Some(Self { strip_cr: options.strip_cr, record, form, scratch: String::new() })
+        Some(Self { strip_cr: options.strips_cr(), record, form, scratch: String::new() })
     }
 
-    /// From now on leaves a carriage return at the end of a line out of its key, or does not; out
-    /// of a record of CSV always, where it is part of the line's end.
-    pub fn strip_cr(&mut self, strip_cr: bool) {
-        self.strip_cr = strip_cr;
-    }
-
-    /// Appends the key of a line, which comes without its separator, to `keys`.
+    /// Appends the key of a line, which comes without its separator, to `keys`. A carriage return
+    /// at the end of a record of CSV is never part of one.
     ///
     /// # Errors
     ///

@@ -32,6 +32,13 @@ pub enum Error {
         /// What the filter has in its place.
         has: Mismatch,
     },
+    /// The records that were requested do not go with the form of the filter's keys.
+    Contradiction {
+        /// The filter.
+        filter: String,
+        /// Which two options.
+        why: WrongOption,
+    },
 }
 
 /// What the options of a header contradict.
@@ -117,6 +124,7 @@ impl Error {
             Self::Mismatch { flag, .. } => {
                 format!("omit {flag}: key options are stored in the filter's file")
             }
+            Self::Contradiction { .. } => "choose one field, or query another filter".into(),
         }
     }
 }
@@ -129,6 +137,9 @@ impl fmt::Display for Error {
             }
             Self::Wrong { filter, why } => {
                 write!(f, "{filter}: the filter's key options are invalid: {why}")
+            }
+            Self::Contradiction { filter, why } => {
+                write!(f, "these records do not go with the keys of {filter}: {why}")
             }
             Self::Mismatch { filter, flag, given, has } => {
                 write!(f, "{given} is given, but {filter} was created ")?;

@@ -31,6 +31,7 @@ enum Case {
     #[default]
     AsIs,
     Lower,
+    Upper,
     Folded,
 }
 
@@ -38,7 +39,7 @@ impl Form {
     /// What the options say; `None` if the bytes are the key as they are.
     pub(super) fn new(options: &KeyOptions) -> Option<Self> {
         let KeyOptions { trim, hex, normalize_url, domain, url_prefixes, .. } = *options;
-        let KeyOptions { lower, fold, sha1, .. } = *options;
+        let KeyOptions { lower, upper, fold, sha1, .. } = *options;
         let spelling = match () {
             () if hex => Spelling::Hex,
             () if normalize_url => Spelling::Url,
@@ -46,12 +47,14 @@ impl Form {
             () if url_prefixes => Spelling::Expression,
             () => Spelling::AsIs,
         };
-        let case = match (lower, fold) {
-            (true, _) => Case::Lower,
-            (false, true) => Case::Folded,
-            (false, false) => Case::AsIs,
+        let case = match () {
+            () if lower => Case::Lower,
+            () if upper => Case::Upper,
+            () if fold => Case::Folded,
+            () => Case::AsIs,
         };
-        let is_any = trim || lower || fold || sha1 || !matches!(spelling, Spelling::AsIs);
+        let has_case = lower || upper || fold;
+        let is_any = trim || has_case || sha1 || !matches!(spelling, Spelling::AsIs);
         is_any.then_some(Self { trim, spelling, case, sha1 })
     }
 
@@ -74,6 +77,7 @@ impl Form {
             Case::AsIs => {}
             // After a URL's normal form, so that what that form escapes is lower case as well.
             Case::Lower => keys[start..].make_ascii_lowercase(),
+            Case::Upper => keys[start..].make_ascii_uppercase(),
             Case::Folded => fold_from(keys, start),
         }
         if self.sha1 {

@@ -1,7 +1,9 @@
 //! Key options as text in a filter's header: one `name=value` and a line feed each.
 
 use super::escape::unescape;
-use super::{Error, Fields, JsonPointer, KeyOptions, ValueError, WrongOption, parse_delim};
+use super::{
+    Error, Fields, JsonPointer, KeyOptions, LineEnd, ValueError, WrongOption, parse_delim,
+};
 
 impl KeyOptions {
     /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
@@ -44,10 +46,12 @@ impl KeyOptions {
     fn set(&mut self, option: &str, value: &str) -> Result<(), Refused> {
         match (option, value) {
             ("separator", "nul") => self.nul = true,
-            ("crlf", "strip") => self.strip_cr = true,
+            ("crlf", "strip") => self.line_end = LineEnd::CrLf,
+            ("crlf", "keep") => self.line_end = LineEnd::Lf,
             ("clock", "unix-ms") => self.unix_ms = true,
             ("trim", "ascii") => self.trim = true,
             ("lower", "ascii") => self.lower = true,
+            ("upper", "ascii") => self.upper = true,
             ("hex", "decode") => self.hex = true,
             ("normalize-url", "whatwg") => self.normalize_url = true,
             ("csv", "rfc4180") => self.csv = true,
@@ -74,7 +78,7 @@ impl KeyOptions {
     }
 
     /// Refuses what the command line refuses.
-    fn check(&self) -> Result<(), WrongOption> {
+    pub(super) fn check(&self) -> Result<(), WrongOption> {
         if self.delim.is_some() != self.field.is_some() {
             return Err(WrongOption::Incomplete("delim"));
         }
@@ -95,6 +99,9 @@ impl KeyOptions {
         for (are_both, one, other) in [
             (self.field.is_some() && self.json_pointer.is_some(), "field", "json-pointer"),
             (self.hex && self.lower, "hex", "lower"),
+            (self.hex && self.upper, "hex", "upper"),
+            (self.lower && self.upper, "lower", "upper"),
+            (self.upper && self.fold, "upper", "fold"),
             (self.hex && self.fold, "hex", "fold"),
             (self.hex && self.sha1, "hex", "sha1"),
             (self.lower && self.fold, "lower", "fold"),

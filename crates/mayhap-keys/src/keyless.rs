@@ -54,6 +54,11 @@ impl Keyless {
         self.first.get_or_insert((at, why));
     }
 
+    /// The number of the first, and why it has none.
+    pub fn first(&self) -> Option<(u64, NoKey)> {
+        self.first
+    }
+
     /// How many there were.
     pub fn lines(&self) -> u64 {
         self.lines

@@ -7,8 +7,8 @@
 //! No I/O. `options.rs` is what can be chosen and `header.rs` its form in a file, with what can be
 //! wrong with both in `error.rs`; `cutter.rs` cuts one line: `fields.rs`, `csv.rs` and `json.rs`
 //! find the record, `form.rs` gives it its form, by `normal.rs`, `domain.rs`, `expressions.rs` and
-//! `fold.rs`. `table.rs` holds the keys of many; `keyless.rs` is for lines without one, `escape.rs`
-//! for bytes as text.
+//! `fold.rs`. `line_end.rs` is about carriage returns; `table.rs` holds the keys of many lines;
+//! `keyless.rs` is for lines without one, `escape.rs` for bytes as text.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod form;
 mod header;
 mod json;
 mod keyless;
+mod line_end;
 mod normal;
 mod options;
 mod table;
@@ -38,6 +39,7 @@ pub use expressions::for_each_expression;
 pub use fields::Fields;
 pub use json::JsonPointer;
 pub use keyless::{Keyless, NoKey};
+pub use line_end::LineEnd;
 pub use normal::{push_hex, push_url};
 pub use options::KeyOptions;
 pub use table::KeyTable;

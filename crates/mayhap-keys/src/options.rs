@@ -1,7 +1,7 @@
 //! The options, what they have to agree with, and what they are in words.
 
 use super::escape::escape;
-use super::{Error, Fields, JsonPointer, Mismatch};
+use super::{Error, Fields, JsonPointer, LineEnd, Mismatch};
 
 /// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -9,8 +9,8 @@ use super::{Error, Fields, JsonPointer, Mismatch};
 pub struct KeyOptions {
     /// Lines end with NUL instead of a line feed (`-0`).
     pub nul: bool,
-    /// One carriage return at the end of a line is not part of its key (`--crlf`).
-    pub strip_cr: bool,
+    /// Whether a carriage return at the end of a line is part of its key (`--crlf`, `--raw`).
+    pub line_end: LineEnd,
     /// Lines are records of CSV, whose fields may be quoted (`--csv`); only with `field`.
     pub csv: bool,
     /// What stands between fields (`--delim`); a tab if none is named, a comma in CSV.
@@ -23,6 +23,8 @@ pub struct KeyOptions {
     pub trim: bool,
     /// ASCII letters are lower case (`--lower`).
     pub lower: bool,
+    /// ASCII letters are upper case (`--upper`).
+    pub upper: bool,
     /// The key is the bytes that hex digits stand for (`--hex`).
     pub hex: bool,
     /// The key is a URL in normal form (`--normalize-url`).
@@ -64,6 +66,47 @@ impl KeyOptions {
         self.delim.unwrap_or(if self.csv { b',' } else { b'\t' })
     }
 
+    /// The options of a new filter: what becomes of carriage returns is recorded, unless its lines
+    /// do not end with a line feed.
+    #[must_use]
+    pub fn for_new(&self) -> Self {
+        let line_end = match self.line_end {
+            LineEnd::Unrecorded if !self.nul => LineEnd::CrLf,
+            recorded => recorded,
+        };
+        Self { line_end, ..self.clone() }
+    }
+
+    /// Whether a carriage return at the end of a line is no part of its key.
+    pub fn strips_cr(&self) -> bool {
+        match self.line_end {
+            LineEnd::CrLf => true,
+            LineEnd::Unrecorded => !self.nul,
+            LineEnd::Lf => false,
+        }
+    }
+
+    /// A line without its separator, as far as it can be part of a key.
+    ///
+    /// ```
+    /// use mayhap_keys::{KeyOptions, LineEnd};
+    /// let raw = KeyOptions { line_end: LineEnd::Lf, ..KeyOptions::default() };
+    /// assert_eq!(KeyOptions::default().without_cr(b"a\r"), b"a");
+    /// assert_eq!(raw.without_cr(b"a\r"), b"a\r");
+    /// ```
+    pub fn without_cr<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+        if self.strips_cr() { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+    }
+
+    /// How keys with carriage returns in them are cut, if the filter may have some: it does not
+    /// record what became of these, and earlier versions left them in the keys of some lists.
+    pub fn with_cr_kept(&self) -> Option<Self> {
+        let may_end_keys = !(self.nul || self.csv || self.trim || self.json_pointer.is_some());
+        let any_text = !(self.normalize_url || self.domain || self.url_prefixes || self.hex);
+        let is_asked = self.line_end == LineEnd::Unrecorded && may_end_keys && any_text;
+        is_asked.then(|| Self { line_end: LineEnd::Lf, ..self.clone() })
+    }
+
     /// Whether both cut the same keys.
     pub fn cuts_like(&self, other: &Self) -> bool {
         let header = |options: &Self| Self { unix_ms: false, ..options.clone() }.to_header();
@@ -83,8 +126,23 @@ impl KeyOptions {
         if let Some(same) = self.same_hashes(given) {
             return Ok(same);
         }
-        self.refuse_others(name, given.entries())?;
-        Ok(self)
+        let line_end = self.line_end.or(given.line_end);
+        // Bytes as they are (`--raw`) say how to read; what the file records holds.
+        let contradicts = given.line_end == LineEnd::CrLf && !self.strips_cr();
+        let others = given.entries().into_iter();
+        self.refuse_others(name, others.filter(|entry| contradicts || entry.name != "crlf"))?;
+        Ok(Self { line_end, ..self })
+    }
+
+    /// The options for querying two filters with the same keys, if both cut these alike. Where one
+    /// does not record what became of carriage returns, neither do these.
+    pub fn in_common(&self, other: &Self) -> Option<Self> {
+        let is_recorded = ![self.line_end, other.line_end].contains(&LineEnd::Unrecorded);
+        if is_recorded {
+            return self.cuts_like(other).then(|| self.clone());
+        }
+        let unrecorded = |options: &Self| Self { line_end: LineEnd::Unrecorded, ..options.clone() };
+        unrecorded(self).cuts_like(&unrecorded(other)).then(|| unrecorded(self))
     }
 
     /// The options for querying a filter file with keys from other input than it was built from:
@@ -94,20 +152,29 @@ impl KeyOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Mismatch`] if a form is given that the file's is not.
+    /// [`Error::Mismatch`] if a form is given that the file's is not; [`Error::Contradiction`] if
+    /// the file's form is not for such records.
     pub fn with_records_of(self, name: &str, given: &Self) -> Result<Self, Error> {
         if let Some(same) = self.same_hashes(given) {
             return Ok(same);
         }
         self.refuse_others(name, given.entries().into_iter().filter(|entry| entry.is_form))?;
-        let Self { nul, strip_cr, csv, delim, field, json_pointer, .. } = given.clone();
-        Ok(Self { nul, strip_cr, csv, delim, field, json_pointer, ..self })
+        let line_end = match given.line_end {
+            LineEnd::CrLf => LineEnd::CrLf,
+            given => self.line_end.or(given),
+        };
+        let Self { nul, csv, delim, field, json_pointer, .. } = given.clone();
+        let options = Self { nul, line_end, csv, delim, field, json_pointer, ..self };
+        match options.complete().check() {
+            Ok(()) => Ok(options),
+            Err(why) => Err(Error::Contradiction { filter: name.to_owned(), why }),
+        }
     }
 
     /// What was given, if it hashes words and the file has hashes in hex, or the other way round.
     fn same_hashes(&self, given: &Self) -> Option<Self> {
         let differ = self.hex && given.sha1 || self.sha1 && given.hex;
-        differ.then(|| Self { unix_ms: self.unix_ms, ..given.clone() })
+        differ.then(|| Self { unix_ms: self.unix_ms, ..given.for_new() })
     }
 
     fn refuse_others(
@@ -145,7 +212,7 @@ impl KeyOptions {
             if self.field.as_ref().is_some_and(Fields::are_several) { "fields" } else { "field" };
         let all = [
             ("-0", "separator", set(self.nul, "nul"), false, false),
-            ("--crlf", "crlf", set(self.strip_cr, "strip"), false, false),
+            (self.line_end.flag(), "crlf", self.line_end.value(), false, false),
             ("--csv", "csv", set(self.csv, "rfc4180"), false, false),
             ("--delim", "delim", self.delim.map(|delim| escape(&[delim])), true, false),
             ("--field", field_name, self.field.as_ref().map(Fields::to_string), true, false),
@@ -162,6 +229,7 @@ impl KeyOptions {
                 true,
             ),
             ("--lower", "lower", set(self.lower, "ascii"), false, true),
+            ("--upper", "upper", set(self.upper, "ascii"), false, true),
             ("--fold", "fold", set(self.fold, "unicode"), false, true),
             ("--sha1", "sha1", set(self.sha1, "digest"), false, true),
             ("--clock", "clock", set(self.unix_ms, "unix-ms"), false, false),
@@ -179,7 +247,11 @@ impl KeyOptions {
     /// In words, for people.
     pub fn describe(&self) -> String {
         let end = if self.nul { "NUL" } else { "line feed" };
-        let crlf = if self.strip_cr { r", without \r before it" } else { "" };
+        let crlf = match self.line_end {
+            LineEnd::CrLf => r", without \r before it",
+            LineEnd::Lf => r", with any \r before it",
+            LineEnd::Unrecorded => "",
+        };
         let line = format!("a line up to its {end}{crlf}");
         let mut text = match (&self.field, self.escaped_pointer()) {
             (Some(fields), _) => {
@@ -198,6 +270,7 @@ impl KeyOptions {
             (self.domain, "; the domain of it"),
             (self.url_prefixes, "; as an expression of Safe Browsing"),
             (self.lower, "; ASCII letters in lower case"),
+            (self.upper, "; ASCII letters in upper case"),
             (self.fold, "; case folded"),
             (self.sha1, "; the SHA-1 of that"),
         ] {

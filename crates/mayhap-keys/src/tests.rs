@@ -33,7 +33,8 @@ fn text(options: &KeyOptions, line: &str) -> Result<String, NoKey> {
 
 #[test]
 fn lines_that_are_their_own_keys_are_not_cut() {
-    for options in [options(), KeyOptions { nul: true, strip_cr: true, unix_ms: true, ..options() }]
+    for options in
+        [options(), KeyOptions { nul: true, line_end: LineEnd::CrLf, unix_ms: true, ..options() }]
     {
         assert!(Cutter::new(&options).is_none());
     }
@@ -55,10 +56,14 @@ fn fields_are_what_stands_between_delimiters_whatever_they_hold() {
 
 #[test]
 fn a_carriage_return_goes_before_the_last_field_is_cut() {
-    let strip = KeyOptions { strip_cr: true, ..field(2, b',') };
+    let strip = KeyOptions { line_end: LineEnd::CrLf, ..field(2, b',') };
     assert_eq!(text(&strip, "a,b\r").unwrap(), "b");
     assert_eq!(text(&strip, "a,b\r\r").unwrap(), "b\r");
-    assert_eq!(text(&field(2, b','), "a,b\r").unwrap(), "b\r");
+    assert_eq!(text(&field(2, b','), "a,b\r").unwrap(), "b", "not recorded");
+    let keep = KeyOptions { line_end: LineEnd::Lf, ..field(2, b',') };
+    assert_eq!(text(&keep, "a,b\r").unwrap(), "b\r");
+    let nul = KeyOptions { nul: true, ..field(2, b',') };
+    assert_eq!(text(&nul, "a,b\r").unwrap(), "b\r");
 }
 
 #[test]
@@ -150,7 +155,7 @@ fn pointers_that_are_none_or_too_long_are_refused() {
     }
     let longest = pointer(&format!("/{}a", "\0".repeat(899)));
     let all = KeyOptions { trim: true, normalize_url: true, lower: true, nul: true, ..longest };
-    let all = KeyOptions { strip_cr: true, unix_ms: true, ..all };
+    let all = KeyOptions { line_end: LineEnd::CrLf, unix_ms: true, ..all };
     assert!(all.to_header().len() <= 2048, "{}", all.to_header().len());
 }
 
@@ -213,7 +218,7 @@ fn the_page_tells_the_truth_about_urls() {
 fn headers_are_what_the_page_says() {
     let all = KeyOptions {
         nul: true,
-        strip_cr: true,
+        line_end: LineEnd::CrLf,
         trim: true,
         hex: true,
         unix_ms: true,
@@ -249,6 +254,8 @@ fn headers_without_sense_are_refused() {
         ("field=1\n", "delim and field need each other"),
         ("delim=:\nfield=1\njson-pointer=/a\n", "field and json-pointer contradict each other"),
         ("hex=decode\nlower=ascii\n", "hex and lower contradict each other"),
+        ("lower=ascii\nupper=ascii\n", "lower and upper contradict each other"),
+        ("crlf=keep\ncrlf=strip\n", "crlf appears twice"),
         ("hex=decode\nnormalize-url=whatwg\n", "hex and normalize-url contradict each other"),
         ("json-pointer=a\n", r#""json-pointer=a": it must begin with /: /a"#),
         ("json-pointer=/\\xFF\n", r#""json-pointer=/\\xFF": no text"#),
@@ -301,7 +308,7 @@ fn flags_that_are_given_agree_with_the_file_or_both_are_named() {
 #[test]
 fn other_records_keep_the_form_of_the_file() {
     let file = KeyOptions { lower: true, nul: true, unix_ms: true, ..field(3, b':') };
-    let given = KeyOptions { strip_cr: true, ..pointer("/a") };
+    let given = KeyOptions { line_end: LineEnd::CrLf, ..pointer("/a") };
     let mixed = file.clone().with_records_of("f", &given).unwrap();
     assert_eq!(mixed, KeyOptions { lower: true, unix_ms: true, ..given.clone() });
     let plain = file.clone().with_records_of("f", &options()).unwrap();
@@ -361,15 +368,16 @@ fn any_options() -> impl Strategy<Value = KeyOptions> {
         }),
         pointer.prop_map(|text| self::pointer(&text)),
     ];
-    (record, any::<[bool; 4]>(), 0..5u8, 0..3u8, any::<bool>()).prop_map(
-        |(record, [nul, strip_cr, trim, unix_ms], spelling, case, sha1)| {
+    let line_end = prop_oneof![Just(LineEnd::Unrecorded), Just(LineEnd::CrLf), Just(LineEnd::Lf)];
+    (record, (any::<[bool; 3]>(), line_end), 0..5u8, 0..4u8, any::<bool>()).prop_map(
+        |(record, ([nul, trim, unix_ms], line_end), spelling, case, sha1)| {
             let is_one = !record.field.as_ref().is_some_and(Fields::are_several);
             let (hex, normalize_url, domain) = (spelling == 1, spelling == 2, spelling == 3);
             let url_prefixes = spelling == 4 && is_one;
-            let (lower, fold) = (case == 1 && !hex, case == 2 && !hex);
+            let (lower, fold, upper) = (case == 1 && !hex, case == 2 && !hex, case == 3 && !hex);
             let sha1 = sha1 && !hex && !url_prefixes;
-            let record = KeyOptions { nul, strip_cr, trim, hex, normalize_url, unix_ms, ..record };
-            KeyOptions { lower, domain, url_prefixes, fold, sha1, ..record }
+            let record = KeyOptions { nul, line_end, trim, hex, normalize_url, unix_ms, ..record };
+            KeyOptions { lower, upper, domain, url_prefixes, fold, sha1, ..record }
         },
     )
 }

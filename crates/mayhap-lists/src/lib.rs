@@ -22,20 +22,22 @@
 //! while let Some(batch) = list.next_batch(|| Ok::<(), Error>(()))? {
 //!     keys.extend(batch.keys().map(<[u8]>::to_vec));
 //! }
-//! // Every line ends with CR LF, so the CR is no part of a key.
+//! // A CR before a line feed is no part of a key.
 //! assert_eq!(keys, [b"one", b"two"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod borders;
 mod input;
 mod lines;
 mod sorted;
 
 pub use input::{
-    BOM_BYTES, Compression, Ends, Error, Input, NotAList, NotSearchable, Note, Reading,
-    SAMPLE_BYTES, Sample, Source, Stop, is_filter, look, sniff,
+    Compression, Error, Input, NotAList, NotSearchable, Note, Reading, SAMPLE_BYTES, Sample,
+    Source, Stop, is_filter, look, sniff,
 };
 pub use lines::{Batch, LineReader, Pause, for_each_run};
 pub use mayhap_keys::KeyOptions;

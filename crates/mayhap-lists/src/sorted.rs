@@ -1,8 +1,6 @@
 //! A sorted list, searched where it lies.
 
-use crate::input::{
-    BOM_BYTES, Compression, Error, NotSearchable, Reading, SAMPLE_BYTES, Sample, sniff,
-};
+use crate::input::{Compression, Error, NotSearchable, Reading, SAMPLE_BYTES, Sample, sniff};
 use mayhap_keys::{Cutter, KeyOptions};
 use std::cmp::Ordering;
 use std::fs::File;
@@ -59,7 +57,7 @@ impl SortedFile {
             len: metadata.len(),
             keys: Keys {
                 cutter: Cutter::new(options),
-                strip_cr: options.strip_cr,
+                strips_cr: options.strips_cr(),
                 separator: options.separator(),
             },
             max_line: reading.max_line,
@@ -83,7 +81,7 @@ impl SortedFile {
         if Compression::of(&self.window).is_some() {
             return Err(self.not_searchable(NotSearchable::Compressed));
         }
-        let ends = sniff(&Sample {
+        let mark_bytes = sniff(&Sample {
             bytes: &self.window,
             is_whole: self.window.len() as u64 == self.len,
             total_bytes: Some(self.len),
@@ -91,12 +89,7 @@ impl SortedFile {
         });
         let name = &self.name;
         let refused = |what| Error::NotAList { name: name.clone(), is_stdin: false, what };
-        let ends = ends.map_err(refused)?;
-        self.start = if ends.bom { BOM_BYTES as u64 } else { 0 };
-        self.keys.strip_cr |= ends.crlf;
-        if let Some(cutter) = &mut self.keys.cutter {
-            cutter.strip_cr(self.keys.strip_cr);
-        }
+        self.start = mark_bytes.map_err(refused)? as u64;
         Ok(())
     }
 
@@ -265,7 +258,7 @@ impl SortedFile {
 struct Keys {
     /// Where a key is not the line itself.
     cutter: Option<Cutter>,
-    strip_cr: bool,
+    strips_cr: bool,
     separator: u8,
 }
 
@@ -276,7 +269,7 @@ impl Keys {
         if let Some(cutter) = &mut self.cutter {
             return cutter.cut(line, key).is_ok();
         }
-        let line = if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+        let line = if self.strips_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
         key.extend_from_slice(line);
         true
     }

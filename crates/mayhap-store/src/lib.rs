@@ -111,7 +111,7 @@ pub use lock::{FilterLock, LockKind, LockOptions, Wait};
 pub use log::{Operation, Record};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped, open_trusted};
-pub use merge::{MergeOptions, Merged, merge, merge_new};
+pub use merge::{MergeOptions, Merged, common_key_options, merge, merge_new};
 pub use notice::{Notice, notices};
 pub use save::{save, save_new};
 pub use segments::{Assembled, assemble, assemble_new};

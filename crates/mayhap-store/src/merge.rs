@@ -164,8 +164,11 @@ impl FilterLock {
             .map(|path| Input::open(path, options))
             .collect::<Result<Vec<_>, Error>>()?;
         let first = &inputs[0];
+        let mut key_options = first.header.key_options().to_owned();
         for input in &inputs[1..] {
             check_alike(first, input)?;
+            let common = common_key_options(&key_options, input.header.key_options());
+            key_options = common.unwrap_or(key_options);
         }
         let params = first.header.params().map_err(Error::format(first.path))?;
         let (output, replaced) = (self.path(), replaced(self, options.replace)?);
@@ -179,6 +182,7 @@ impl FilterLock {
         let items = items_of(&params, &estimated_items, &inserted_items);
         let (fill_ratio, estimated_fpp) = (union.fill_ratio(), union.estimated_fpp());
         let header = first.header.clone().renewed().with_inserted_items(items);
+        let header = header.with_key_options(&key_options);
         let bytes = header.encode(table_checksum);
         let header = Header::decode(&bytes).map_err(Error::format(output))?;
         Writer::new(temporary.file())
@@ -259,6 +263,18 @@ fn meaning(header: &Header) -> [(&'static str, String); 6] {
     ]
 }
 
+/// The key options of the union of two filters, if their keys were cut alike: where one does not
+/// record what became of carriage returns (`crlf=strip`), neither does the union.
+pub fn common_key_options(left: &str, right: &str) -> Option<String> {
+    if left == right {
+        return Some(left.to_owned());
+    }
+    let others = |options: &str| -> String {
+        options.split_inclusive('\n').filter(|line| *line != "crlf=strip\n").collect()
+    };
+    Some(others(left)).filter(|common| *common == others(right))
+}
+
 /// The first value in which the filters of two headers differ: its name, left and right.
 pub(crate) fn difference(left: &Header, right: &Header) -> Option<(&'static str, String, String)> {
     let same = [
@@ -279,8 +295,11 @@ pub(crate) fn difference(left: &Header, right: &Header) -> Option<(&'static str,
 }
 
 fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
+    let (options, others) = (first.header.key_options(), input.header.key_options());
     match difference(&first.header, &input.header) {
         None => Ok(()),
+        // The last one that is compared: all others agree.
+        Some(("key options", ..)) if common_key_options(options, others).is_some() => Ok(()),
         Some((parameter, expected, found)) => {
             let (path, first) = (input.path.into(), first.path.into());
             Err(Error::Unlike { path, first, parameter, found, expected })

@@ -74,6 +74,7 @@ fn check<'a>(
     let form = KeyOptions {
         trim: options.trim,
         lower: options.lower,
+        upper: options.upper,
         fold: options.fold,
         normalize_url: options.normalize_url,
         domain: options.domain,

@@ -19,7 +19,7 @@ pub(super) fn run(data: &[u8]) {
     let separator = if how & 1 == 0 { b'\n' } else { 0 };
     for is_stream in [false, true] {
         for raw in [false, true] {
-            let reading = Reading { raw, gathers: false, max_line: 1 << 20 };
+            let reading = Reading { raw, max_line: 1 << 20, ..Reading::default() };
             limited_to(ALLOCATION_BYTES, || read(list, is_stream, separator, &reading));
         }
     }

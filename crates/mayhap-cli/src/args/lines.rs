@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use clap::{ArgMatches, Args};
-use mayhap_keys::{Fields, JsonPointer, KeyOptions, parse_delim};
+use mayhap_keys::{Fields, JsonPointer, KeyOptions, LineEnd, parse_delim};
 use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
 
@@ -14,12 +14,15 @@ pub struct LineArgs {
     /// Lines end with NUL instead of a line feed
     #[arg(short = '0', long)]
     pub null: bool,
-    /// A carriage return at the end of a line is not part of its key
-    #[arg(long)]
+    /// One CR at the end of a line is not part of its key: the default, except with -0
+    #[arg(long, conflicts_with = "raw")]
     pub crlf: bool,
     /// Use the bytes as they are: do not decompress, and keep CR and byte-order marks in keys
     #[arg(long)]
     pub raw: bool,
+    /// Go on without the lines that have no key, however many: they are skipped, with a warning
+    #[arg(long)]
+    pub skip_bad: bool,
     /// Longest line allowed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
@@ -42,8 +45,11 @@ pub struct LineArgs {
     /// Convert ASCII letters of a key to lower case
     #[arg(long)]
     pub lower: bool,
+    /// Convert ASCII letters of a key to upper case
+    #[arg(long, conflicts_with = "lower")]
+    pub upper: bool,
     /// Decode a key from hexadecimal, in either case
-    #[arg(long, conflicts_with_all = ["lower", "fold", "sha1"])]
+    #[arg(long, conflicts_with_all = ["lower", "upper", "fold", "sha1"])]
     #[arg(group = "spelling")]
     pub hex: bool,
     /// Normalize each key, an absolute URL, and drop its fragment
@@ -56,7 +62,7 @@ pub struct LineArgs {
     #[arg(long, group = "spelling", conflicts_with = "sha1")]
     pub url_prefixes: bool,
     /// Fold the case of all letters of a key, not only of ASCII ones
-    #[arg(long, conflicts_with = "lower")]
+    #[arg(long, conflicts_with_all = ["lower", "upper"])]
     pub fold: bool,
     /// Use the SHA-1 of each key: plain words for a list of hashes
     #[arg(long)]
@@ -90,17 +96,23 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 impl LineArgs {
-    /// As key options.
+    /// As key options; those of a new filter are [`KeyOptions::for_new`] of them.
     pub fn key_options(&self) -> KeyOptions {
+        let line_end = match () {
+            () if self.crlf => LineEnd::CrLf,
+            () if self.raw && !self.null => LineEnd::Lf,
+            () => LineEnd::Unrecorded,
+        };
         KeyOptions {
             nul: self.null,
-            strip_cr: self.crlf,
+            line_end,
             delim: self.delim,
             csv: self.csv,
             field: self.field.clone(),
             json_pointer: self.json_pointer.clone(),
             trim: self.trim,
             lower: self.lower,
+            upper: self.upper,
             hex: self.hex,
             normalize_url: self.normalize_url,
             domain: self.domain,
@@ -114,6 +126,6 @@ impl LineArgs {
     /// How lists are read, for lines of at least 1 byte.
     pub fn reading(&self) -> Reading {
         let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
-        Reading { raw: self.raw, gathers: false, max_line }
+        Reading { raw: self.raw, expects_cr: self.crlf, max_line, ..Reading::default() }
     }
 }

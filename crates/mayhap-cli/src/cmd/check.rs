@@ -36,7 +36,8 @@ was, 2 after an error.
 A printed line may be a false positive, at the rate of the filter (mayhap info); with -v a \
 printed line is surely absent. With several filters, a line is printed if any of them may contain \
 it, with -v if none does; with --tag once per filter. How keys are extracted (-0, --field, \
---lower ...) is recorded in the file; a line without a key is surely absent.
+--lower ...) is recorded in the file. Nobody can say whether a line without a key is in it: such \
+lines are not printed, and at the end they are an error (exit code 2), unless --skip-bad is given.
 
 -l stops querying a filter at its first such line, and stops reading when no filter is left to \
 query. --confirm looks up each line that may be in the filter in a file of all its keys, \
@@ -102,6 +103,7 @@ struct Summary {
     lines_read: u64,
     lines_selected: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     #[serde(flatten)]
     confirmed: Option<Confirmed>,
     filters: Vec<Found>,
@@ -163,9 +165,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let output = Output::stdout(&sources)?;
         let mut reader = reader::open(sources, &options, reading, None, talk)?;
         let output = (!talk.is_quiet()).then_some(output);
-        let aged = aged::print(&opened[0], &mut reader, output, &mut progress)?;
-        reader::warn_of_keyless(&reader, talk);
-        return finish_aged(args, &opened[0].0, aged, &reader);
+        let aged = aged::print(&opened[0], &mut reader, output, (&options, &mut progress))?;
+        let answered = reader::answered(&reader, talk, args.lines.skip_bad);
+        let outcome = finish_aged(args, &opened[0].0, aged, &reader)?;
+        return answered.map(|()| outcome);
     }
     let mut sieve = Sieve::new(opened, &options, confirm.transpose()?.map(Confirm::new));
     sieve.invert = args.invert;
@@ -184,10 +187,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = reader::open(sources, &options, reading, None, talk)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    // As soon as one line was found, that is the answer.
+    let is_answered = sieve.until == Until::AnyLine && sieve.selected() > 0;
+    let answered = reader::answered(&reader, talk, args.lines.skip_bad || is_answered);
     sieve.warn(talk);
-    report(args, &sieve, reader.lines(), talk)?;
+    report(args, &sieve, &reader, talk)?;
     sieve.check_answered()?;
+    answered?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 
@@ -212,12 +218,13 @@ fn refuse_for_keys(args: &Args, name: &str, options: &KeyOptions) -> Result<(), 
 fn finish_aged(args: &Args, name: &str, aged: Aged, reader: &LineReader) -> Result<Outcome, Error> {
     let (lines_read, maybe_present) = (reader.lines(), aged.maybe_present);
     if args.json {
-        let surely_absent = lines_read - maybe_present;
+        let surely_absent = lines_read - maybe_present - reader.keyless().lines();
         let found = Found { file: name.to_owned(), maybe_present, surely_absent };
         let summary = Summary {
             lines_read,
             lines_selected: maybe_present,
             lines_without_key: reader.keyless().lines(),
+            lines_with_crlf: reader.cr_lines(),
             confirmed: None,
             filters: vec![found],
         };
@@ -226,14 +233,14 @@ fn finish_aged(args: &Args, name: &str, aged: Aged, reader: &LineReader) -> Resu
     Ok(if maybe_present > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 
-fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(), Error> {
+fn report(args: &Args, sieve: &Sieve, reader: &LineReader, talk: Talk) -> Result<(), Error> {
     if args.list && !talk.is_quiet() {
         let named = sieve.members().iter().filter(|member| member.selected(args.invert) > 0);
         let names = named.flat_map(|member| [&member.name, "\n"]);
         print_stdout(&names.collect::<String>())?;
     }
     if args.json {
-        return Talk::json(&Summary::of(sieve, lines_read), args.count);
+        return Talk::json(&Summary::of(sieve, reader), args.count);
     }
     if let Some(confirm) = sieve.confirm() {
         let (wrong, right) = (confirm.false_positives, confirm.confirmed);
@@ -251,7 +258,7 @@ fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(),
 }
 
 impl Summary {
-    fn of(sieve: &Sieve, lines_read: u64) -> Self {
+    fn of(sieve: &Sieve, reader: &LineReader) -> Self {
         let found = |member: &Member| Found {
             file: member.name.clone(),
             maybe_present: member.maybe_present,
@@ -262,9 +269,10 @@ impl Summary {
             false_positives: confirm.false_positives,
         });
         Self {
-            lines_read,
+            lines_read: reader.lines(),
             lines_selected: sieve.selected(),
             lines_without_key: sieve.lines_without_key(),
+            lines_with_crlf: reader.cr_lines(),
             confirmed,
             filters: sieve.members().iter().map(found).collect(),
         }

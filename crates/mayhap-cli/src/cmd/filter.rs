@@ -30,8 +30,9 @@ not in the set. Nothing waits in memory while the input pauses.
 How records are split and keys extracted (-0, --field, --json-pointer ...) is what the command \
 line says, whatever the filter was built from; how a key is normalised (--trim, --lower, --hex \
 ...) is recorded in the file. mayhap check, by contrast, uses the key options of the filter. A \
-record without a key is not in the set. A filter of another system records none of this, so give \
-all of it here.
+filter of another system records none of this, so give all of it here. Nobody can say whether a \
+record without a key is in the set: it goes nowhere, and at the end it is an error (exit code 2), \
+unless --skip-bad is given.
 
 Exit codes: 0 if a record passed, 1 if none did, 2 after an error.";
 
@@ -73,6 +74,7 @@ struct Summary {
     let_through: u64,
     held_back: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
 }
 
 /// Runs the verb.
@@ -103,13 +105,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    let answered = reader::answered(&reader, talk, args.lines.skip_bad);
     sieve.warn(talk);
     if args.json {
         let (lines_read, let_through) = (reader.lines(), sieve.selected());
-        let (held_back, lines_without_key) = (lines_read - let_through, sieve.lines_without_key());
-        Talk::json(&Summary { lines_read, let_through, held_back, lines_without_key }, false)?;
+        let held_back = lines_read - let_through - reader.keyless().lines();
+        let lines_without_key = sieve.lines_without_key();
+        let lines_with_crlf = reader.cr_lines();
+        let summary =
+            Summary { lines_read, let_through, held_back, lines_without_key, lines_with_crlf };
+        Talk::json(&summary, false)?;
     }
     sieve.check_answered()?;
+    answered?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }

@@ -45,6 +45,7 @@ use crate::io::messages::{self, Color, Talk};
 use crate::outcome::Outcome;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use mayhap_lists::Stop;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -85,8 +86,8 @@ mayhap help VERB, or mayhap VERB --help, describes a verb. Exit codes: 0 done, o
 nothing found (check, filter, which, detect), or something is off (verify); 2 error, or the \
 filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is not an error. \
 Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. \
-Input may be compressed (gzip, zstd, bzip2, xz, lz4). A key is any bytes, without the CR if every \
-line ends with one (--raw keeps all bytes). No command reads and writes the same file, under \
+Input may be compressed (gzip, zstd, bzip2, xz, lz4). A key is any bytes, without one CR before \
+the line feed (--raw keeps all bytes). No command reads and writes the same file, under \
 whatever names, except for filters that add and remove change in place, the --state of dedup, and \
 a merge onto one of its inputs.";
 
@@ -175,6 +176,22 @@ impl Verb {
         }
     }
 
+    /// Whether it only reads and prints, so that a signal may end it anywhere.
+    fn only_reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Check(_)
+                | Self::Which(_)
+                | Self::Verify(_)
+                | Self::Info(_)
+                | Self::Detect(_)
+                | Self::Explain(_)
+                | Self::Plan(_)
+                | Self::Plot(_)
+                | Self::Bench(_)
+        )
+    }
+
     /// Whether nothing was written where a signal ended it.
     fn writes_whole_or_nothing(&self) -> bool {
         match self {
@@ -205,7 +222,10 @@ pub fn main() -> ExitCode {
         return ExitCode::from(error.exit_code());
     }
     let is_whole = cli.verb.writes_whole_or_nothing();
-    let result = cli.verb.run(talk, cli.messages.color);
+    // The first process of a container is ended by no signal that it does not handle.
+    let is_first = std::process::id() == 1 && cli.verb.only_reads();
+    let prepared = if is_first { Stop::at_once().map_err(Error::from) } else { Ok(()) };
+    let result = prepared.and_then(|()| cli.verb.run(talk, cli.messages.color));
     talk.notices();
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

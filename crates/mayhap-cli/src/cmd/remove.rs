@@ -8,6 +8,7 @@ use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::remote::{self, Access};
 use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::with_cr::WithCr;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
@@ -74,6 +75,7 @@ struct Summary {
     /// Lines whose key stays.
     staying: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
@@ -95,11 +97,12 @@ impl Summary {
     fn new(
         file: String,
         counts: Removed,
-        lines_without_key: u64,
+        reader: &LineReader,
         (seconds, complete): (f64, bool),
         state: State,
     ) -> Self {
         let Removed { lines, removed, staying } = counts;
+        let lines_without_key = reader.keyless().lines();
         Self {
             file,
             lines_read: lines,
@@ -107,6 +110,7 @@ impl Summary {
             not_there: lines - removed - staying - lines_without_key,
             staying,
             lines_without_key,
+            lines_with_crlf: reader.cr_lines(),
             seconds,
             complete,
             state,
@@ -171,16 +175,22 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Removed::default();
-    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
+    let with = (WithCr::of(&options), &mut progress);
+    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, with);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    let usable = usable(args, &reader, counts, talk);
     writer.finish(&mut *set)?;
-    let lines_without_key = reader.keyless().lines();
     let end = (seconds, result.is_ok());
-    let summary = Summary::new(file, counts, lines_without_key, end, set.state());
+    let summary = Summary::new(file, counts, &reader, end, set.state());
     summary.print(talk, args.json)?;
-    result.map(|()| Outcome::Done)
+    result.and(usable).map(|()| Outcome::Done)
+}
+
+/// What there is to say of the lines.
+fn usable(args: &Args, reader: &LineReader, counts: Removed, talk: Talk) -> Result<(), Error> {
+    let (without_key, outcome) = (reader.keyless().lines(), "the keys of the others were removed");
+    reader::usable(reader, (without_key, counts.lines), (talk, args.lines.skip_bad), outcome)
 }
 
 impl Args {
@@ -229,17 +239,16 @@ fn remove_on_server(
     let result = remove();
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
+    let usable = usable(args, &reader, counts, talk);
     if counts.lines > 0 && !matches!(result, Err(Error::Remote { .. })) {
         set.refresh()?;
     }
     if counts.lines > 0 || result.is_ok() {
-        let lines_without_key = reader.keyless().lines();
         let end = (seconds, result.is_ok());
-        let summary = Summary::new(file, counts, lines_without_key, end, set.state());
+        let summary = Summary::new(file, counts, &reader, end, set.state());
         summary.print(talk, args.json)?;
     }
-    result.map(|()| Outcome::Done)
+    result.and(usable).map(|()| Outcome::Done)
 }
 
 /// The keys that were not removed: they are surely absent, or stay.
@@ -252,7 +261,7 @@ fn remove_all(
     reader: &mut LineReader,
     (set, writer): (&mut dyn KeySet, &mut Writer),
     counts: &mut Removed,
-    progress: &mut Progress,
+    (mut with_cr, progress): (Option<WithCr>, &mut Progress),
 ) -> Result<(), Error> {
     let function = set.digest_function();
     reader.digest_by(function);
@@ -274,6 +283,16 @@ fn remove_all(
         writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
         counts.removed += gone.count_ones() as u64;
         let left = left_of(&digests, &gone);
+        if let Some(with_cr) = &mut with_cr {
+            with_cr.set(&batch);
+            let lines: Vec<usize> = with_cr.lines().to_vec();
+            let others = lines.iter().zip(with_cr.digests(&function));
+            let others: Vec<_> =
+                others.filter(|(line, _)| !gone.get(**line)).map(|(_, d)| *d).collect();
+            set.remove_digests_into(&others, &mut gone);
+            writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| others[i]));
+            counts.removed += gone.count_ones() as u64;
+        }
         if !left.is_empty() {
             set.contains_digests_into(&left, &mut gone)?;
             counts.staying += gone.count_ones() as u64;

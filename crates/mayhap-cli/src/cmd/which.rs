@@ -27,8 +27,9 @@ Examples:
 const NOTES: &str = "\
 Prints the names of the sets that may contain a line, separated by commas, then a tab and the \
 line. A set that contains it is always named; one that does not is named at the rate of its \
-filter. Lines that are surely in no set, and those without a key, are omitted, unless -a is \
-given. Exit codes: 0 if a set may contain a line, 1 if none does, 2 after an error.
+filter. Lines that are surely in no set are omitted, unless -a is given. Nobody can say which sets \
+have a line without a key: such lines are never printed, and at the end they are an error, unless \
+--skip-bad is given. Exit codes: 0 if a set may contain a line, 1 if none does, 2 after an error.
 
 A matrix file (mayhap build --layout matrix) has the names of the lists that it was built from, or \
 numbers. Of a folder, the filters in it are queried in the order of their names, and not those in \
@@ -73,6 +74,7 @@ struct Summary<'a> {
     lines_read: u64,
     lines_in_a_set: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     queried_as: &'static str,
     sets: Vec<Found<'a>>,
 }
@@ -138,6 +140,9 @@ fn pump(
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| output.flush())? else { break };
+        if batch.is_keyless() {
+            continue;
+        }
         let names = sets.query(&batch)?;
         for i in 0..batch.len() {
             line.clear();
@@ -158,7 +163,8 @@ fn pump(
     }
     progress.clear();
     output.flush()?;
-    reader::warn_of_keyless(&reader, talk);
+    let is_answered = talk.is_quiet() && !args.json && selected > 0;
+    let answered = reader::answered(&reader, talk, args.lines.skip_bad || is_answered);
     sets.warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };
@@ -166,12 +172,13 @@ fn pump(
             lines_read: reader.lines(),
             lines_in_a_set: selected,
             lines_without_key: reader.keyless().lines() + sets.lines_without_key(),
+            lines_with_crlf: reader.cr_lines(),
             queried_as: sets.queried_as(),
             sets: sets.counts().map(found).collect(),
         };
         Talk::json(&summary, false)?;
     }
-    let enough = talk.is_quiet() && !args.json && selected > 0;
-    sets.check_answered(if enough { 0 } else { unanswered })?;
+    sets.check_answered(if is_answered { 0 } else { unanswered })?;
+    answered?;
     Ok(if selected > 0 { Outcome::Done } else { Outcome::Nothing })
 }

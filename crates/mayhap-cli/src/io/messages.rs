@@ -1,5 +1,6 @@
 //! Talk to the user, on stderr; data never goes here.
 
+use super::output::Output;
 use crate::error::Error;
 use crate::io::terminal;
 use mayhap_plan::wrapped;
@@ -205,9 +206,8 @@ pub fn print(text: &str) {
 ///
 /// [`Error::BrokenPipe`], [`Error::Io`].
 pub fn print_stdout(text: &str) -> Result<(), Error> {
-    let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-        .map_err(Error::io("write", "standard output"))
+    // Not by the standard library's handle, for which a closed one is a success.
+    let mut stdout = Output::stdout(&[])?;
+    stdout.write(text.as_bytes())?;
+    stdout.flush()
 }

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::set::open::Named;
+use crate::set::with_cr::WithCr;
+use mayhap_keys::KeyOptions;
 use mayhap_lists::LineReader;
 use mayhap_sets::Ages;
 
@@ -38,13 +40,14 @@ pub fn print(
     named: &Named,
     reader: &mut LineReader,
     mut output: Option<Output>,
-    progress: &mut Progress,
+    (options, progress): (&KeyOptions, &mut Progress),
 ) -> Result<Aged, Error> {
     let ages = ages_of(named)?;
     let (_, filter) = named;
     let function = filter.digest_function();
     reader.digest_by(function);
     let (mut aged, mut digests, mut found) = (Aged::default(), Vec::new(), Vec::new());
+    let (mut with_cr, mut more) = (WithCr::of(options), Vec::new());
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| match &mut output {
@@ -55,9 +58,17 @@ pub fn print(
             break;
         };
         found.clear();
-        // Leaves none for lines without a key, which are surely absent.
+        // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         ages.ages_into(&digests, &mut found);
+        if let Some(with_cr) = &mut with_cr {
+            with_cr.set(&batch);
+            more.clear();
+            ages.ages_into(with_cr.digests(&function), &mut more);
+            for (&line, age) in with_cr.lines().iter().zip(more.drain(..)) {
+                found[line] = found[line].take().or(age);
+            }
+        }
         filter.check_unchanged()?;
         for (i, age) in found.iter().enumerate() {
             let Some(age) = age else { continue };

@@ -19,6 +19,8 @@ pub struct Counts {
     pub new: u64,
     /// Those that have no key.
     pub without_key: u64,
+    /// Those that end with a carriage return which is no part of their key.
+    pub with_cr: u64,
 }
 
 /// Inserts every line that has a key; `counts` is right even where an error ends it.
@@ -67,6 +69,7 @@ pub fn fill(
         }
         let due = inserter.due();
         inserter.settle(due)?;
+        counts.with_cr = reader.cr_lines();
         progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
     }
     Ok(())

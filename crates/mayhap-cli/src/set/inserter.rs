@@ -5,9 +5,11 @@ use super::clearing::Clearing;
 use super::kept::Kept;
 use super::open;
 use super::session::{Due, Writer};
+use super::with_cr::WithCr;
 use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, counted, rate};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
+use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
 use mayhap_measure::{Lost, RateSum};
 use mayhap_sets::{Forgotten, KeySet, Keys, Room};
@@ -46,6 +48,8 @@ pub struct Inserter {
     clearing: Option<Clearing>,
     /// Keys that were forgotten early before.
     forgotten: u64,
+    /// Keys that earlier versions may have inserted instead.
+    with_cr: Option<WithCr>,
     /// Why a filter that grows does not any more.
     no_memory: Option<Limit>,
     rates: RateSum,
@@ -81,6 +85,7 @@ impl Inserter {
             earlier: Lost::default(),
             clearing: None,
             forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
+            with_cr: None,
             no_memory: None,
             digests: Vec::new(),
             keys: BatchKeys::default(),
@@ -123,6 +128,14 @@ impl Inserter {
     pub fn absent_only(mut self) -> Self {
         self.absent_only = true;
         self.look_at_start();
+        self
+    }
+
+    /// A line that ends with a carriage return is no longer new if its key with that is there, in a
+    /// filter of these key options that may have such keys.
+    #[must_use]
+    pub fn also_with_cr(mut self, options: &KeyOptions) -> Self {
+        self.with_cr = WithCr::of(options);
         self
     }
 
@@ -266,6 +279,9 @@ impl Inserter {
     /// Digests the lines that [`Inserter::insert`] then works on, or keeps their keys.
     #[inline]
     pub fn digest(&mut self, batch: &Batch<'_>) {
+        if let Some(with_cr) = &mut self.with_cr {
+            with_cr.set(batch);
+        }
         if self.set.takes_keys() {
             return self.keys.keep(batch);
         }
@@ -318,7 +334,7 @@ impl Inserter {
         }
         count = count.min(usize::try_from(self.most_at_once(items)).unwrap_or(usize::MAX));
         let (set, batch) = (&mut self.set, (keys, digests));
-        let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);
+        let inserted = open::insert(&mut **set, batch, (count, self.absent_only), &mut self.new);
         if by_key {
             count = self.new.len();
         }
@@ -356,6 +372,9 @@ impl Inserter {
                 }
             }
             writer.spill_digests()?;
+        }
+        if let Some(with_cr) = &mut self.with_cr {
+            with_cr.clear_known(&mut *self.set, from..from + count, &mut self.new)?;
         }
         self.count_new(count as u64);
         Ok((count, &self.new))
@@ -480,21 +499,5 @@ impl Inserter {
             Some(writer) => writer.finish(&mut *self.set),
             None => Ok(self.set.refresh()?),
         }
-    }
-}
-
-/// Inserts the first keys, or where the set takes none, the first digests.
-fn put(
-    set: &mut dyn KeySet,
-    (keys, digests): (Keys<'_>, &[Digest]),
-    (count, absent_only): (usize, bool),
-    new: &mut Bitmap,
-) -> Result<(), mayhap_sets::Error> {
-    if set.takes_keys() {
-        set.insert_keys_into(keys.first(count), new)
-    } else if absent_only {
-        set.insert_absent_into(&digests[..count], new)
-    } else {
-        set.insert_digests_into(&digests[..count], new)
     }
 }

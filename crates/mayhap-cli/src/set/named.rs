@@ -167,9 +167,18 @@ impl NamedSets {
                 }
             }
             Sets::Matrix(matrix) => {
+                let mut others = sets_with_cr(matrix, &mut self.digests, batch).peekable();
                 let digests = self.digests.by(matrix.digest_function(), batch);
-                matrix.which_digests(digests, |_, sets| {
+                matrix.which_digests(digests, |i, sets| {
+                    let start = self.sets.len();
                     self.sets.extend(sets.iter().map(|set| set as u32));
+                    if let Some((_, more)) = others.next_if(|(line, _)| *line == i) {
+                        let mut all = self.sets.split_off(start);
+                        all.extend(more);
+                        all.sort_unstable();
+                        all.dedup();
+                        self.sets.extend(all);
+                    }
                     self.ends.push(self.sets.len());
                 });
             }
@@ -222,6 +231,22 @@ impl NamedSets {
             self.of = Sets::Matrix(matrix);
         }
     }
+}
+
+/// The lines of a batch that may be in a matrix by another key, each with the sets that hold it.
+fn sets_with_cr(
+    matrix: &BloomMatrix,
+    digests: &mut Digests,
+    batch: &Batch<'_>,
+) -> impl Iterator<Item = (usize, Vec<u32>)> + use<> {
+    let mut others: Vec<(usize, Vec<u32>)> = Vec::new();
+    if let Some(with_cr) = digests.with_cr(batch) {
+        let lines = with_cr.lines().to_vec();
+        matrix.which_digests(with_cr.digests(matrix.digest_function()), |i, sets| {
+            others.push((lines[i], sets.iter().map(|set| set as u32).collect()));
+        });
+    }
+    others.into_iter()
 }
 
 /// The filters, if all are mapped and of one shape and digest.

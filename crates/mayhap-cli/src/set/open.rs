@@ -7,6 +7,7 @@ use crate::set::expressions::Expressions;
 use crate::set::file::ReadFile;
 use crate::set::foreign;
 use crate::set::remote::{self, Access};
+use crate::set::with_cr::WithCr;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
@@ -41,7 +42,32 @@ pub fn query(
         let (texts, first_line) = (batch.keys().collect::<Vec<_>>(), Some(batch.first_line()));
         return Ok(set.contains_keys_into(Keys { texts: &texts, first_line }, found)?);
     }
-    Ok(set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?)
+    set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?;
+    if let Some(with_cr) = digests.with_cr(batch) {
+        with_cr.query(set)?.for_each(|line| found.set(line));
+    }
+    Ok(())
+}
+
+/// Inserts the first keys, or where the set takes none, the first digests; those alone that are
+/// absent if `absent_only` is set.
+///
+/// # Errors
+///
+/// Those of the set.
+pub fn insert(
+    set: &mut dyn KeySet,
+    (keys, digests): (Keys<'_>, &[Digest]),
+    (count, absent_only): (usize, bool),
+    new: &mut Bitmap,
+) -> Result<(), mayhap_sets::Error> {
+    if set.takes_keys() {
+        set.insert_keys_into(keys.first(count), new)
+    } else if absent_only {
+        set.insert_absent_into(&digests[..count], new)
+    } else {
+        set.insert_digests_into(&digests[..count], new)
+    }
 }
 
 /// What there is to say of a filter that was queried for so many lines: that it is full; and, where
@@ -196,17 +222,18 @@ pub fn open_all(
         }
         let own = match own {
             Some(own) => agree(own, &name, given)?,
-            None => given.clone(),
+            // A file of another system has no keys that mayhap 0.1 is known to have cut.
+            None => given.for_new(),
         };
-        if let Some((first, _)) = files.first()
-            && !own.cuts_like(&options)
-        {
-            return Err(Error::usage(
-                format!("{first} and {name} extract keys differently"),
-                "query them one at a time",
-            ));
-        }
-        options = own;
+        options = match files.first() {
+            None => own,
+            Some((first, _)) => own.in_common(&options).ok_or_else(|| {
+                Error::usage(
+                    format!("{first} and {name} extract keys differently"),
+                    "query them one at a time",
+                )
+            })?,
+        };
         files.push((name, file));
     }
     let is_keyed = |(_, set): &Named| digest_function(&**set).is_some_and(|by| by.is_keyed());
@@ -240,19 +267,28 @@ pub struct Digests {
     /// The expressions of lines that are queried by all of them.
     expressions: Option<Expressions>,
     has_expressions: bool,
+    /// The other keys of lines that end with a carriage return, where these may be in a filter.
+    with_cr: Option<WithCr>,
+    has_cr: bool,
 }
 
 impl Digests {
     /// Of keys that are cut by these options.
     pub fn of(options: &KeyOptions) -> Self {
         let expressions = options.url_prefixes.then(Expressions::default);
-        Self { expressions, ..Self::default() }
+        Self { expressions, ..Self::of_one_key(options) }
+    }
+
+    /// [`Digests::of`] for lines of which each is queried by its own key alone.
+    pub fn of_one_key(options: &KeyOptions) -> Self {
+        Self { with_cr: WithCr::of(options), ..Self::default() }
     }
 
     /// Forgets them, for the next batch.
     pub fn clear(&mut self) {
         self.function = None;
         self.has_expressions = false;
+        self.has_cr = false;
     }
 
     /// Whether a line has one key, and not many.
@@ -267,6 +303,15 @@ impl Digests {
             expressions.set(batch);
         }
         Some(expressions)
+    }
+
+    /// The other keys of lines that end with a carriage return, where these may be in a filter.
+    pub fn with_cr(&mut self, batch: &Batch<'_>) -> Option<&mut WithCr> {
+        let with_cr = self.with_cr.as_mut()?;
+        if !std::mem::replace(&mut self.has_cr, true) {
+            with_cr.set(batch);
+        }
+        Some(with_cr)
     }
 
     /// The digests of the batch by this function.

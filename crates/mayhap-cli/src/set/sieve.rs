@@ -111,7 +111,7 @@ impl Sieve {
         self.selected
     }
 
-    /// Lines that have no key, so that surely no filter holds them.
+    /// Lines that have no key: nobody can say whether a filter holds them.
     pub fn lines_without_key(&self) -> u64 {
         self.lines_without_key
     }
@@ -154,7 +154,9 @@ impl Sieve {
                 self.check()?;
             }
             lines += batch.len() as u64;
-            self.print(&batch)?;
+            if !batch.is_keyless() {
+                self.print(&batch)?;
+            }
             let enough = match self.until {
                 Until::End => false,
                 Until::AnyLine => self.selected > 0,
@@ -194,8 +196,12 @@ impl Sieve {
         self.any.resize(batch.len().div_ceil(64), 0);
         self.unsure.clear();
         self.unsure.resize(batch.len().div_ceil(64), 0);
+        if batch.is_keyless() {
+            self.lines_without_key += lines;
+            return Ok(());
+        }
         // The lines that every filter may hold.
-        let mut all = vec![if batch.is_keyless() { 0 } else { u64::MAX }; self.any.len()];
+        let mut all = vec![u64::MAX; self.any.len()];
         self.digests.clear();
         for i in 0..self.members.len() {
             if self.is_done(&self.members[i]) {
@@ -203,9 +209,6 @@ impl Sieve {
             }
             let member = &mut self.members[i];
             member.lines += lines;
-            if batch.is_keyless() {
-                continue;
-            }
             open::query(&mut *member.filter, batch, &mut self.digests, &mut member.found)?;
             member.maybe_present += member.found.count_ones() as u64;
             if self.digests.are_of_lines() {
@@ -218,16 +221,12 @@ impl Sieve {
             let unsure = self.unsure.iter().zip(found);
             all.iter_mut().zip(unsure).for_each(|(all, (unsure, more))| *all &= more | unsure);
         }
-        if batch.is_keyless() {
-            self.lines_without_key += lines;
-        } else {
-            if self.digests.are_of_lines() {
-                self.lines_without_key +=
-                    keyless_lines(self.members.iter().map(|member| &*member.filter));
-            }
-            if let Some(confirm) = &mut self.confirm {
-                confirm.keep_true(batch, self.digests.are_of_lines(), &mut self.any)?;
-            }
+        if self.digests.are_of_lines() {
+            self.lines_without_key +=
+                keyless_lines(self.members.iter().map(|member| &*member.filter));
+        }
+        if let Some(confirm) = &mut self.confirm {
+            confirm.keep_true(batch, self.digests.are_of_lines(), &mut self.any)?;
         }
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
@@ -260,7 +259,7 @@ impl Sieve {
         let Some(output) = &mut self.output else { return Ok(()) };
         for i in 0..batch.len() {
             for member in &self.members {
-                let found = !batch.is_keyless() && member.found.get(i);
+                let found = member.found.get(i);
                 let is_known = found || member.filter.not_keys().binary_search(&i).is_err();
                 if found != self.invert && is_known {
                     output.write(member.name.as_bytes())?;

@@ -15,6 +15,7 @@ pub struct Summary {
     new: u64,
     already_there: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
@@ -38,6 +39,7 @@ impl Summary {
             new: counts.new,
             already_there: counts.lines - counts.new - counts.without_key,
             lines_without_key: counts.without_key,
+            lines_with_crlf: counts.with_cr,
             seconds: seconds.as_secs_f64(),
             complete,
             forgotten: None,

@@ -35,7 +35,6 @@ fn a_new_state_of_a_plain_layout_needs_n_and_an_old_one_refuses_other_numbers() 
         (["--layout", "blocked"], "but seen was created with --layout standard"),
         (["--seed", "3"], "--seed 3 is given, but seen was created with --seed 0"),
         (["-0", "-q"], "-0 is given, but seen was created without -0"),
-        (["--crlf", "-q"], "--crlf is given, but seen was created without --crlf"),
     ] {
         let talk = fail(folder.path(), &[&NEXT[..], &extra].concat(), b"b\n");
         assert!(talk.contains(message), "{extra:?}: {talk}");
@@ -48,6 +47,8 @@ fn key_options_are_known_from_the_state() {
     let folder = folder();
     succeed(folder.path(), &[&FIRST[..], &["-0"]].concat(), b"a\nb\0");
     assert_eq!(succeed(folder.path(), &NEXT, b"a\nb\0c\0"), b"c\0");
+    let talk = fail(folder.path(), &[&NEXT[..], &["--crlf"]].concat(), b"c\r\0");
+    assert!(talk.contains("--crlf is given, but seen was created without --crlf"), "{talk}");
 }
 
 #[test]

@@ -56,11 +56,11 @@ fn words_have_the_keys_of_their_hashes() {
 fn lists_of_words_and_of_hashes_query_one_another() {
     let hashes = KeyOptions { hex: true, unix_ms: true, ..field(1, b':') };
     let words = KeyOptions { sha1: true, trim: true, ..options() };
-    let given = KeyOptions { unix_ms: true, ..words.clone() };
+    let given = KeyOptions { unix_ms: true, ..words.for_new() };
     assert_eq!(hashes.clone().agree("f", &words).unwrap(), given);
     assert_eq!(hashes.clone().with_records_of("f", &words).unwrap(), given);
     let hex = KeyOptions { hex: true, ..options() };
-    assert_eq!(words.clone().agree("f", &hex).unwrap(), hex);
+    assert_eq!(words.clone().agree("f", &hex).unwrap(), hex.for_new());
     assert_eq!(
         problem(options().agree("f", &words)),
         "--trim is given, but f was created without --trim"

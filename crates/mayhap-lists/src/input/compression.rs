@@ -1,10 +1,12 @@
 //! How a file is compressed, by its first bytes, and its decoder.
 
+use super::gzip::Gzips;
 use super::lz4::Lz4Frames;
 use bzip2::bufread::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Compressed bytes that are read at once.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -82,7 +84,8 @@ impl Compression {
         }
     }
 
-    /// The bytes that were compressed.
+    /// The bytes that were compressed. Bytes after them that are no data, and no damage either, are
+    /// added to `padding`.
     ///
     /// # Errors
     ///
@@ -90,10 +93,11 @@ impl Compression {
     pub(super) fn decoder(
         self,
         compressed: impl Read + Send + 'static,
+        padding: &Arc<AtomicU64>,
     ) -> io::Result<Box<dyn Read + Send>> {
         let buffered = BufReader::with_capacity(BUFFER_BYTES, compressed);
         Ok(match self {
-            Gzip => Box::new(MultiGzDecoder::new(buffered)),
+            Gzip => Box::new(Gzips::new(buffered, Arc::clone(padding))),
             Zstd => Box::new(zstd::Decoder::with_buffer(buffered)?),
             Bzip2 => Box::new(MultiBzDecoder::new(buffered)),
             Xz => Box::new(Xzs(XzReader::new_mem_limit(buffered, true, XZ_MEMORY_KIB))),

@@ -1,14 +1,15 @@
 //! Lists of keys as streams of bytes: files and pipes, decompressed, and seen to be lists.
 //!
 //! [`Source`] names what is read (`source.rs`). [`Input`] opens it (`open.rs`): the first bytes say
-//! how it is compressed (`compression.rs`, and `lz4.rs` for what that crate leaves out), and the
-//! first 64 KiB of what comes out whether these are lines at all (`sniff.rs`): a byte-order mark
-//! and carriage returns are no part of keys, archives, filters and UTF-16 are refused
-//! (`not_a_list.rs`, among the errors of `error.rs`). [`Reading`] is how all of it is done, and
+//! how it is compressed (`compression.rs`, and `gzip.rs` and `lz4.rs` for what those crates leave
+//! out), and the first 64 KiB of what comes out whether these are lines at all (`sniff.rs`): a
+//! byte-order mark is no part of keys, archives, filters and UTF-16 are refused (`not_a_list.rs`,
+//! among the errors of `error.rs`). [`Reading`] is how all of it is done, and
 //! [`Note`] what there is to say of it (`reading.rs`); [`Stop`] ends it (`stop.rs`).
 
 mod compression;
 mod error;
+mod gzip;
 mod lz4;
 mod not_a_list;
 mod open;
@@ -22,6 +23,6 @@ pub use error::{Error, NotSearchable};
 pub use not_a_list::NotAList;
 pub use open::{Input, is_filter, look};
 pub use reading::{Note, Reading};
-pub use sniff::{BOM_BYTES, Ends, SAMPLE_BYTES, Sample, sniff};
+pub use sniff::{SAMPLE_BYTES, Sample, sniff};
 pub use source::Source;
 pub use stop::Stop;

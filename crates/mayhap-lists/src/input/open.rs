@@ -3,7 +3,7 @@
 use super::compression::MAGIC_BYTES;
 use super::error::StoppedBySignal;
 use super::sniff::{SAMPLE_BYTES, sniff};
-use super::{Compression, Ends, Error, NotAList, Reading, Sample, Source, Stop};
+use super::{Compression, Error, NotAList, Reading, Sample, Source, Stop};
 use mayhap_keys::KeyOptions;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
@@ -16,7 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Input {
     name: String,
     is_stream: bool,
-    ends: Ends,
+    mark_bytes: usize,
+    /// Zero bytes behind what was compressed so far.
+    padding: Arc<AtomicU64>,
     /// Bytes taken from the file so far.
     raw_bytes: Arc<AtomicU64>,
     stop: Option<Arc<Stop>>,
@@ -47,7 +49,8 @@ pub fn is_filter(path: &Path, reading: &Reading) -> bool {
 
 impl Input {
     /// Opens a source, and looks at its first bytes for how it is compressed and at its first
-    /// 64 KiB for what it is; of a pipe at as many as there are when its first line is complete.
+    /// 64 KiB for what it is; of a pipe only at its first line, unless that has a NUL or begins as
+    /// UTF-16 does.
     ///
     /// # Errors
     ///
@@ -65,8 +68,9 @@ impl Input {
         let raw_bytes = Arc::new(AtomicU64::new(0));
         let bytes = Arc::clone(&raw_bytes);
         let raw = Raw { file, is_stream, stop: stop.clone(), bytes };
-        let (ends, reader) = begin(raw, (source, is_stream, total_bytes), separator, reading)?;
-        Ok(Self { name: source.name(), is_stream, ends, raw_bytes, stop, reader })
+        let begun = begin(raw, (source, is_stream, total_bytes), separator, reading)?;
+        let Begun { mark_bytes, padding, reader } = begun;
+        Ok(Self { name: source.name(), is_stream, mark_bytes, padding, raw_bytes, stop, reader })
     }
 
     /// [`Input::open`] of bytes in memory, as a file or as a pipe whose bytes are all there: for
@@ -81,12 +85,22 @@ impl Input {
         separator: u8,
         reading: &Reading,
     ) -> Result<Self, Error> {
-        let source = Source::Stdin;
         let total_bytes = (!is_stream).then_some(bytes.len() as u64);
-        let read = (&source, is_stream, total_bytes);
-        let (ends, reader) = begin(Cursor::new(bytes), read, separator, reading)?;
-        let raw_bytes = Arc::default();
-        Ok(Self { name: source.name(), is_stream, ends, raw_bytes, stop: None, reader })
+        Self::of_reader(Cursor::new(bytes), (is_stream, total_bytes), separator, reading)
+    }
+
+    /// [`Input::open`] of what a reader returns, in the pieces in which it does.
+    pub(crate) fn of_reader(
+        bytes: impl Read + Send + 'static,
+        (is_stream, total_bytes): (bool, Option<u64>),
+        separator: u8,
+        reading: &Reading,
+    ) -> Result<Self, Error> {
+        let source = Source::Stdin;
+        let begun = begin(bytes, (&source, is_stream, total_bytes), separator, reading)?;
+        let Begun { mark_bytes, padding, reader } = begun;
+        let (name, raw_bytes) = (source.name(), Arc::default());
+        Ok(Self { name, is_stream, mark_bytes, padding, raw_bytes, stop: None, reader })
     }
 
     /// The name for messages.
@@ -99,9 +113,15 @@ impl Input {
         self.is_stream
     }
 
-    /// What of its lines is no part of a key.
-    pub fn ends(&self) -> Ends {
-        self.ends
+    /// The bytes of a byte-order mark before its first line.
+    pub fn mark_bytes(&self) -> usize {
+        self.mark_bytes
+    }
+
+    /// Zero bytes behind what was compressed, once that is read to its end.
+    pub fn padding_bytes(&self) -> u64 {
+        // ORDERING: Relaxed. Read by the thread that adds to it.
+        self.padding.load(Ordering::Relaxed)
     }
 
     /// Bytes taken from the file so far, as they stand there.
@@ -123,25 +143,36 @@ impl Input {
     }
 }
 
-/// Looks at the first bytes of what comes from a source; what of its lines is no part of a key, and
-/// all of it, decompressed.
+/// What comes from a source: all of it, decompressed, and what is known of it.
+struct Begun {
+    mark_bytes: usize,
+    padding: Arc<AtomicU64>,
+    reader: Box<dyn Read + Send>,
+}
+
+/// Looks at the first bytes of what comes from a source.
 fn begin(
     raw: impl Read + Send + 'static,
     (source, is_stream, total_bytes): (&Source, bool, Option<u64>),
     separator: u8,
     reading: &Reading,
-) -> Result<(Ends, Box<dyn Read + Send>), Error> {
+) -> Result<Begun, Error> {
+    let padding = Arc::default();
     if reading.raw {
-        return Ok((Ends::default(), Box::new(raw)));
+        return Ok(Begun { mark_bytes: 0, padding, reader: Box::new(raw) });
     }
     let name = source.name();
-    let opened = Opened::of(raw, is_stream, separator).map_err(Error::io("read", &name))?;
+    let opened = Opened::of(raw, (is_stream, separator), &padding);
+    let opened = opened.map_err(Error::io("read", &name))?;
     let Opened { start, is_whole, is_compressed, rest } = opened;
     let total_bytes = total_bytes.filter(|_| !is_compressed);
-    let ends = sniff(&Sample { bytes: &start, is_whole, total_bytes, separator });
+    // However much there is: what a list is must not depend on when its bytes came.
+    let bytes = if is_stream { &start[..judged_bytes(&start, separator)] } else { &start };
+    let is_whole = is_whole && bytes.len() == start.len();
+    let mark_bytes = sniff(&Sample { bytes, is_whole, total_bytes, separator });
     let is_stdin = *source == Source::Stdin;
-    let ends = ends.map_err(|what| Error::NotAList { name, is_stdin, what })?;
-    Ok((ends, Box::new(Cursor::new(start).chain(rest))))
+    let mark_bytes = mark_bytes.map_err(|what| Error::NotAList { name, is_stdin, what })?;
+    Ok(Begun { mark_bytes, padding, reader: Box::new(Cursor::new(start).chain(rest)) })
 }
 
 /// The file under the decoder.
@@ -196,21 +227,25 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads what it takes to know what it is: 64 KiB of a file, of a pipe no more than what is
-    /// there when the first line is complete, so that no line waits for one that comes later.
-    fn of(mut raw: impl Read + Send + 'static, is_stream: bool, separator: u8) -> io::Result<Self> {
+    /// Reads what it takes to know what it is: 64 KiB of a file, of a pipe the first line alone, so
+    /// that none waits for one that comes later.
+    fn of(
+        mut raw: impl Read + Send + 'static,
+        (is_stream, separator): (bool, u8),
+        padding: &Arc<AtomicU64>,
+    ) -> io::Result<Self> {
         let mut start = Vec::new();
         let is_enough = |start: &[u8]| {
             !Compression::is_undecided(start) && (start.len() >= MAGIC_BYTES || is_stream)
         };
         let is_whole = fill(&mut raw, &mut start, is_enough)?;
         let compression = Compression::of(&start);
-        let is_enough = |start: &[u8]| is_stream && decides(start, separator);
+        let is_enough = |start: &[u8]| is_stream && first_line(start, separator).is_some();
         let (mut rest, is_whole): (Box<dyn Read + Send>, bool) = match compression {
             None => (Box::new(raw), is_whole),
             Some(compression) => {
                 let compressed = Cursor::new(std::mem::take(&mut start)).chain(raw);
-                (compression.decoder(compressed)?, false)
+                (compression.decoder(compressed, padding)?, false)
             }
         };
         let is_whole = is_whole || fill(&mut rest, &mut start, is_enough)?;
@@ -218,10 +253,18 @@ impl Opened {
     }
 }
 
-/// Whether the first line is complete, and is no half of a character of UTF-16.
-fn decides(start: &[u8], separator: u8) -> bool {
+/// The bytes of the first line of a pipe, if it is complete and decides what the pipe is: if not
+/// its line feed may be half a character of UTF-16.
+fn first_line(start: &[u8], separator: u8) -> Option<usize> {
+    let end = memchr::memchr(separator, start)?;
     let has_mark = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
-    memchr::memchr(separator, start).is_some() && !(has_mark && start.len() % 2 == 1)
+    let has_nul = separator != 0 && memchr::memchr(0, &start[..end]).is_some();
+    (!has_mark && !has_nul).then_some(end + 1)
+}
+
+/// How many of the first bytes of a pipe decide what it is.
+fn judged_bytes(start: &[u8], separator: u8) -> usize {
+    first_line(start, separator).unwrap_or(start.len()).min(SAMPLE_BYTES)
 }
 
 /// Reads on until there is enough, at most [`SAMPLE_BYTES`]; whether that was all.

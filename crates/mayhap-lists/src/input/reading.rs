@@ -1,13 +1,16 @@
 //! How lists of keys are read, and what their readers should know of them.
 
-use super::Ends;
+use mayhap_units::number::counted;
 use std::fmt;
 
 /// How lists of keys are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// Takes bytes as they stand: nothing is decompressed, refused or left out of keys.
+    /// Takes bytes as they stand: nothing is decompressed or refused, and a mark is part of the
+    /// first key.
     pub raw: bool,
+    /// Lines are known to end with CR LF: no one has to be told.
+    pub expects_cr: bool,
     /// Hands out tens of thousands of lines at a time, as many as there are: for filters on a
     /// server, where each batch waits for a round trip.
     pub gathers: bool,
@@ -18,26 +21,17 @@ pub struct Reading {
 impl Default for Reading {
     /// Lists are seen to be lists, lines have at most 64 MiB, and batches are small.
     fn default() -> Self {
-        Self { raw: false, gathers: false, max_line: 64 << 20 }
+        Self { raw: false, expects_cr: false, gathers: false, max_line: 64 << 20 }
     }
 }
 
-/// What of an input's lines is no part of their keys. `Display` says it in a sentence.
+/// What there is to say of an input. `Display` says it in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// The byte-order mark before the first line of this input.
     ByteOrderMark(String),
-    /// The carriage returns that end the lines of this one, though that was not requested.
-    CarriageReturns(String),
-}
-
-impl Note {
-    /// The notes for an input of this name.
-    pub(crate) fn of(ends: Ends, name: &str, strips_cr: bool) -> Vec<Self> {
-        let bom = ends.bom.then(|| Self::ByteOrderMark(name.into()));
-        let cr = (ends.crlf && !strips_cr).then(|| Self::CarriageReturns(name.into()));
-        bom.into_iter().chain(cr).collect()
-    }
+    /// So many zero bytes behind the compressed data of this one.
+    Padding(String, u64),
 }
 
 impl fmt::Display for Note {
@@ -50,8 +44,9 @@ impl fmt::Display for Note {
                            key"
                 )
             }
-            Self::CarriageReturns(name) => {
-                write!(f, "the lines of {name} end with CR LF; the CR is not in their keys")
+            Self::Padding(name, bytes) => {
+                let bytes = counted(*bytes, "zero byte");
+                write!(f, "{name} has {bytes} after its compressed data, which are ignored")
             }
         }
     }

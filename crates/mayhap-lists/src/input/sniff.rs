@@ -8,10 +8,10 @@ use mayhap_formats::{Format, Limits};
 pub const SAMPLE_BYTES: usize = 64 << 10;
 
 /// The UTF-8 encoding of U+FEFF.
-const BOM: &[u8; BOM_BYTES] = b"\xEF\xBB\xBF";
+const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Its length.
-pub const BOM_BYTES: usize = 3;
+/// The same in UTF-16, where nothing follows.
+const WIDE_BOMS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 
 /// The beginning of some input, after decompression.
 #[derive(Debug, Clone, Copy)]
@@ -26,15 +26,6 @@ pub struct Sample<'a> {
     pub separator: u8,
 }
 
-/// How lines begin and end: what of them is no part of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ends {
-    /// The first one begins with a byte-order mark.
-    pub bom: bool,
-    /// Each ends with a carriage return.
-    pub crlf: bool,
-}
-
 /// Archives, and ways of compressing that are not read here: first bytes, and where these stand.
 const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"PK\x03\x04", "a zip archive", "unzip -p"),
@@ -46,12 +37,12 @@ const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
     (257, b"ustar", "a tar archive", "tar -xOf"),
 ];
 
-/// Looks at the beginning of some input.
+/// Looks at the beginning of some input; the bytes of its byte-order mark, which are no part of the
+/// first key.
 ///
 /// Lines of text are taken for what they are, whatever word comes first: an archive, a filter and
 /// the like have control characters among their first bytes. UTF-16 is known by its byte-order
-/// mark, or by every other byte being NUL, unless NUL ends lines. Carriage returns end lines if
-/// they end each complete one of the sample.
+/// mark, or by every other byte being NUL, unless NUL ends lines; its mark alone is an empty list.
 ///
 /// # Errors
 ///
@@ -65,11 +56,11 @@ const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
 /// let look = |bytes| {
 ///     sniff(&Sample { bytes, is_whole: true, total_bytes: None, separator: b'\n' })
 /// };
-/// assert!(look(b"one\r\ntwo\r\n").unwrap().crlf);
-/// assert!(!look(b"one\r\ntwo\n").unwrap().crlf);
+/// assert_eq!(look(b"one\ntwo\n").unwrap(), 0);
+/// assert_eq!(look(b"\xEF\xBB\xBFone\n").unwrap(), 3);
 /// assert_eq!(look(b"PK\x03\x04\0\0").unwrap_err().to_string(), "a zip archive");
 /// ```
-pub fn sniff(sample: &Sample<'_>) -> Result<Ends, NotAList> {
+pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
     if let Some(encoding) = wide_encoding(sample) {
         return Err(NotAList::Text { encoding });
     }
@@ -77,11 +68,11 @@ pub fn sniff(sample: &Sample<'_>) -> Result<Ends, NotAList> {
         if is_json_filter(sample) {
             return Err(NotAList::Filter { system: "bits-and-blooms", keys: None });
         }
-        return Ok(sample.ends());
+        return Ok(sample.mark_bytes());
     }
     match other_data(sample) {
         Some(what) => Err(what),
-        None => Ok(sample.ends()),
+        None => Ok(sample.mark_bytes()),
     }
 }
 
@@ -130,12 +121,11 @@ impl Sample<'_> {
         self.bytes.iter().all(is_text)
     }
 
-    fn ends(&self) -> Ends {
-        let bom = self.bytes.starts_with(BOM);
-        let mut lines = memchr::memchr_iter(b'\n', self.bytes).peekable();
-        let has_lines = self.separator == b'\n' && lines.peek().is_some();
-        let crlf = has_lines && lines.all(|at| at > 0 && self.bytes[at - 1] == b'\r');
-        Ends { bom, crlf }
+    fn mark_bytes(&self) -> usize {
+        if self.is_whole && WIDE_BOMS.contains(&self.bytes) {
+            return self.bytes.len();
+        }
+        if self.bytes.starts_with(BOM) { BOM.len() } else { 0 }
     }
 }
 

@@ -31,6 +31,21 @@ impl Stop {
         Self::register().map(Arc::new).map_err(Error::io("set up", "signal handlers"))
     }
 
+    /// Lets SIGINT and SIGTERM end the program at once, as they do anyway unless it is the first
+    /// process of its container, for which the system ignores both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system refuses a handler.
+    pub fn at_once() -> Result<(), Error> {
+        let always = Arc::new(AtomicBool::new(true));
+        for number in [SIGINT, SIGTERM] {
+            flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&always))
+                .map_err(Error::io("set up", "signal handlers"))?;
+        }
+        Ok(())
+    }
+
     fn register() -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let is_requested = Arc::new(AtomicBool::new(false));

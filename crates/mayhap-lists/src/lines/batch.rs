@@ -74,6 +74,16 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// The lines of [`Batch::keys`] whose key is without the carriage return that ends them: their
+    /// places in the batch, and each line with it and without its separator.
+    pub fn lines_with_cr(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+        let (chunk, start) = (self.chunk, self.lines.start);
+        let has_any = chunk.cr_lines > 0 && !self.is_keyless();
+        let lines = if has_any { self.lines.clone() } else { 0..0 };
+        let lines = lines.filter(|&i| chunk.ends_with_cr(i));
+        lines.map(move |i| (i - start, chunk.line(i)))
+    }
+
     /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
     /// batch is keyless. Only copies them if the function is the one given to the reader.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {

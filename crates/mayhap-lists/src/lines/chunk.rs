@@ -10,31 +10,31 @@ const BUFFER_BYTES: usize = 512 << 10;
 
 /// Some lines with what is known of them.
 #[derive(Debug, Default)]
-pub(super) struct Chunk {
+pub(crate) struct Chunk {
     /// The bytes read, `..end`, and room after them.
-    pub(super) buffer: Vec<u8>,
-    pub(super) end: usize,
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) end: usize,
     /// Where line `i` begins, and where the last one ends.
-    pub(super) bounds: Vec<usize>,
+    pub(crate) bounds: Vec<usize>,
     /// Their keys, where these are not the lines.
-    pub(super) table: KeyTable,
+    pub(crate) table: KeyTable,
     /// Their digests, if the function is known; anything for lines without a key.
-    pub(super) digests: Vec<Digest>,
+    pub(crate) digests: Vec<Digest>,
     /// Bytes read from the files so far, as they stand there.
-    pub(super) raw_bytes: u64,
+    pub(crate) raw_bytes: u64,
     /// Bytes before the key of the first line: a byte-order mark.
-    pub(super) mark_bytes: usize,
-    /// Whether a carriage return at the end of a line is no part of its key.
-    pub(super) strip_cr: bool,
+    pub(crate) mark_bytes: usize,
+    /// How many lines end with a carriage return that is no part of their keys.
+    pub(crate) cr_lines: u64,
     /// Whether what comes after it may take any time.
-    pub(super) is_stream: bool,
+    pub(crate) is_stream: bool,
     /// What is to be said of the input that begins with this chunk.
-    pub(super) notes: Vec<Note>,
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Chunk {
     /// Makes it begin with these bytes, with room for more.
-    pub(super) fn begin(&mut self, bytes: &[u8]) {
+    pub(crate) fn begin(&mut self, bytes: &[u8]) {
         let room = BUFFER_BYTES.max(bytes.len() + 1);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
@@ -47,30 +47,43 @@ impl Chunk {
     }
 
     /// The number of lines.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bounds.len().saturating_sub(1)
     }
 
     /// A line as a key: without its separator, and what else of it is none.
     #[inline]
-    pub(super) fn key_line(&self, i: usize) -> &[u8] {
+    pub(crate) fn key_line(&self, i: usize) -> &[u8] {
+        let line = self.line(i);
+        if self.cr_lines > 0 { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+    }
+
+    /// A line without its separator, with a carriage return at its end if it has one.
+    #[inline]
+    pub(crate) fn line(&self, i: usize) -> &[u8] {
         let mark = if i == 0 { self.mark_bytes } else { 0 };
-        let line = &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1];
-        if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+        &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1]
+    }
+
+    /// Whether a line ends with a carriage return.
+    #[inline]
+    pub(crate) fn ends_with_cr(&self, i: usize) -> bool {
+        let (start, end) = (self.bounds[i], self.bounds[i + 1]);
+        end - start > 1 && self.buffer[end - 2] == b'\r'
     }
 
     /// Bytes of its lines.
-    pub(super) fn line_bytes(&self) -> usize {
+    pub(crate) fn line_bytes(&self) -> usize {
         self.bounds.last().copied().unwrap_or(0)
     }
 
-    /// Whether the lines of another chunk are cut as these are, and need no word of their own.
-    pub(super) fn continues_with(&self, next: &Self) -> bool {
-        self.strip_cr == next.strip_cr && next.mark_bytes == 0 && next.notes.is_empty()
+    /// Whether the lines of another chunk need no word of their own.
+    pub(crate) fn continues_with(&self, next: &Self) -> bool {
+        next.mark_bytes == 0 && next.notes.is_empty()
     }
 
     /// Appends the lines of the next chunk, which [`Chunk::continues_with`] allows.
-    pub(super) fn append(&mut self, next: &Self) {
+    pub(crate) fn append(&mut self, next: &Self) {
         let (start, length) = (self.line_bytes(), next.line_bytes());
         self.end = start + length;
         // A byte is always free.
@@ -81,12 +94,13 @@ impl Chunk {
         self.bounds.extend(next.bounds.iter().skip(1).map(|bound| start + bound));
         self.table.append(&next.table);
         self.digests.extend_from_slice(&next.digests);
+        self.cr_lines += next.cr_lines;
         (self.raw_bytes, self.is_stream) = (next.raw_bytes, next.is_stream);
     }
 
     /// Doubles a full buffer, up to a line of `max_line` bytes. A byte is always free, for the
     /// separator that a last line may lack.
-    pub(super) fn make_room(&mut self, max_line: usize) -> Result<(), Error> {
+    pub(crate) fn make_room(&mut self, max_line: usize) -> Result<(), Error> {
         if self.end < self.buffer.len() {
             return Ok(());
         }

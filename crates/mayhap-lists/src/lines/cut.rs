@@ -1,7 +1,7 @@
 //! From sources to chunks of lines: what the reading thread does.
 
 use super::chunk::Chunk;
-use crate::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
+use crate::input::{Error, Input, Note, Reading, Source, Stop};
 use mayhap::{Digest, DigestFunction};
 use mayhap_keys::{CsvRecords, Cutter, KeyOptions};
 use std::collections::VecDeque;
@@ -9,17 +9,15 @@ use std::sync::Arc;
 use wide::u8x16;
 
 /// Reads sources one after another and cuts them into lines, keys and digests.
-pub(super) struct LineCutter {
+pub(crate) struct LineCutter {
     sources: VecDeque<Source>,
     input: Option<Input>,
     stop: Option<Arc<Stop>>,
     separator: u8,
     /// Finds the ends of lines that may hold separators between quotes.
     csv: Option<CsvRecords>,
-    /// Whether every input's carriage returns are left out, and not only those of some.
-    always_strips_cr: bool,
-    /// Whether those of the input at hand are.
-    strip_cr: bool,
+    /// Whether a carriage return at the end of a line is no part of its key.
+    strips_cr: bool,
     /// Whether it may pause.
     is_stream: bool,
     /// Bytes before the first key of the input at hand, until it is cut.
@@ -38,7 +36,7 @@ pub(super) struct LineCutter {
 
 impl LineCutter {
     /// At the beginning.
-    pub(super) fn new(
+    pub(crate) fn new(
         sources: Vec<Source>,
         options: &KeyOptions,
         reading: Reading,
@@ -50,8 +48,7 @@ impl LineCutter {
             stop,
             separator: options.separator(),
             csv: options.csv.then(|| CsvRecords::new(options.delim(), options.separator())),
-            always_strips_cr: options.strip_cr,
-            strip_cr: options.strip_cr,
+            strips_cr: options.strips_cr(),
             is_stream: false,
             mark_bytes: 0,
             notes: Vec::new(),
@@ -69,10 +66,15 @@ impl LineCutter {
         self.function = Some(function);
     }
 
+    /// What there is still to say after the last line.
+    pub(crate) fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
     /// Replaces the contents of `chunk` by the next lines; `false` at the end.
     ///
     /// A last line without separator is a line, and gets one.
-    pub(super) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
+    pub(crate) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
         chunk.begin(&self.rest);
         let mut scanned = 0;
         loop {
@@ -87,6 +89,7 @@ impl LineCutter {
             if !self.fill(chunk)? {
                 return Ok(false);
             }
+            scanned = scanned.min(chunk.end);
         }
         self.refuse_long_lines(chunk)?;
         self.lines += chunk.len() as u64;
@@ -147,7 +150,14 @@ impl LineCutter {
         chunk.end += length;
         if length == 0 {
             self.raw_bytes_before += input.raw_bytes();
+            if input.padding_bytes() > 0 {
+                self.notes.push(Note::Padding(input.name().into(), input.padding_bytes()));
+            }
             self.input = None;
+            if self.mark_bytes > 0 && chunk.end == self.mark_bytes {
+                // A mark alone is no line.
+                (self.mark_bytes, chunk.end) = (0, 0);
+            }
             // A quote that is not closed may hold the last separator.
             if chunk.end > 0 && chunk.buffer[chunk.end - 1] != self.separator {
                 chunk.buffer[chunk.end] = self.separator;
@@ -160,17 +170,24 @@ impl LineCutter {
     /// Opens the next input; no chunk has lines of two.
     fn open(&mut self, source: &Source) -> Result<(), Error> {
         let input = Input::open(source, self.separator, &self.reading, self.stop.clone())?;
-        let ends = input.ends();
-        self.strip_cr = self.always_strips_cr || ends.crlf;
-        self.is_stream = input.is_stream();
-        self.mark_bytes = if ends.bom { BOM_BYTES } else { 0 };
-        self.notes = Note::of(ends, input.name(), self.always_strips_cr);
-        self.input = Some(input);
+        self.begin(input);
         Ok(())
     }
 
+    /// Goes on with this input.
+    pub(crate) fn begin(&mut self, input: Input) {
+        self.is_stream = input.is_stream();
+        self.mark_bytes = input.mark_bytes();
+        if self.mark_bytes > 0 {
+            self.notes.push(Note::ByteOrderMark(input.name().into()));
+        }
+        self.input = Some(input);
+    }
+
     fn cut_keys(&mut self, chunk: &mut Chunk) {
-        chunk.strip_cr = self.strip_cr;
+        let ends_with_cr = |line: &usize| chunk.ends_with_cr(*line);
+        let cr_lines = (0..chunk.len()).filter(ends_with_cr).count() as u64;
+        chunk.cr_lines = if self.strips_cr { cr_lines } else { 0 };
         chunk.is_stream = self.is_stream;
         chunk.mark_bytes = std::mem::take(&mut self.mark_bytes);
         chunk.notes = std::mem::take(&mut self.notes);
@@ -179,14 +196,13 @@ impl LineCutter {
         bounds[0] += chunk.mark_bytes;
         let lines = bounds.windows(2).map(|bounds| &buffer[bounds[0]..bounds[1] - 1]);
         if let Some(cutter) = &mut self.cutter {
-            cutter.strip_cr(self.strip_cr);
             table.cut(cutter, lines);
             if let Some(function) = &self.function {
                 let all = 0..bounds.len() - 1;
                 digests.extend(table.keys(all).map(|key| function.digest(key)));
             }
         } else if let Some(function) = &self.function {
-            digest_lines(function, lines, self.strip_cr, digests);
+            digest_lines(function, lines, chunk.cr_lines > 0, digests);
         }
         bounds[0] = start;
     }

@@ -8,11 +8,13 @@
 //! lines that go out again.
 
 mod batch;
-mod chunk;
+pub(crate) mod chunk;
 mod cut;
 mod reader;
 mod runs;
 
 pub use batch::Batch;
+#[cfg(test)]
+pub(crate) use cut::LineCutter;
 pub use reader::{LineReader, Pause};
 pub use runs::for_each_run;

@@ -46,12 +46,14 @@ pub struct LineReader {
     on_note: Option<OnNote>,
     function: Option<DigestFunction>,
     gathers: bool,
+    expects_cr: bool,
     chunk: Chunk,
     /// What came behind the chunk and was not gathered with it.
     pending: Option<Result<Chunk, Error>>,
     /// The first line of the chunk that is not yet handed out.
     next: usize,
     keyless: Keyless,
+    cr_lines: u64,
     lines: u64,
     bytes: u64,
 }
@@ -85,10 +87,12 @@ impl LineReader {
             on_note: None,
             function: None,
             gathers: reading.gathers,
+            expects_cr: reading.expects_cr,
             chunk: Chunk::default(),
             pending: None,
             next: 0,
             keyless: Keyless::default(),
+            cr_lines: 0,
             lines: 0,
             bytes: 0,
         })
@@ -103,8 +107,8 @@ impl LineReader {
         }
     }
 
-    /// Calls `on_note` with what there is to say of each input, before its first lines are handed
-    /// out; without it nobody learns of byte-order marks and carriage returns.
+    /// Calls `on_note` with what there is to say of each input; without it nobody learns of
+    /// byte-order marks and of what follows compressed data.
     pub fn on_note(&mut self, on_note: impl FnMut(Note) + Send + 'static) {
         self.on_note = Some(Box::new(on_note));
     }
@@ -117,6 +121,17 @@ impl LineReader {
     /// Those of them that have no key.
     pub fn keyless(&self) -> &Keyless {
         &self.keyless
+    }
+
+    /// Lines read so far that end with a carriage return which is no part of their keys.
+    pub fn cr_lines(&self) -> u64 {
+        self.cr_lines
+    }
+
+    /// [`LineReader::cr_lines`] if there are any and they may surprise: [`Reading::expects_cr`] is
+    /// not set.
+    pub fn surprising_cr_lines(&self) -> Option<u64> {
+        Some(self.cr_lines).filter(|&lines| lines > 0 && !self.expects_cr)
     }
 
     /// Bytes of the lines handed out so far, decompressed.
@@ -197,12 +212,26 @@ impl LineReader {
     /// Takes the next chunk over; `false` at the end.
     fn receive<E: From<Error>>(
         &mut self,
-        in_pause: impl FnMut(Duration) -> Result<Pause, E>,
+        mut in_pause: impl FnMut(Duration) -> Result<Pause, E>,
     ) -> Result<bool, E> {
         if let Some(cutter) = self.cutter.take() {
             let waiting = if self.gathers { WAITING_TO_BE_GATHERED } else { WAITING_CHUNKS };
             self.thread = Some(start(cutter, waiting)?);
         }
+        // One without lines only has something to say.
+        while self.receive_chunk(&mut in_pause)? {
+            if self.chunk.len() > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes the next chunk over, or one that has only notes; `false` at the end.
+    fn receive_chunk<E: From<Error>>(
+        &mut self,
+        in_pause: impl FnMut(Duration) -> Result<Pause, E>,
+    ) -> Result<bool, E> {
         let Some(thread) = &self.thread else { return Ok(false) };
         // A thread that has ended needs no buffer.
         let _ = thread.used.send(std::mem::take(&mut self.chunk));
@@ -219,6 +248,7 @@ impl LineReader {
             if self.gathers {
                 self.pending = gather(&mut self.chunk, thread);
             }
+            self.cr_lines += self.chunk.cr_lines;
             let notes = self.chunk.notes.drain(..);
             match &mut self.on_note {
                 Some(on_note) => notes.for_each(on_note),
@@ -301,7 +331,14 @@ fn read(
         let mut chunk = empty.try_recv().unwrap_or_default();
         let next = match cutter.next(&mut chunk) {
             Ok(true) => Ok(chunk),
-            Ok(false) => return,
+            Ok(false) => {
+                let notes = cutter.take_notes();
+                if !notes.is_empty() {
+                    // If nobody wants it, nobody reads.
+                    let _ = chunks.send(Ok(Chunk { notes, ..Chunk::default() }));
+                }
+                return;
+            }
             Err(error) => Err(error),
         };
         let failed = next.is_err();

@@ -234,6 +234,18 @@ impl Header {
         self.digest_id != 1
     }
 
+    /// The header with other key options.
+    ///
+    /// # Panics
+    ///
+    /// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
+    #[must_use]
+    pub fn with_key_options(self, key_options: &str) -> Self {
+        let found = key_options.len();
+        assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
+        Self { key_options: key_options.into(), ..self }
+    }
+
     /// The digest function, given the secret key if the filter has one.
     ///
     /// # Errors

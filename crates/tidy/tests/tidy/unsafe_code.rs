@@ -3,8 +3,9 @@
 use crate::{check, files, read, shown};
 
 /// Files of product code that may have unsafe blocks, as in ARCHITECTURE.md's table of walls.
-const ALLOWED: [&str; 7] = [
+const ALLOWED: [&str; 8] = [
     "crates/mayhap-cli/src/allocator.rs",
+    "crates/mayhap-cli/src/closed_stdout.rs",
     "crates/mayhap/src/simd/",
     "crates/mayhap/src/bits/owned.rs",
     "crates/mayhap/src/bits/shared.rs",
@@ -27,6 +28,7 @@ fn unsafe_stands_only_where_it_is_allowed() {
             if code.contains("unsafe {")
                 || code.contains("unsafe fn")
                 || code.contains("unsafe impl")
+                || code.contains("unsafe(")
             {
                 found.push(format!("{name}:{}", i + 1));
             }

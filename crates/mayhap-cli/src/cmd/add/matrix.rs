@@ -70,7 +70,8 @@ pub(super) fn add(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
     }
     let reading = args.lines.reading();
-    let lists = Lists { files, options: &options, reading, stop: &stop, talk };
+    let skip_bad = args.lines.skip_bad;
+    let lists = Lists { files, options: &options, reading, skip_bad, stop: &stop, talk };
     let most = Some(matrix.expected_items()).filter(|_| !args.overfill);
     let counts = fill(&mut matrix, &sets, most, &lists)?;
     stop.check()?;

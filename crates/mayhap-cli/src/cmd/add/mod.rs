@@ -132,7 +132,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let inserter = inserter.clearing_at(args.clear_at)?.without_refresh(args.no_refresh)?;
     let reading = Reading { gathers: inserter.set().is_shared(), ..args.lines.reading() };
     let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
-    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
+    let (json, skip_bad) = (args.json, args.lines.skip_bad);
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json, skip_bad };
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {
         // Saves it; counts the bits of one on a server, for the report.
@@ -213,6 +214,7 @@ struct Adding {
     talk: Talk,
     total_bytes: Option<u64>,
     json: bool,
+    skip_bad: bool,
 }
 
 impl Adding {
@@ -224,8 +226,10 @@ impl Adding {
         let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
         let seconds = progress.elapsed();
         progress.clear();
-        reader::warn_of_keyless(reader, *talk);
-        (counts, seconds, result)
+        let lines = (counts.without_key, counts.lines);
+        let with = (*talk, self.skip_bad);
+        let usable = reader::usable(reader, lines, with, "the keys of the others were added");
+        (counts, seconds, result.and(usable))
     }
 
     fn report(

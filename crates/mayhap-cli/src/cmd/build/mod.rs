@@ -19,6 +19,7 @@ use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap::Digest;
 use mayhap::native::{Header, Native};
+use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
 use mayhap_store::KeptDigests;
@@ -41,8 +42,10 @@ Examples:
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
 beyond that to about 0.3 %, with 1.4 % added to the count). At -n distinct keys it stops (exit \
-code 2) and writes nothing, unless --overfill is given. The file appears whole or not at all: \
-after Ctrl-C while the input is being read there is none.
+code 2) and writes nothing. With --on-full keep it writes the filter with the keys up to there, \
+and ends with exit code 2 all the same: mayhap add can add the rest. With --on-full overfill (or \
+--overfill) it continues, and the rate rises. With --layout scalable it grows. The file appears \
+whole or not at all: after Ctrl-C while the input is being read there is none.
 
 A fuse filter is built from all keys at once: it takes about 28 bytes of memory per line while it \
 is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) per key in the end.
@@ -69,7 +72,8 @@ follows from the bits, as after a merge. Without it that count is of the keys th
 depends a little on their order; answers never do.
 
 How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
-the same. Lines without a key, for example with too few fields, are skipped and counted.";
+the same. Lines without a key, for example with too few fields, are skipped and counted. If most \
+lines have none, nothing is written (exit code 2), unless --skip-bad is given.";
 
 /// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
@@ -87,9 +91,12 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Continue when the filter is full
+    /// Continue when the filter is full: --on-full overfill
     #[arg(long)]
     overfill: bool,
+    /// What to do when the filter is full
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with = "overfill")]
+    on_full: OnFull,
     /// Keep the digests of all keys in a file beside the filter, for mayhap grow: 5 to 6 bytes per
     /// key
     #[arg(long)]
@@ -116,6 +123,49 @@ pub struct Args {
     lock: LockArgs,
 }
 
+/// What becomes of a list with more keys than -n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum OnFull {
+    /// Stop, and write nothing
+    #[default]
+    Stop,
+    /// Stop, and write the filter with the keys up to there
+    Keep,
+    /// Continue: the rate rises
+    Overfill,
+}
+
+impl OnFull {
+    /// What to say of a filter that is full.
+    fn advice(self) -> WhenFull {
+        match self {
+            Self::Keep => WhenFull {
+                outcome: "the filter has the keys up to there",
+                next: "mayhap add --overfill adds the other lines; with --layout scalable it grows",
+            },
+            Self::Stop | Self::Overfill => WhenFull {
+                outcome: "nothing was written",
+                next: "start again with a larger -n, keep what fits with --on-full keep, or \
+                       continue with --overfill",
+            },
+        }
+    }
+}
+
+impl Args {
+    /// Refuses `--on-full` where all keys are needed before there is a filter.
+    fn on_full(&self) -> Result<OnFull, Error> {
+        let is_whole = matches!(self.size.layout, Some(LayoutName::Fuse | LayoutName::Matrix));
+        if (is_whole || self.segment.is_some()) && self.on_full == OnFull::Keep {
+            return Err(Error::usage(
+                "--on-full keep is for filters that are filled line by line",
+                "omit it; fuse filters, matrices and segments are written whole or not at all",
+            ));
+        }
+        Ok(if self.overfill { OnFull::Overfill } else { self.on_full })
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -128,12 +178,15 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
+    let on_full = args.on_full()?;
+    let overfill = on_full == OnFull::Overfill;
     check_reproducible(args, system.is_some())?;
     if args.size.layout == Some(LayoutName::Matrix) && args.segment.is_none() {
         let (files, options, stop) = (&*args.files, &options, &stop);
-        let lists = Lists { files, options, reading, stop, talk };
+        let skip_bad = args.lines.skip_bad;
+        let lists = Lists { files, options, reading, skip_bad, stop, talk };
         keep_digests(args, false)?;
-        return build_matrix(args, &lists, &waiting);
+        return build_matrix(args, overfill, &lists, &waiting);
     }
     let reader_stop = Some(Arc::clone(&stop));
     let kept = keep_digests(args, system.is_some())?;
@@ -154,25 +207,25 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         args.size.items
     };
     let (set, notes) = match &system {
-        Some(new) => of_system(args, new, (items, counted), talk)?,
+        Some(new) => of_system(args, new, (items, counted, overfill), talk)?,
         None => (Create::build_any(&args.size, items, &args.digest)?, Vec::new()),
     };
     // The estimate by which one of another system is full says no more than the count.
-    let overfill = args.overfill || counted && system.is_some();
+    let overfill = overfill || counted && system.is_some();
     let mut inserter = Inserter::new(set, overfill).without_warning(counted);
     if let Some(kept) = kept {
         inserter = inserter.with_digests(kept);
     }
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let advice = WhenFull {
-        outcome: "nothing was written",
-        next: "start again with a larger -n, or continue with --overfill",
-    };
-    let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
+    let (said, advice) = ((talk, &mut progress), on_full.advice());
+    let filled = fill::fill(&mut reader, &mut inserter, &mut counts, said, advice);
     progress.clear();
-    reader::warn_of_keyless(&reader, talk);
-    filled?;
+    let full = match filled {
+        Err(full @ Error::Full(_)) if on_full == OnFull::Keep => Err(full),
+        filled => Ok(filled?),
+    };
+    usable(args, &reader, counts, talk)?;
     let (forgotten, digests) = (inserter.forgotten(), inserter.take_digests());
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
@@ -182,7 +235,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     finish(args, inserter.set_mut(), built, &mut progress, &waiting, talk)?;
     talk.say_all(&notes);
-    Ok(Outcome::Done)
+    full.map(|()| Outcome::Done)
 }
 
 /// Builds a fuse filter of all lines at once, saves it and reports what it is.
@@ -193,13 +246,31 @@ fn build_fuse(
     talk: Talk,
 ) -> Result<Outcome, Error> {
     let mut filter = create::fuse::build(&args.size, &args.digest, reader, progress)?;
-    let counts =
-        Counts { lines: reader.lines(), new: filter.len(), without_key: reader.keyless().lines() };
+    let counts = Counts {
+        lines: reader.lines(),
+        new: filter.len(),
+        without_key: reader.keyless().lines(),
+        with_cr: reader.cr_lines(),
+    };
     progress.clear();
-    reader::warn_of_keyless(reader, talk);
+    usable(args, reader, counts, talk)?;
     stop.check()?;
     let built = Built { counts, forgotten: None, digests: None };
     finish(args, &mut filter, built, progress, waiting, talk)
+}
+
+/// The key options of the file. What became of carriage returns is recorded where there were some:
+/// files of lists without any are those of every version and of the other libraries, byte for byte,
+/// and with `--reproducible` the keys alone decide.
+fn recorded(args: &Args, counts: Counts) -> KeyOptions {
+    let options = args.lines.key_options();
+    if counts.with_cr > 0 && !args.reproducible { options.for_new() } else { options }
+}
+
+/// Refuses lists of which hardly a line has a key.
+fn usable(args: &Args, reader: &LineReader, counts: Counts, talk: Talk) -> Result<(), Error> {
+    let (lines, with) = ((counts.without_key, counts.lines), (talk, args.lines.skip_bad));
+    reader::usable(reader, lines, with, "nothing was written")
 }
 
 /// Refuses `--reproducible` where the order of keys leaves other traces.
@@ -241,10 +312,10 @@ fn count(
 fn of_system(
     args: &Args,
     new: &NewSystemFile<'_>,
-    (items, counted): (Option<u64>, bool),
+    (items, counted, overfill): (Option<u64>, bool, bool),
     talk: Talk,
 ) -> Result<(Box<dyn KeySet>, Vec<String>), Error> {
-    let (mut set, notes) = new.build(items, &args.digest, args.overfill)?;
+    let (mut set, notes) = new.build(items, &args.digest, overfill)?;
     if counted {
         set = set.without_warning();
     }
@@ -255,11 +326,16 @@ fn of_system(
 }
 
 /// Builds a matrix of these lists, saves it and reports what it is.
-fn build_matrix(args: &Args, lists: &Lists<'_>, waiting: &Waiting) -> Result<Outcome, Error> {
+fn build_matrix(
+    args: &Args,
+    overfill: bool,
+    lists: &Lists<'_>,
+    waiting: &Waiting,
+) -> Result<Outcome, Error> {
     let start = Instant::now();
-    let (matrix, counts) = create::matrix::build(&args.size, &args.digest, args.overfill, lists)?;
+    let (matrix, counts) = create::matrix::build(&args.size, &args.digest, overfill, lists)?;
     lists.stop.check()?;
-    let header = Header::of(&matrix, &lists.options.to_header());
+    let header = Header::of(&matrix, &recorded(args, counts).to_header());
     waiting.save(&args.output, &header, &matrix.segments(), args.force)?;
     let name = args.output.display().to_string();
     let summary =
@@ -300,7 +376,7 @@ fn finish(
 ) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    let options = filter.key_options(args.lines.key_options()).to_header();
+    let options = filter.key_options(recorded(args, counts)).to_header();
     let keeps = digests.is_some();
     waiting.save_set(&args.output, (filter, &options), digests, args.force)?;
     if keeps {

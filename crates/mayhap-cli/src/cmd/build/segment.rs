@@ -1,12 +1,12 @@
 //! `mayhap build --segment`: a part of a filter.
 
-use super::Args;
+use super::{Args, usable};
 use crate::error::Error;
 use crate::io::messages::{Talk, counted, grouped};
 use crate::io::progress::Progress;
-use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::create::segment::{self, Part};
+use crate::set::fill::Counts;
 use crate::set::session::Waiting;
 use mayhap::native::{Header, Native};
 use mayhap_lists::{LineReader, Stop};
@@ -25,6 +25,7 @@ struct Summary {
     lines_of_segment: u64,
     new: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     num_bytes: u64,
     seconds: f64,
 }
@@ -40,8 +41,10 @@ pub(super) fn build(
     let mut segment = segment::empty(&args.size, &args.digest, part)?;
     let taken = segment::fill(&mut segment, reader, progress);
     progress.clear();
-    reader::warn_of_keyless(reader, talk);
     let taken = taken?;
+    let (lines, without_key) = (reader.lines(), reader.keyless().lines());
+    let counts = Counts { lines, without_key, ..Counts::default() };
+    usable(args, reader, counts, talk)?;
     stop.check()?;
     let options = args.lines.key_options().to_header();
     let header = Header::of(&segment, &options);
@@ -57,6 +60,7 @@ pub(super) fn build(
         lines_of_segment: taken.lines,
         new: taken.new,
         lines_without_key: reader.keyless().lines(),
+        lines_with_crlf: reader.cr_lines(),
         num_bytes: segment.num_bytes(),
         seconds: progress.elapsed().as_secs_f64(),
     };

@@ -37,14 +37,15 @@ Examples:
 const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n distinct \
 lines are in; the expected number of lost lines is printed. Without -n a file is counted first \
-(-n is the number of its lines), and for a pipe the memory grows. At -n distinct lines it stops \
-(exit code 2) with everything before printed. With --overfill it continues, and loses more and \
-more lines.
+(-n is the number of its lines; if it grows meanwhile, so does the memory), and for a pipe the \
+memory grows. At -n distinct lines it stops (exit code 2) with everything before printed. With \
+--overfill it continues, and loses more and more lines.
 
 The key of a line is its bytes without the line feed, unless options extract it otherwise. A last \
 line without a line feed gets one. A line without a key (too few fields, no JSON ...) is always \
-printed, with -d never. Nothing is held back: when the input pauses, all lines so far have been \
-printed.
+printed, with -d never; if most lines have none, that is an error at the end (exit code 2), \
+unless --skip-bad is given. Nothing is held back: when the input pauses, all lines so far have \
+been printed.
 
 --state keeps the filter in FILE, and later keys in FILE.log. A line is recorded once it is \
 printed: after Ctrl-C, or a full disk under the output, nothing recorded is printed twice; after \
@@ -217,8 +218,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let Set::Filter(inserter) = &run.set {
         warn_of_unsure(inserter.set(), talk);
     }
-    if !matches!(result, Err(Error::BrokenPipe)) {
-        run.report(seconds, result.is_ok())?;
-    }
-    result.map(|()| Outcome::Done)
+    let reported = match &result {
+        Err(Error::BrokenPipe) => Ok(()),
+        result => run.report(seconds, result.is_ok()),
+    };
+    result.and(reported).map(|()| Outcome::Done)
 }

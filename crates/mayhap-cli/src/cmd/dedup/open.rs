@@ -12,6 +12,7 @@ use crate::set::inserter::Inserter;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::spilling::Spilling;
 use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Source, Stop};
@@ -37,7 +38,7 @@ pub(super) fn open(
         let (size, digest, foreign) = (&size, &args.digest, &ForeignArgs::default());
         let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None, foreign };
         let (set, options) = remote::create::find_or_create(&connection, wanted)?;
-        let inserter = Inserter::new(set, args.overfill);
+        let inserter = Inserter::new(set, args.overfill).also_with_cr(&options);
         return Ok((inserter, options));
     }
     if let Some(path) = &args.state {
@@ -56,6 +57,7 @@ pub(super) fn open(
             Some(new) => new?,
         };
         let inserter = Inserter::new(set, args.overfill).absent_only().with_writer(writer);
+        let inserter = inserter.also_with_cr(&options);
         return Ok((inserter, options));
     }
     let options = args.lines.key_options();
@@ -101,6 +103,11 @@ fn in_memory(
                     noun(lines, "line"),
                     format_bytes(filter.params().num_bytes())
                 ));
+                // The files may have grown when they are read.
+                let spills = size.layout.is_none_or(|layout| layout == LayoutName::Blocked);
+                if spills && !args.overfill {
+                    return Ok(Spilling::boxed(filter, size.max_bytes()));
+                }
                 return Ok(Box::new(filter));
             }
         }
@@ -147,7 +154,7 @@ fn new_state(
     waiting: &Waiting,
 ) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
     let name = path.display();
-    let mut options = args.lines.key_options();
+    let mut options = args.lines.key_options().for_new();
     let create = match Create::of(size, size.items)? {
         None if size.layout.is_none() && !size.is_fixed() => {
             size.refuse_preset("growing")?;

@@ -18,6 +18,7 @@ struct Summary {
     lines_kept: u64,
     lines_dropped: u64,
     lines_without_key: u64,
+    lines_with_crlf: u64,
     expected_lost_lines: f64,
     expected_lost_lines_sigma: f64,
     seconds: f64,
@@ -48,6 +49,7 @@ impl Run<'_> {
             lines_kept: self.kept,
             lines_dropped: dropped,
             lines_without_key: self.reader.keyless().lines(),
+            lines_with_crlf: self.reader.cr_lines(),
             seconds,
             lines_per_second: lines as f64 / seconds.max(1e-9),
             complete,
@@ -84,8 +86,18 @@ impl Run<'_> {
         }
     }
 
+    /// Prints it; an error if hardly a line had a key.
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
-        reader::warn_of_keyless(&self.reader, self.talk);
+        let (without_key, skip_bad) = (self.reader.keyless().lines(), self.args.lines.skip_bad);
+        let without_key = if skip_bad { 0 } else { without_key };
+        let outcome = if self.args.repeated { "they were not printed" } else { "all were printed" };
+        let lines = (without_key, self.reader.lines());
+        let usable = reader::usable(&self.reader, lines, (self.talk, skip_bad), outcome);
+        self.print(seconds, complete)?;
+        usable
+    }
+
+    fn print(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
         if self.args.json {
             return Talk::json(&self.summary(seconds, complete), false);
         }

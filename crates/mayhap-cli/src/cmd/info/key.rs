@@ -1,6 +1,6 @@
 //! How keys are cut and digested, as `info` prints it.
 
-use mayhap_keys::{Fields, KeyOptions, escape};
+use mayhap_keys::{Fields, KeyOptions, LineEnd, escape};
 use serde::Serialize;
 
 /// How keys are cut, beyond the ends of lines.
@@ -15,6 +15,7 @@ pub(super) struct Key {
     json_pointer: Option<String>,
     trim: bool,
     lower: bool,
+    upper: bool,
     hex: bool,
     normalize_url: bool,
     domain: bool,
@@ -38,6 +39,7 @@ impl Key {
             json_pointer: options.json_pointer.as_ref().map(|it| it.as_str().into()),
             trim: options.trim,
             lower: options.lower,
+            upper: options.upper,
             hex: options.hex,
             normalize_url: options.normalize_url,
             domain: options.domain,
@@ -68,7 +70,11 @@ impl Digesting {
             digest_seed: (!is_keyed).then_some(parameter),
             digest_key_id: is_keyed.then(|| format!("{parameter:016x}")),
             separator: if options.nul { "nul" } else { "lf" },
-            crlf: if options.strip_cr { "strip" } else { "keep" },
+            crlf: match options.line_end {
+                LineEnd::CrLf => "strip",
+                LineEnd::Unrecorded if !options.nul => "unrecorded",
+                LineEnd::Unrecorded | LineEnd::Lf => "keep",
+            },
             key: Key::of(options),
         }
     }

@@ -152,13 +152,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         Kind::Counting => {
             let union = CountingBloomFilter::union_with;
             let (filter, items) = load_all((args, talk), &headers, key, union)?;
-            (items, None, save((args, &lock), &headers[0], Box::new(filter))?)
+            (items, None, save((args, &lock), &common(&headers), Box::new(filter))?)
         }
         Kind::Scalable => {
             let union = ScalableBloomFilter::union_with;
             let (filter, items) = load_all((args, talk), &headers, key, union)?;
             let filter = Box::new(ScalableFile::new(filter));
-            (items, None, save((args, &lock), &headers[0], filter)?)
+            (items, None, save((args, &lock), &common(&headers), filter)?)
         }
         kind => return Err(refuse_kind(kind, &first)),
     };
@@ -321,7 +321,7 @@ fn unlike(args: &Args, path: &Path, source: &mayhap::Error) -> Error {
 }
 
 fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Result<(), Error> {
-    if header.key_options() == first.key_options() {
+    if mayhap_store::common_key_options(header.key_options(), first.key_options()).is_some() {
         return Ok(());
     }
     let (name, first_name) = (path.display(), args.files[0].display());
@@ -334,6 +334,16 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
         ),
         "filters whose keys were extracted differently cannot be queried together",
     ))
+}
+
+/// The first header, with the key options of all.
+fn common(headers: &[Header]) -> Header {
+    let mut options = headers[0].key_options().to_owned();
+    for header in headers {
+        let common = mayhap_store::common_key_options(&options, header.key_options());
+        options = common.unwrap_or(options);
+    }
+    headers[0].clone().with_key_options(&options)
 }
 
 fn save(

@@ -131,21 +131,22 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    let report = match Opened::any(args, talk).and_then(|opened| check(args, opened, sources, talk))
-    {
+    let checked = Opened::any(args, talk).and_then(|opened| check(args, opened, sources, talk));
+    let (report, answered) = match checked {
         Err(Error::Store(source)) if is_damage(&source) => {
             let file = args.file.display().to_string();
-            Report::damaged(file, "damaged", "checksums", source.to_string())
+            (Report::damaged(file, "damaged", "checksums", source.to_string()), Ok(()))
         }
         Err(Error::Store(source)) if is_incomplete(&source) => {
-            Report::incomplete(args.file.display().to_string(), source.to_string())
+            (Report::incomplete(args.file.display().to_string(), source.to_string()), Ok(()))
         }
         Err(Error::Foreign { name, source }) if is_foreign_damage(&source) => {
-            Report::damaged(name, "none", "structure", source.to_string())
+            (Report::damaged(name, "none", "structure", source.to_string()), Ok(()))
         }
         result => result?,
     };
-    report.print(args.json, talk)
+    let outcome = report.print(args.json, talk)?;
+    answered.map(|()| outcome)
 }
 
 /// Whether a filter was found that is not whole; else it was not found, or could not be read.
@@ -184,12 +185,15 @@ fn is_foreign_damage(error: &mayhap_formats::Error) -> bool {
     )
 }
 
+/// What was found, and whether all lines were looked up.
+type Checked = (Report<Found>, Result<(), Error>);
+
 fn check(
     args: &Args,
     mut opened: Opened,
     sources: Vec<Source>,
     talk: Talk,
-) -> Result<Report<Found>, Error> {
+) -> Result<Checked, Error> {
     let options = opened.options.clone().agree(&opened.name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
     let numbers = opened.subject.numbers();
@@ -201,7 +205,9 @@ fn check(
     };
     let subject = &mut opened.subject;
     let reading = Reading { gathers: opened.facts.on_server, ..args.lines.reading() };
-    let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
+    let cut = (&options, reading, args.lines.skip_bad);
+    let mut keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    let answered = keys.as_mut().map_or(Ok(()), Presence::answered);
     subject.check_unchanged()?;
     let off = matches!(
         rate.rate_verdict,
@@ -211,7 +217,7 @@ fn check(
     let mut rows = vec![opened.structure];
     rows.extend(rate_rows(&rate, &numbers, key_type));
     let found = (Found { numbers, key_type, rate }, off, rows);
-    Ok(Report::new(opened.name, opened.checksums, found, keys))
+    Ok((Report::new(opened.name, opened.checksums, found, keys), answered))
 }
 
 /// A filter in a file or on a server.
@@ -333,10 +339,10 @@ impl Subject {
     fn check_keys(
         &mut self,
         sources: Vec<Source>,
-        cut: (&KeyOptions, Reading),
+        cut: (&KeyOptions, Reading, bool),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
-        let (mut digests, mut bits) = (Digests::default(), Bitmap::new());
+        let (mut digests, mut bits) = (Digests::of_one_key(cut.0), Bitmap::new());
         let keys = Presence::of(sources, cut, talk, |batch, absent| {
             digests.clear();
             match self {

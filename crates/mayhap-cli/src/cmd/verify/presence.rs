@@ -19,6 +19,9 @@ pub(super) struct Presence {
     keys_absent: u64,
     lines_without_key: u64,
     first_absent: Vec<String>,
+    /// Why not all lines were looked up.
+    #[serde(skip)]
+    unanswered: Option<Error>,
 }
 
 impl Presence {
@@ -30,7 +33,7 @@ impl Presence {
     /// Those of [`reader::open`] and of `query`.
     pub(super) fn of(
         sources: Vec<Source>,
-        (options, reading): (&KeyOptions, Reading),
+        (options, reading, skip_bad): (&KeyOptions, Reading, bool),
         (talk, total_bytes): (Talk, Option<u64>),
         mut query: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
     ) -> Result<Option<Self>, Error> {
@@ -61,7 +64,17 @@ impl Presence {
             progress.tick(lines, raw_bytes, String::new);
         }
         progress.clear();
+        keys.unanswered = reader::answered(&reader, talk, skip_bad).err();
         Ok(Some(keys))
+    }
+
+    /// Whether all lines were looked up. To be called once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reader::answered`].
+    pub(super) fn answered(&mut self) -> Result<(), Error> {
+        self.unanswered.take().map_or(Ok(()), Err)
     }
 
     /// Whether a key is absent.

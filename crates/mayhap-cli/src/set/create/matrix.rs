@@ -25,6 +25,8 @@ pub struct Lists<'a> {
     pub options: &'a KeyOptions,
     /// How lists are read.
     pub reading: Reading,
+    /// Whether lists of which hardly a line has a key are taken.
+    pub skip_bad: bool,
     /// What ends the run.
     pub stop: &'a Arc<Stop>,
     /// For messages.
@@ -87,6 +89,7 @@ pub fn fill(
         counts.lines += read.lines;
         counts.new += read.new;
         counts.without_key += read.without_key;
+        counts.with_cr += read.with_cr;
         bytes_before += raw_bytes;
     }
     progress.clear();
@@ -206,8 +209,9 @@ fn fill_set(
         }
         tick(counts, raw_bytes);
     }
-    counts.without_key = reader.keyless().lines();
-    reader::warn_of_keyless(&reader, lists.talk);
+    (counts.without_key, counts.with_cr) = (reader.keyless().lines(), reader.cr_lines());
+    let (lines, with) = ((counts.without_key, counts.lines), (lists.talk, lists.skip_bad));
+    reader::usable(&reader, lines, with, "nothing was written")?;
     lists.stop.check()?;
     Ok((counts, reader.raw_bytes()))
 }

@@ -15,6 +15,7 @@ use mayhap_redis::Error::Switched;
 use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
 use mayhap_remote::{NativeSet, wait};
 use mayhap_sets::{KeySet, State};
+use mayhap_store::common_key_options;
 use std::path::{Path, PathBuf};
 
 /// Blocks that are sent between looks at the signals: 8 MiB.
@@ -147,7 +148,10 @@ impl Whole {
 
     /// Adds the keys of another filter.
     fn add(&mut self, other: &Self) -> Result<(), Error> {
-        self.check_options(&other.name, &other.key_options)?;
+        match common_key_options(&self.key_options, &other.key_options) {
+            Some(common) => self.key_options = common,
+            None => return Err(self.unlike(&other.name, &other.key_options)),
+        }
         self.filter.union_with(&other.filter).map_err(|source| {
             Error::usage(
                 format!("{} and {} cannot be merged: {source}", other.name, self.name),
@@ -156,18 +160,23 @@ impl Whole {
         })
     }
 
+    /// That its keys may be added to a filter of these options.
     fn check_options(&self, name: &str, options: &str) -> Result<(), Error> {
-        if self.key_options == options {
-            return Ok(());
+        match common_key_options(&self.key_options, options) {
+            Some(common) if common == options => Ok(()),
+            _ => Err(self.unlike(name, options)),
         }
-        Err(Error::usage(
+    }
+
+    fn unlike(&self, name: &str, options: &str) -> Error {
+        Error::usage(
             format!(
                 "{name} and {} cannot be merged: they differ in key options: {options:?} against \
                  {:?}",
                 self.name, self.key_options
             ),
             "filters whose keys were extracted differently cannot be queried together",
-        ))
+        )
     }
 
     /// The request to a server to hold it.

@@ -101,7 +101,9 @@ pub(in crate::keyspace) fn check_header(
     options: &Options,
 ) -> Result<(), BadFilter> {
     header.digest_function(options.key_for(header))?;
-    if !header.key_options().is_empty() {
+    // Keys come without the ends of lines, so what became of these does not matter here.
+    let is_of_lines = |option: &str| matches!(option, "crlf=strip" | "crlf=keep");
+    if !header.key_options().lines().all(is_of_lines) {
         return Err(BadFilter::KeyOptions(header.key_options().to_string()));
     }
     Ok(())
