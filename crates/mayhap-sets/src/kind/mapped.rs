@@ -34,11 +34,11 @@ impl KeySet for MappedFilter {
     }
 
     fn full_at(&self, _absent_only: bool) -> Option<u64> {
-        Some(self.filter().params().inserted_when_full())
+        Some(self.params().inserted_when_full())
     }
 
     fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
-        Some(Estimate::from_inserted(self.filter().params(), self.items()))
+        Some(Estimate::from_inserted(self.params(), self.items()))
     }
 
     fn items(&self) -> u64 {
