@@ -26,8 +26,8 @@ Examples:
 const NOTES: &str = "\
 Only for counting filters: mayhap create users.mayhap --layout counting. A line that was added \
 twice stays until it is removed twice; one that was added 15 times or more stays for good, since \
-counters end at 15, and a warning says so. Remove only keys that were added: a surely absent key is \
-ignored, but removing a false positive makes the filter forget other keys.
+counters end at 15, and a warning says so. Remove only keys that were added: a surely absent key \
+is ignored, but removing a false positive makes the filter forget other keys.
 
 On a server, only the counting filters of mayhap serve support removal: mayhap create URL \
 --layout counting. A removal whose reply was lost is not repeated, as that could remove other \

@@ -94,7 +94,8 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Busy`] if its creator does not finish, [`Error::Filter`] with
-    /// a wrong secret key or none, or with one for a filter that has none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
+    /// a wrong secret key or none, or with one for a filter that has none, [`Error::BadName`],
+    /// [`Error::WrongType`], [`Error::Damaged`],
     /// and those of the connection.
     pub async fn attach(
         server: &Server,

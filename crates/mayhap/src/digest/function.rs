@@ -99,8 +99,8 @@ impl DigestFunction {
         Self::Sip13 { key }
     }
 
-    /// The function that a filter records by its [`id`](Self::id) and [`parameter`](Self::parameter),
-    /// given its secret key if it has one.
+    /// The function that a filter records by its [`id`](Self::id) and its
+    /// [`parameter`](Self::parameter), given its secret key if it has one.
     ///
     /// # Errors
     ///

@@ -101,7 +101,8 @@ impl Estimate {
     /// The more precise of the two: [`Estimate::from_inserted`], or [`Estimate::from_ones`] if it
     /// has the smaller deviation, as for a filter that is overfilled several times, or contradicts
     /// the count. Also if the count is that of the bits ([`FilterParams::inserted_by_ones`]), as
-    /// after a union: it was derived from them and is no more precise. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
+    /// after a union: it was derived from them and is no more precise.
+    /// [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
     ///
     /// # Examples
     ///

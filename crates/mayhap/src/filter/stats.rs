@@ -86,7 +86,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     ///
     /// Exact for these contents, whatever their origin: `standard` (X/m)^k; `blocked` the mean over
     /// blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. Digest
-    /// collisions (n / 2^64, with n estimated from the bits) are added. A value well above [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
+    /// collisions (n / 2^64, with n estimated from the bits) are added. A value well above
+    /// [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
     /// pollution attack, or digests that are not hashes).
     ///
     /// # Examples

@@ -7,6 +7,7 @@ mod cache_router;
 mod clearing;
 mod concurrent;
 mod counting;
+mod counting_cap;
 mod counting_saved;
 mod estimate;
 mod examples;

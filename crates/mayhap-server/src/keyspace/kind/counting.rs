@@ -8,7 +8,7 @@ use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec, WrongKind};
 use mayhap::native::Kind;
-use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error, Health};
+use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error};
 use std::sync::Mutex;
 
 /// A filter from which keys can be removed. It is locked by all who query or change it.
@@ -115,9 +115,7 @@ impl Filter for Counting {
     fn measure(&self) -> Measured {
         let filter = &locked(&self.ordered).filter;
         let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
-        // It takes keys beyond its capacity.
-        let fill_alarm = Some(filter.health() == Health::OverCapacity);
-        Measured { fill_ratio, estimated_fpp, fill_alarm }
+        Measured { fill_ratio, estimated_fpp, fill_alarm: None }
     }
 
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
