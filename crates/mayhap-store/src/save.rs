@@ -1,6 +1,6 @@
 //! Filter → file, atomically.
 
-use crate::digests::{Keeper, remove_digests_of, set_aside, settle};
+use crate::digests::{Keeper, forget, remove_digests_of, set_aside, settle};
 use crate::disk::{DiskFile, Writer, look_for, protect};
 use crate::log::Meaning;
 use crate::state::remove_log_of;
@@ -165,7 +165,12 @@ pub(crate) fn take_place(
     let (disk, path) = (&**lock.disk(), lock.path());
     let aside = if replace { set_aside(disk, path) } else { Ok(()) };
     let placed = aside.and_then(|()| temporary.commit(replace));
-    placed.and(settle(disk, path))?;
+    if let Err(error) = placed {
+        // Best effort: otherwise the next writer does it.
+        let _ = settle(disk, path);
+        return Err(error);
+    }
+    forget(disk, path)?;
     remove_log_of(disk, path, replaced)
 }
 

@@ -18,8 +18,8 @@ use crate::{Error, Image};
 use mayhap::Error::NotAFilter;
 use std::path::Path;
 
-/// Lets the digests of a filter wait that is about to be replaced by one without; they are its
-/// again, or gone, after [`settle`].
+/// Lets the digests of a filter wait that is about to be replaced by one without: until [`forget`]
+/// or, if it is not replaced, [`settle`].
 ///
 /// # Errors
 ///
@@ -30,6 +30,21 @@ pub(crate) fn set_aside(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
         return Ok(());
     }
     disk.rename(&path, &waiting).map_err(Error::io("set aside", &path))?;
+    sync_folder(disk, filter)
+}
+
+/// Removes digests that wait, after their filter was replaced by one without; also if that is the
+/// same filter again.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(crate) fn forget(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
+    let waiting = waiting_path(filter)?;
+    if look_for(disk, &waiting, false)?.is_none() {
+        return Ok(());
+    }
+    disk.remove(&waiting).map_err(Error::io("remove", &waiting))?;
     sync_folder(disk, filter)
 }
 

@@ -29,6 +29,6 @@ mod rice;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use aside::{set_aside, settle};
+pub(crate) use aside::{forget, set_aside, settle};
 pub(crate) use keeper::{Keeper, refuse_digests, remove_digests_of};
 pub use kept::{KeptDigests, digests_path};

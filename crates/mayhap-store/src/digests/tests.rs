@@ -168,6 +168,18 @@ fn a_filter_and_its_digests_are_replaced_together_or_not_at_all() {
 }
 
 #[test]
+fn digests_go_with_their_filter_also_if_it_is_replaced_by_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = &folder.path().join("f");
+    let lock = FilterLock::take_on(plain(), path, &mut LockOptions::new("test")).unwrap();
+    replace(&lock, How::WithDigests, 0..20).unwrap();
+    replace(&lock, How::Without, 0..20).unwrap();
+    drop(lock);
+    assert!(!has_its_digests(path));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn a_run_that_no_image_has_is_cut_off_if_a_sector_of_it_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("f");

@@ -263,7 +263,7 @@ impl Opened {
             let file = ReadFile::open(&args.file, key, how, talk)?;
             if file.recovery.dropped_bytes > 0 {
                 let torn = format_bytes(file.recovery.dropped_bytes);
-                checked += &format!(", but the last {torn} of the log are torn");
+                checked = format!("good, but the last {torn} of the log are torn");
             }
             Subject::Filter(file.set)
         };
