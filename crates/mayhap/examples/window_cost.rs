@@ -70,8 +70,8 @@ impl Design {
         (self.size(target).0 * self.columns) as f64 / ITEMS as f64
     }
 
-    /// Rows that a query for an absent key reads beyond the near cache, at the highest load: the first
-    /// seven, and the others if a column is left.
+    /// Rows that a query for an absent key reads beyond the near cache, at the highest load: the
+    /// first seven, and the others if a column is left.
     fn rows_of_a_miss(&self, target: f64) -> f64 {
         let (rows, k) = self.size(target);
         let fill = -f64::exp_m1(-(self.step() as f64) * f64::from(k) / rows as f64);

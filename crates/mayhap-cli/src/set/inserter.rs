@@ -13,7 +13,6 @@ use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
 use mayhap_measure::{Lost, RateSum};
 use mayhap_sets::{Forgotten, KeySet, Keys, Room};
-use mayhap_store::Operation;
 use mayhap_units::number::{counted_short, format_count};
 use std::time::Duration;
 
@@ -358,19 +357,8 @@ impl Inserter {
         }
         // No log has keys but as digests.
         if let (Some(writer), false) = (&mut self.writer, by_key) {
-            let notes_all = self.set.repeats_change_it(self.absent_only) || writer.keeps_digests();
-            let noted = if notes_all { count } else { self.new.count_ones() };
-            let time = self.set.log_time(noted);
-            if noted == 0 && self.set.moves_with_repeats() {
-                writer.note(Operation::Pass, time, [Digest::default()]);
-            } else if notes_all {
-                writer.note(Operation::Insert, time, digests[..count].iter().copied());
-            } else {
-                // Most lines are new, or most are not: both are few runs.
-                for run in self.new.runs() {
-                    writer.note(Operation::Insert, time, digests[run].iter().copied());
-                }
-            }
+            let inserted = (&digests[..count], &self.new);
+            writer.note_inserted(&*self.set, self.absent_only, inserted);
             writer.spill_digests()?;
         }
         if let Some(with_cr) = &mut self.with_cr {

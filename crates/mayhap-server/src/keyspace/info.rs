@@ -24,7 +24,8 @@ pub struct Info {
     pub expected_fpp: f64,
     /// How often it cleared itself since the server began; `None` for kinds that do not.
     pub clears: Option<u64>,
-    /// How often the clock was set back since the server began; `None` for kinds other than windows.
+    /// How often the clock was set back since the server began; `None` for kinds other than
+    /// windows.
     pub clock_jumps: Option<ClockJumps>,
     /// `scalable`, `blocked` or `standard` (one that does not grow, by its layout), `counting`,
     /// `window`, `clearing`, `redisbloom`, `mapped`, `matrix`, or the name of a format.

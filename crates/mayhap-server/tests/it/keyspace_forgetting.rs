@@ -144,8 +144,8 @@ fn a_window_without_refresh_moves_with_repeats() {
     assert!((13_500..=15_000).contains(&new), "{new} of 30,000 were new");
 }
 
-/// The clock was a day or a century ahead for one item: what is forgotten, and when, after a restart
-/// too; and that it is counted.
+/// The clock was a day or a century ahead for one item: what is forgotten, and when, after a
+/// restart too; and that it is counted.
 #[test]
 fn one_item_under_a_clock_that_is_ahead_does_not_stop_a_window() {
     const HOUR: u64 = 3_600_000;

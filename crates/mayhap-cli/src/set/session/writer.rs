@@ -6,7 +6,7 @@ use super::whole::Whole;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use mayhap::native::Kind;
-use mayhap::{Digest, SecretKey};
+use mayhap::{Bitmap, Digest, SecretKey};
 use mayhap_lists::Pause;
 use mayhap_sets::{KeySet, Refusal};
 use mayhap_store::{Found, Image, LogFound, Operation, Recovery, Session, SessionOptions};
@@ -175,6 +175,29 @@ impl Writer {
     ) {
         if let File::Logged(session) = &mut self.file {
             session.note(operation, time, digests);
+        }
+    }
+
+    /// Notes digests that were inserted into the set: all, or those that were new where the others
+    /// changed nothing.
+    pub fn note_inserted(
+        &mut self,
+        set: &dyn KeySet,
+        absent_only: bool,
+        (digests, new): (&[Digest], &Bitmap),
+    ) {
+        let all = set.repeats_change_it(absent_only) || self.keeps_digests();
+        let noted = if all { digests.len() } else { new.count_ones() };
+        let time = set.log_time(noted);
+        if all {
+            self.note(Operation::Insert, time, digests.iter().copied());
+        } else if noted == 0 && set.moves_with_repeats() {
+            self.note(Operation::Pass, time, [Digest::default()]);
+        } else {
+            // Most lines are new, or most are not: both are few runs.
+            for run in new.runs() {
+                self.note(Operation::Insert, time, digests[run].iter().copied());
+            }
         }
     }
 

@@ -1,9 +1,9 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `kind.rs` is what a window remembers, `clock.rs` the time, `table.rs` the table of bits; `even/` has generations of
-//! one length, for count windows, `spans/` those that end when they are full or old, for time
-//! windows. `native.rs` is the file, `fields.rs` the checks of its header that both forms share;
-//! `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
+//! `kind.rs` is what a window remembers, `clock.rs` the time, `table.rs` the table of bits; `even/`
+//! has generations of one length, for count windows, `spans/` those that end when they are full or
+//! old, for time windows. `native.rs` is the file, `fields.rs` the checks of its header that both
+//! forms share; `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
 
 /// Calls a function of the window inside, whichever form it has.
 macro_rules! with_form {
@@ -45,9 +45,9 @@ use spans::SpanWindow;
 /// determines its [`Age`]. When a generation ends, the next column is reused, and its contents, the
 /// oldest keys, are forgotten. By then it has been cleared, a few rows with each insertion.
 ///
-/// A *count* window has 16 columns, and its generations end after w/14 insertions. A *time* window has 64 columns,
-/// and its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that
-/// its rate holds under any load ([`crate::sizing::window::spans`]).
+/// A *count* window has 16 columns, and its generations end after w/14 insertions. A *time* window
+/// has 64 columns, and its generations end when they have n/54 keys or are w/8 old, whichever comes
+/// first, so that its rate holds under any load ([`crate::sizing::window::spans`]).
 ///
 /// # What a window remembers
 ///
@@ -99,13 +99,13 @@ use spans::SpanWindow;
 /// the keys' 64-bit digests in a queue and rebuilding one filter from them takes 73.6 bits; rows
 /// within one cache line per key would take 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), and so does
-/// a query of a key that is there. One of an absent key reads 7 rows and seldom the others (7.5 and
-/// 7.1 lines on average), or all k where the table fits a near cache. Clearing adds half a block per
-/// insertion in a count window and two and a half in a time window, in order, without a pause. In a time window a
-/// column is also cleared as time passes; after an idle period the remainder, at most one pass over
-/// the table as for [`WindowBloomFilter::clear`], is done by the next call with a time; nothing is
-/// done if the column is empty. Queries never write.
+/// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), and so
+/// does a query of a key that is there. One of an absent key reads 7 rows and seldom the others
+/// (7.5 and 7.1 lines on average), or all k where the table fits a near cache. Clearing adds half a
+/// block per insertion in a count window and two and a half in a time window, in order, without a
+/// pause. In a time window a column is also cleared as time passes; after an idle period the
+/// remainder, at most one pass over the table as for [`WindowBloomFilter::clear`], is done by the
+/// next call with a time; nothing is done if the column is empty. Queries never write.
 ///
 /// One thread writes or many read.
 ///
@@ -185,8 +185,8 @@ impl WindowBloomFilter {
     /// Inserts a key unless it may be in the window already; `true` if it was inserted.
     ///
     /// A repeat does not make the key young again: it is forgotten when its first insertion is, and
-    /// is new once in each window however often it comes. (It moves a count window on.) A key that is
-    /// taken for one that is there is not inserted, and may be new as soon as the other one is
+    /// is new once in each window however often it comes. (It moves a count window on.) A key that
+    /// is taken for one that is there is not inserted, and may be new as soon as the other one is
     /// forgotten.
     ///
     /// # Examples
@@ -323,8 +323,8 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.age(digest, now))
     }
 
-    /// A moment in the life of the window, for a log of its insertions: the number of keys that came
-    /// to a count window, and the last time passed to a time window.
+    /// A moment in the life of the window, for a log of its insertions: the number of keys that
+    /// came to a count window, and the last time passed to a time window.
     ///
     /// A log that has the moment before the insertion of some keys, and those keys, brings another
     /// window to the same state: by [`WindowBloomFilter::resume`] at that moment, and their

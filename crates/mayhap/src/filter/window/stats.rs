@@ -57,8 +57,8 @@ impl WindowBloomFilter {
         self.num_bits() as f64 / self.expected_items() as f64
     }
 
-    /// The number of insertions or the time after which a new generation begins at the latest: a 14th
-    /// of a count window, an eighth of a time window, rounded up.
+    /// The number of insertions or the time after which a new generation begins at the latest: a
+    /// 14th of a count window, an eighth of a time window, rounded up.
     pub const fn generation_size(&self) -> u64 {
         with_form!(&self.form, window => window.generation_size())
     }

@@ -57,8 +57,8 @@ impl Plan {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// Rows and k for a rate. (Windows of keys have always been sized for generations that end after
-    /// so many keys that change them, which are a few more than come.)
+    /// Rows and k for a rate. (Windows of keys have always been sized for generations that end
+    /// after so many keys that change them, which are a few more than come.)
     pub(in crate::filter::window) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
         let load = match self.window {
             Window::Items(_) => Load::Counted(self.generation_items),

@@ -1,8 +1,8 @@
 //! Time windows whose generations end when they are full or old, so that the rate holds under any
 //! load ([`crate::sizing::window::spans`]).
 //!
-//! `seal.rs` ends generations, forgets and clears, `clock.rs` is for clocks that are set, `stats.rs`
-//! has the statistics, `native.rs` is the file.
+//! `seal.rs` ends generations, forgets and clears, `clock.rs` is for clocks that are set,
+//! `stats.rs` has the statistics, `native.rs` is the file.
 
 mod clock;
 mod native;
