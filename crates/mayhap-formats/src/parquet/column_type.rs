@@ -205,9 +205,11 @@ impl ColumnType {
     /// [`ColumnType::any_equal`] has to be queried.
     pub(super) fn has_equals(self) -> bool {
         match self {
-            Self::Float16 | Self::Float | Self::Double => true,
+            Self::Float16
+            | Self::Float
+            | Self::Double
+            | Self::Decimal { store: Store::Bytes, .. } => true,
             Self::Time { is_sure, .. } | Self::Timestamp { is_sure, .. } => !is_sure,
-            Self::Decimal { store: Store::Bytes, .. } => true,
             Self::Decimal { store: Store::Fixed(len), precision, .. } => {
                 !is_usual_len(len, precision)
             }
@@ -233,7 +235,7 @@ impl ColumnType {
         match self {
             Self::Float16 | Self::Float | Self::Double => {
                 let Some((&last, rest)) = key.split_last() else { return false };
-                if last & 0x7F == 0 && rest.iter().all(|&byte| byte == 0) {
+                if matches!(last, 0 | 0x80) && rest.iter().all(|&byte| byte == 0) {
                     let other = [rest, &[last ^ 0x80]].concat();
                     return contains(&other);
                 }

@@ -20,7 +20,7 @@ pub(super) fn parse(text: &str, precision: u32, scale: u32) -> Option<Result<Vec
         return None;
     }
     // Zeros to append.
-    let zeros = i64::from(scale) + i64::from(exponent) - fraction.len() as i64;
+    let zeros = i64::from(scale) + i64::from(exponent) - i64::try_from(fraction.len()).ok()?;
     let Ok(zeros) = u64::try_from(zeros) else { return Some(Err(TooLong::Scale)) };
     let digits = digits.trim_start_matches('0');
     let zeros = if digits.is_empty() { 0 } else { zeros };

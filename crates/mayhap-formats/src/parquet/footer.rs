@@ -238,10 +238,10 @@ fn row_groups(bytes: &[u8], list: usize, num_rows: i64) -> Result<Vec<RowGroup>,
         groups.push(RowGroup { chunks, has_rows });
     }
     groups.shrink_to_fit();
-    match rows == num_rows {
-        true => Ok(groups),
-        false => Err(Error::bad("rows", "the sum of those of the row groups", num_rows)),
+    if rows != num_rows {
+        return Err(Error::bad("rows", "the sum of those of the row groups", num_rows));
     }
+    Ok(groups)
 }
 
 /// How many bytes are left where the list of columns starts, and the number of rows.

@@ -75,7 +75,7 @@ fn take(rest: &mut &str, mark: char) -> bool {
     after.is_some()
 }
 
-/// DuckDB writes ` (BC)` behind the date of a year before the first.
+/// `DuckDB` writes ` (BC)` behind the date of a year before the first.
 fn take_date(rest: &mut &str) -> Result<i64, NoMoment> {
     let is_negative = take(rest, '-');
     if !is_negative {

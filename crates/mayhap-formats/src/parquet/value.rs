@@ -93,10 +93,10 @@ impl ColumnType {
     /// A text of a value by a random number; `None` where the text of any value will do.
     pub(super) fn random(self, number: u64) -> Option<String> {
         // Through the years that every unit has.
-        let day = number / 86_400 % 90_000;
-        let time = |unit| time_text((number % (86_400 * per_second(unit) as u64)) as i64, unit);
+        let day = (number / 86_400 % 90_000).cast_signed();
+        let time =
+            |unit| time_text(number.cast_signed().rem_euclid(86_400 * per_second(unit)), unit);
         Some(match self {
-            Self::Bytes(None) => return None,
             Self::Bytes(Some(len)) => format!("{number:016x}").chars().cycle().take(len).collect(),
             Self::Integer { bits: 64, is_signed: true } => number.cast_signed().to_string(),
             Self::Integer { bits, is_signed } => {
@@ -112,14 +112,14 @@ impl ColumnType {
                 let digits = &digits[20usize.saturating_sub(precision as usize)..];
                 format!("{digits}e-{scale}")
             }
-            Self::Date => date_text(number as i64 & 0x1F_FFFF),
+            Self::Date => date_text(number.cast_signed() & 0x1F_FFFF),
             Self::Time { unit, .. } => time(unit),
             Self::Timestamp { unit, zone, .. } => {
                 let mark = if zone == Zone::Utc { "Z" } else { "" };
-                format!("{} {}{mark}", date_text(day as i64), time(unit))
+                format!("{} {}{mark}", date_text(day), time(unit))
             }
             Self::Uuid => format!("{:032x}", u128::from(number) * 0x9E37_79B9_7F4A_7C15),
-            Self::NoText(_) => return None,
+            Self::Bytes(None) | Self::NoText(_) => return None,
         })
     }
 }

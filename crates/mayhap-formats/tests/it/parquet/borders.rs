@@ -12,11 +12,14 @@ fn is_whole() -> bool {
     std::env::var_os("BORDERS").is_some_and(|value| value != "0")
 }
 
+/// The values of each column, in every form in which its writer prints them.
+type Texts = BTreeMap<String, Vec<String>>;
+
 /// The files of every type, with their values as their writers print them.
-fn of_types() -> Vec<(Vec<u8>, BTreeMap<String, Vec<String>>)> {
+fn of_types() -> Vec<(Vec<u8>, Texts)> {
     let golden = Golden::of("parquet");
     let texts = |name: &str| serde_json::from_value(golden.json(name)).unwrap();
-    let decimals = |texts: &BTreeMap<String, Vec<String>>| {
+    let decimals = |texts: &Texts| {
         let names = ["dec4", "dec9", "dec18"];
         names.iter().map(|&name| (name.to_owned(), texts[name].clone())).collect()
     };
