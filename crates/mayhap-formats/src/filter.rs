@@ -22,7 +22,7 @@ pub enum Format {
     Redisson,
     /// bits-and-blooms/bloom for Go: binary, JSON and gob.
     BitsAndBlooms,
-    /// The same of willf/bloom up to 2.0.0, which hashes with FNV: by its files not to be told apart.
+    /// The same of willf/bloom up to 2.0.0, which hashes with FNV: its files look the same.
     WillfFnv,
     /// DCSO's `bloom`, plain or compressed with gzip.
     Dcso,

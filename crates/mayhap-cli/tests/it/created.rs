@@ -373,7 +373,7 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
     (
         &["--format", "guava", "-n", "9", "--key-type", "kryo-int"],
         "this guava filter has no keys of type kryo-int",
-        "its keys are of type bytes",
+        "choose one of these with --key-type",
     ),
     (
         &["--key-type", "long", "-n", "9"],

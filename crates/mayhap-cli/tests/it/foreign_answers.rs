@@ -98,7 +98,8 @@ fn no_more_keys_than_chance_explains_are_a_hint_whatever_was_named() {
             &keys,
         );
         let check = ["check", "-c", "f", "--format", named, "--key-type", wrong];
-        let input = if wrong == "hex" { lines("", 1_000..2_000) } else { keys.clone() };
+        let digits = (1_000..2_000).flat_map(|i: u32| format!("{i}\n").into_bytes());
+        let input = if wrong == "hex" { digits.collect() } else { keys.clone() };
         let output = run(folder, &check, &input);
         let said = stderr(&output);
         assert!(

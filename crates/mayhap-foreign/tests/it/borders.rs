@@ -68,9 +68,9 @@ fn detected() -> Vec<(PathBuf, Format, Vec<u8>)> {
     found
 }
 
-/// Whether nothing in a file of this format shows that a bit at this byte was flipped: its strategy,
-/// its number of hash functions, a seed or the size of `BloomFileter`, which it states once and
-/// which may be any. `docs/formats.md` lists them.
+/// Whether nothing in a file of this format shows that a bit at this byte was flipped: its
+/// strategy, its number of hash functions, a seed or the size of `BloomFileter`, which it states
+/// once and which may be any. `docs/formats.md` lists them.
 fn is_unprotected(format: Format, bytes: &[u8], at: usize, filter: &dyn ForeignFilter) -> bool {
     let is_object = bytes.starts_with(&[0xAC, 0xED]);
     // Where an int of this value is before the bits.

@@ -50,7 +50,8 @@ pub(super) fn verdict_by_formula(count: Count, numbers: &Numbers) -> RateVerdict
         Numbers::Foreign(numbers) => {
             let highest = highest(numbers);
             let is_over = highest.is_none()
-                && (numbers.overfilled().is_some() || count.is_above(highest_of_k(numbers)));
+                && (numbers.overfilled().is_some()
+                    || numbers.fpp_caution.is_none() && count.is_above(highest_of_k(numbers)));
             match verdict_of(count, numbers.estimated_fpp, highest) {
                 _ if is_over => RateVerdict::Overfull,
                 verdict => verdict,

@@ -121,8 +121,8 @@ impl Wanted<'_> {
                     let problem = format!("cannot create {name}: {problem}");
                     Error::usage(
                         problem,
-                        "choose fewer keys (-n), a higher rate (-p), or several bitmaps of this size \
-                         (--bitmaps COUNT)",
+                        "choose fewer keys (-n), a higher rate (-p), or several bitmaps of this \
+                         size (--bitmaps COUNT)",
                     )
                 };
                 sizing.check_overflow().map_err(|error| refused(error.to_string()))?;
