@@ -3,10 +3,11 @@
 //! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
 //! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
-//! created; `amount.rs`, numbers that are arguments; `sizes.rs`, sizes that are remembered; `state/`,
-//! filters in files that are changed in turns with other processes; `matrix.rs`, `foreign.rs`,
-//! `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`, the form of keys;
-//! `secret.rs`, secret keys; `fork.rs`, processes that fork; `error.rs`, exceptions.
+//! created; `amount.rs`, numbers that are arguments; `sizes.rs`, sizes that are remembered;
+//! `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
+//! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`,
+//! the form of keys; `secret.rs`, secret keys; `fork.rs`, processes that fork; `error.rs`,
+//! exceptions.
 
 mod amount;
 mod batch;
