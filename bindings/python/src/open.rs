@@ -133,9 +133,10 @@ fn load_any(path: &Path, secret_key: Option<SecretKey>) -> Result<Opened, Error>
     }
 }
 
-fn map(path: &Path, secret_key: Option<SecretKey>) -> Result<Opened, Error> {
-    let mapped = mayhap_store::open_mapped(path, secret_key)?;
-    let function = *mapped.filter().digest_function();
+fn map(path: &Path, secret_key: Option<SecretKey>, trust: bool) -> Result<Opened, Error> {
+    let open = if trust { mayhap_store::open_trusted } else { mayhap_store::open_mapped };
+    let mapped = open(path, secret_key)?;
+    let function = *mapped.digest_function();
     let key_options = mapped.header().key_options().to_owned();
     Ok(Opened::Filter(Box::new(Mapped(mapped)), function, key_options))
 }
@@ -152,22 +153,25 @@ fn is_native(path: &Path) -> bool {
 /// filter on a server; ``timeout`` is how many seconds a call there may take.
 ///
 /// With ``mmap=True`` it is not read but mapped: at once, shared by all processes, and not to be
-/// changed; every answer is checked against changes of the file. ``format`` and ``key_type`` are
-/// for files of other systems that do not say which they are; see ``formats()``. ``column`` names
-/// that of a Parquet file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
+/// changed; every answer is checked against changes of the file, and each page against its checksum
+/// before it is first read, unless ``trust=True``. ``format`` and ``key_type`` are for files of other
+/// systems that do not say which they are; see ``formats()``. ``column`` names that of a Parquet
+/// file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
 ///
 /// Raises FileNotFoundError and other OSErrors, and FormatError for damaged and unknown files.
 #[pyfunction]
-#[pyo3(signature = (path, *, mmap=false, secret_key=None, on_full=OnFull::Warn, format=None,
-                    key_type=None, column=None, num_bits=None, num_hashes=None, timeout=30.0),
-       text_signature = "(path, *, mmap=False, secret_key=None, on_full=\"warn\", format=None, \
-                         key_type=None, column=None, num_bits=None, num_hashes=None, \
-                         timeout=30.0)")]
+#[pyo3(signature = (path, *, mmap=false, trust=false, secret_key=None, on_full=OnFull::Warn,
+                    format=None, key_type=None, column=None, num_bits=None, num_hashes=None,
+                    timeout=30.0),
+       text_signature = "(path, *, mmap=False, trust=False, secret_key=None, on_full=\"warn\", \
+                         format=None, key_type=None, column=None, num_bits=None, \
+                         num_hashes=None, timeout=30.0)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
     path: PathBuf,
     mmap: bool,
+    trust: bool,
     secret_key: Option<&Bound<'py, PyBytes>>,
     on_full: OnFull,
     format: Option<&str>,
@@ -193,7 +197,7 @@ pub(crate) fn open<'py>(
     if given.is_any() || (!mmap && is_foreign(py, &path)) {
         return Foreign::open(py, &path, &given, on_full);
     }
-    let open = || if mmap { map(&path, secret_key) } else { load_any(&path, secret_key) };
+    let open = || if mmap { map(&path, secret_key, trust) } else { load_any(&path, secret_key) };
     let opened = fork::detached(py, open)?;
     opened.into_object(py, on_full)
 }

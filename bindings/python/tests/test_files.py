@@ -102,6 +102,30 @@ def test_a_mapped_file_that_was_cut_is_an_error_and_no_crash(tmp_path):
         mapped.copy()
 
 
+@pytest.mark.parametrize("layout", ["standard", "blocked"])
+def test_a_damaged_page_of_a_mapped_file_is_an_error_and_no_answer(tmp_path, layout):
+    path = tmp_path / "seen.mayhap"
+    b = Bloom(20_000, 1e-6, layout=layout)
+    b.update(range(20_000))
+    data = bytearray(bytes(b))
+    for page in (0, 3, len(data) // 4104 - 2):
+        path.write_bytes(data)
+        lost = data.copy()
+        lost[4096 * (page + 1) : 4096 * (page + 2)] = bytes(4096)
+        path.write_bytes(lost)
+        mapped = mayhap_bloom.open(path, mmap=True)
+        with pytest.raises(mayhap_bloom.FormatError, match=f"page {page} of "):
+            mapped.count_many(range(20_000))
+        mapped, answers = mayhap_bloom.open(path, mmap=True), []
+        with pytest.raises(mayhap_bloom.FormatError, match=f"page {page} of "):
+            answers.extend(i in mapped for i in range(20_000))
+        assert all(answers)
+        with pytest.raises(mayhap_bloom.FormatError):
+            mapped.copy()
+        trusted = mayhap_bloom.open(path, mmap=True, trust=True)
+        assert trusted.count_many(range(20_000)) < 20_000
+
+
 def test_damage_is_found(tmp_path):
     b = Bloom(1000)
     b.update(range(500))

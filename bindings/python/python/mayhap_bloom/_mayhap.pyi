@@ -424,6 +424,7 @@ def open(
     path: _Path,
     *,
     mmap: bool = False,
+    trust: bool = False,
     secret_key: bytes | None = None,
     on_full: _OnFull = "warn",
     format: str | None = None,

@@ -1,4 +1,5 @@
-//! Filters that are queried where they lie: in a mapped file.
+//! Filters that are queried where they lie: in a mapped file. Pages are checked before they are
+//! first read.
 
 use super::{Saved, Set, Stats};
 use crate::error::Error;
@@ -16,7 +17,9 @@ fn read_only() -> Error {
 
 /// The filter in memory of its own.
 fn owned(mapped: &MappedFilter) -> Result<AnyFilter, Error> {
-    let filter = mapped.filter();
+    let filter = mapped.whole();
+    // Before it is copied: a damaged page needs no copy.
+    mapped.check()?;
     let blocks = OwnedBlocks::copy_of(filter.blocks())?;
     let (params, function) = (*filter.params(), *filter.digest_function());
     let copy = AnyFilter::from_parts(params, function, blocks, filter.inserted_items())?;
@@ -26,11 +29,11 @@ fn owned(mapped: &MappedFilter) -> Result<AnyFilter, Error> {
 
 impl Set for Mapped {
     fn contains_digest(&self, digest: Digest) -> bool {
-        self.0.filter().contains_digest(digest)
+        self.0.contains_digest(digest)
     }
 
     fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        self.0.filter().contains_digests_into(digests, found);
+        self.0.contains_digests_into(digests, found);
     }
 
     fn insert_digest(&mut self, _digest: Digest) -> Result<bool, Box<Error>> {
@@ -42,7 +45,7 @@ impl Set for Mapped {
     }
 
     fn inserted_items(&self) -> u64 {
-        self.0.filter().inserted_items()
+        self.0.inserted_items()
     }
 
     fn inserted_when_full(&self) -> Option<u64> {
@@ -50,7 +53,7 @@ impl Set for Mapped {
     }
 
     fn stats(&self) -> Stats {
-        let params = self.0.filter().params();
+        let params = self.0.params();
         Stats {
             kind: "bloom",
             layout: Some(params.layout().name()),
@@ -59,25 +62,25 @@ impl Set for Mapped {
             num_bits: params.num_bits(),
             num_hashes: params.num_hashes(),
             num_bytes: params.num_bytes(),
-            inserted_items: self.0.filter().inserted_items(),
+            inserted_items: self.0.inserted_items(),
         }
     }
 
     fn fill_ratio(&self) -> f64 {
-        self.0.filter().fill_ratio()
+        self.0.whole().fill_ratio()
     }
 
     fn estimated_fpp(&self) -> f64 {
-        self.0.filter().estimated_fpp()
+        self.0.whole().estimated_fpp()
     }
 
     fn expected_fpp(&self) -> f64 {
-        let params = self.0.filter().params();
-        params.expected_fpp(params.distinct_items(self.0.filter().inserted_items()))
+        let params = self.0.params();
+        params.expected_fpp(params.distinct_items(self.0.inserted_items()))
     }
 
     fn distinct_items(&self) -> f64 {
-        self.0.filter().distinct_items().items
+        self.0.whole().distinct_items().items
     }
 
     fn union_with(&mut self, _other: &dyn Set) -> Result<(), Error> {

@@ -39,6 +39,7 @@ Exit codes: 0 if a record passed, 1 if none did, 2 after an error.";
 /// Pass the records of a stream that may be in a set, and drop the others
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
