@@ -114,6 +114,8 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
 }
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 /// Each form of input with its options.
 fn forms() -> Vec<(&'static str, Vec<u8>, KeyOptions)> {
     let mixed = b"a\r\nb\nc\r\r\nd\re\n\r\n\n\r";
@@ -153,7 +155,6 @@ fn forms() -> Vec<(&'static str, Vec<u8>, KeyOptions)> {
         ("mixed, kept", mixed.to_vec(), keep),
         ("mixed, not recorded", mixed.to_vec(), KeyOptions::default()),
     ];
-    type Compress = fn(&[u8]) -> Vec<u8>;
     let ways: [(&str, Compress); 4] =
         [("gzip", gzip), ("bzip2", bzip2), ("lz4", lz4), ("zstd", zstd)];
     for (name, compress) in ways {

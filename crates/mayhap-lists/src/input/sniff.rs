@@ -80,8 +80,8 @@ pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
 pub(super) fn may_begin_data(line: &[u8], separator: u8) -> bool {
     let sample = Sample { bytes: line, is_whole: false, total_bytes: None, separator };
     // A filter as JSON is text to its end.
-    let is_json = |what: &NotAList| matches!(what, NotAList::Filter { system, .. } if *system == Format::BitsAndBlooms.name());
-    other_data(&sample).is_some_and(|what| !is_json(&what))
+    let json = NotAList::Filter { system: Format::BitsAndBlooms.name(), keys: None };
+    other_data(&sample).is_some_and(|what| what != json)
 }
 
 /// What bytes that are no text are, if that is known.
