@@ -15,7 +15,9 @@ const BUILD: [&str; 7] = ["build", "-q", "-n", "1k", "-p", "1e-9", "-o"];
 fn unrecorded(folder: &Path, name: &str, keys: &[&str]) {
     let builder = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(1e-9);
     let mut filter = builder.build().unwrap();
-    keys.iter().for_each(|key| assert!(filter.insert(key)));
+    for key in keys {
+        assert!(filter.insert(key));
+    }
     mayhap_store::save(&folder.join(name), &filter, "").unwrap();
 }
 
