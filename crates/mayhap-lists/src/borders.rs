@@ -114,6 +114,8 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     zstd::encode_all(text, 1).unwrap()
 }
 
+type Compress = fn(&[u8]) -> Vec<u8>;
+
 /// Each form of input with its options.
 fn forms() -> Vec<(&'static str, Vec<u8>, KeyOptions)> {
     let mixed = b"a\r\nb\nc\r\r\nd\re\n\r\n\n\r";
@@ -143,13 +145,16 @@ fn forms() -> Vec<(&'static str, Vec<u8>, KeyOptions)> {
         plain("a word like a magic", b"BZh9\nBZ\nPK\n"),
         plain("a zip", b"PK\x03\x04\x14\0\0\0\n\0\n"),
         plain("a log", b"\x89mhplog\n\x01\0\0\n"),
+        plain("a filter", b"\x89mayhap\n\x03\0\0\0\n\0\0"),
+        plain("a dump", b"RedisBloom dump\n\x01\0\0\n"),
+        plain("words like a dump", b"RedisBloom dump\r\nb\n"),
+        plain("JSON", b"{\"m\":64,\"key\":\"one of many\"}\n{}\n"),
         ("records of NUL", b"a\r\0b\n\0\r\n\0c".to_vec(), nul),
         ("csv", b"1,\"x\r\ny\"\r\n2,z\n3\n\"4,q\r\n".to_vec(), csv),
         ("json", b"{\"a\":\"x\"}\r\n{\"a\":1}\n{}\n".to_vec(), json),
         ("mixed, kept", mixed.to_vec(), keep),
         ("mixed, not recorded", mixed.to_vec(), KeyOptions::default()),
     ];
-    type Compress = fn(&[u8]) -> Vec<u8>;
     let ways: [(&str, Compress); 4] =
         [("gzip", gzip), ("bzip2", bzip2), ("lz4", lz4), ("zstd", zstd)];
     for (name, compress) in ways {
@@ -183,6 +188,19 @@ fn no_cut_changes_a_key() {
                 seconds.for_each(|second| same(&[first, second]));
             }
         }
+    }
+}
+
+#[test]
+fn data_on_a_pipe_is_refused_also_where_its_first_line_is_text() {
+    for (name, bytes, options) in forms() {
+        let read = read(&bytes, &[], &options, Reading::default());
+        if ["gzip", "bzip2", "lz4", "zstd"].contains(&name) {
+            continue;
+        }
+        let is_data =
+            name.starts_with("UTF-") || ["a log", "a filter", "a dump", "a zip"].contains(&name);
+        assert_eq!(read.is_err_and(|why| why.contains("not a list of keys")), is_data, "{name}");
     }
 }
 

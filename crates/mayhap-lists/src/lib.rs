@@ -4,7 +4,8 @@
 //! [`Batch`] of a [`LineReader`]
 //!
 //! `input/` opens what is read and finds out what it is; `lines/` cuts it, on a thread of its own;
-//! `sorted.rs` searches a sorted list where it lies ([`SortedFile`]).
+//! `sorted.rs` searches a sorted list where it lies ([`SortedFile`]); `borders.rs` has tests that
+//! cut lists at every byte.
 //! Nothing is printed: what there is to say of an input is a [`Note`], what goes wrong an
 //! [`Error`].
 //!

@@ -97,8 +97,8 @@ pub fn usable(
 fn hint(reader: &LineReader, skipping: &str) -> String {
     match reader.keyless().first() {
         Some((_, NoKey::Hex)) => format!(
-            "--sha1 takes words for a list of SHA-1 hashes; SHA-256, NTLM and other hashes have to be \
-             computed first; --skip-bad {skipping}"
+            "--sha1 takes words for a list of SHA-1 hashes; SHA-256, NTLM and other hashes have \
+             to be computed first; --skip-bad {skipping}"
         ),
         _ => format!("choose the key options for these lines; --skip-bad {skipping}"),
     }

@@ -43,15 +43,12 @@ impl WithCr {
         self.ends.clear();
         self.lines.clear();
         for (i, line) in batch.lines_with_cr() {
-            let has_key = match &mut self.cutter {
-                Some(cutter) => cutter.cut(line, &mut self.bytes).is_ok(),
-                None => {
-                    self.bytes.extend_from_slice(line);
-                    true
+            if let Some(cutter) = &mut self.cutter {
+                if cutter.cut(line, &mut self.bytes).is_err() {
+                    continue;
                 }
-            };
-            if !has_key {
-                continue;
+            } else {
+                self.bytes.extend_from_slice(line);
             }
             self.ends.push(self.bytes.len());
             self.lines.push(i);
@@ -72,8 +69,8 @@ impl WithCr {
         &self.digests
     }
 
-    /// Clears the bits of those of some `lines` of the batch, from 0 on, whose key with its carriage
-    /// return may be in a set.
+    /// Clears the bits, from 0 on, of those of some `lines` of the batch whose key with its
+    /// carriage return may be in a set.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ fn filter_cuts_records_as_said_here_and_not_as_the_list_was() {
     assert_eq!(succeed(folder, &["filter", "-0", "f"], b"a\0x\0b\0"), b"a\0b\0");
     assert_eq!(succeed(folder, &["filter", "--crlf", "f"], b"a\r\nx\r\nb\n"), b"a\r\nb\n");
     succeed(folder, &["build", "-n", "10", "-p", "1e-9", "-0", "--crlf", "-o", "z"], b"a\0b\0");
-    assert_eq!(succeed(folder, &["filter", "z"], b"a\r\nb\n"), b"b\n");
+    assert_eq!(succeed(folder, &["filter", "z"], b"a\r\nb\n"), b"a\r\nb\n");
 }
 
 #[test]
@@ -204,7 +204,9 @@ fn confirm_and_filter_know_the_form_of_keys_from_the_filter() {
     // The stream's records are JSON; their keys are hex digits as the list's.
     let stream = b"{\"sha\":\"1bEE\"}\n{\"sha\":\"1bef\"}\nno JSON\n";
     let filter = ["filter", "--json-pointer", "/sha", "f"];
-    assert_eq!(succeed(folder, &filter, stream), b"{\"sha\":\"1bEE\"}\n");
+    let output = run(folder, &filter, stream);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b"{\"sha\":\"1bEE\"}\n"[..]));
+    assert!(stderr(&output).contains("1 line has no key (line 3: not JSON)"));
     let talk = fail(folder, &["filter", "--lower", "--field", "1", "f"], stream);
     assert!(talk.contains("--lower"), "{talk}");
 }

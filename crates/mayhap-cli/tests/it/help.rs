@@ -82,7 +82,7 @@ fn scaled(command: &str) -> String {
 /// Makes the files that a command names, except those that it makes itself.
 fn make_inputs(folder: &Path, command: &str) {
     for name in TEXTS {
-        file(folder, name, &lines("key", 0..50));
+        file(folder, name, &list_for(command));
     }
     let words: Vec<&str> = command.split([' ', ';', '"', '\'']).collect();
     for (i, word) in words.iter().enumerate() {
@@ -106,12 +106,23 @@ fn make_inputs(folder: &Path, command: &str) {
     }
 }
 
+/// Lines that have a key by the key options of a command.
+fn list_for(command: &str) -> Vec<u8> {
+    let line: fn(u64) -> String = match command {
+        command if command.contains("/user/mail") => |i| format!("{{\"user\":{{\"mail\":{i}}}}}\n"),
+        command if command.contains("--field 2") => |i| format!("key-{i}\tkey-{i}\n"),
+        command if command.contains("--key-type long") => |i| format!("{i}\n"),
+        _ => |i| format!("key-{i}\n"),
+    };
+    (0..50).flat_map(|i| line(i).into_bytes()).collect()
+}
+
 fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
     let path = folder.join(name);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).unwrap();
     }
-    let text = lines("key", 0..50);
+    let text = list_for(command);
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     match ending {
         _ if name.ends_with('/') => {

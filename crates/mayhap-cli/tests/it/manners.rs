@@ -60,12 +60,13 @@ fn a_last_line_without_its_end_is_a_line() {
 }
 
 #[test]
-fn carriage_returns_are_part_of_the_key_unless_asked() {
+fn one_carriage_return_before_a_line_feed_is_not_part_of_the_key_unless_raw() {
     let folder = folder();
     let input = b"a\r\na\nb\r\r\nb\r\n\r\n\n";
-    assert_eq!(succeed(folder.path(), &["dedup"], input), input);
-    let kept = succeed(folder.path(), &["dedup", "--crlf"], input);
-    assert_eq!(kept, b"a\r\nb\r\r\nb\r\n\r\n");
+    assert_eq!(succeed(folder.path(), &["dedup", "--raw"], input), input);
+    for flags in [&["dedup"][..], &["dedup", "--crlf"]] {
+        assert_eq!(succeed(folder.path(), flags, input), b"a\r\nb\r\r\nb\r\n\r\n");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::compression::MAGIC_BYTES;
 use super::error::StoppedBySignal;
-use super::sniff::{SAMPLE_BYTES, sniff};
+use super::sniff::{SAMPLE_BYTES, may_begin_data, sniff};
 use super::{Compression, Error, NotAList, Reading, Sample, Source, Stop};
 use mayhap_keys::KeyOptions;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -50,7 +50,7 @@ pub fn is_filter(path: &Path, reading: &Reading) -> bool {
 impl Input {
     /// Opens a source, and looks at its first bytes for how it is compressed and at its first
     /// 64 KiB for what it is; of a pipe only at its first line, unless that has a NUL or begins as
-    /// UTF-16 does.
+    /// UTF-16 or data of a known kind do.
     ///
     /// # Errors
     ///
@@ -253,13 +253,14 @@ impl Opened {
     }
 }
 
-/// The bytes of the first line of a pipe, if it is complete and decides what the pipe is: if not
-/// its line feed may be half a character of UTF-16.
+/// The bytes of the first line of a pipe, if it is complete and decides what the pipe is: where it
+/// may begin data, or its line feed be half a character of UTF-16, it does not.
 fn first_line(start: &[u8], separator: u8) -> Option<usize> {
     let end = memchr::memchr(separator, start)?;
     let has_mark = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
     let has_nul = separator != 0 && memchr::memchr(0, &start[..end]).is_some();
-    (!has_mark && !has_nul).then_some(end + 1)
+    let is_undecided = has_mark || has_nul || may_begin_data(&start[..=end], separator);
+    (!is_undecided).then_some(end + 1)
 }
 
 /// How many of the first bytes of a pipe decide what it is.

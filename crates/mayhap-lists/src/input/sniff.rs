@@ -76,6 +76,14 @@ pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
     }
 }
 
+/// Whether the first line of some input, though it is text, may begin data of a known kind.
+pub(super) fn may_begin_data(line: &[u8], separator: u8) -> bool {
+    let sample = Sample { bytes: line, is_whole: false, total_bytes: None, separator };
+    // A filter as JSON is text to its end.
+    let json = NotAList::Filter { system: Format::BitsAndBlooms.name(), keys: None };
+    other_data(&sample).is_some_and(|what| what != json)
+}
+
 /// What bytes that are no text are, if that is known.
 fn other_data(sample: &Sample<'_>) -> Option<NotAList> {
     let bytes = sample.bytes;

@@ -77,12 +77,13 @@ impl Chunk {
         self.bounds.last().copied().unwrap_or(0)
     }
 
-    /// Whether the lines of another chunk need no word of their own.
-    pub(crate) fn continues_with(&self, next: &Self) -> bool {
-        next.mark_bytes == 0 && next.notes.is_empty()
+    /// Whether its lines may be appended to those of the chunk before it: there is nothing to say
+    /// of them, and no mark before the first.
+    pub(crate) fn is_continuation(&self) -> bool {
+        self.mark_bytes == 0 && self.notes.is_empty()
     }
 
-    /// Appends the lines of the next chunk, which [`Chunk::continues_with`] allows.
+    /// Appends the lines of the next chunk, which is a [`Chunk::is_continuation`].
     pub(crate) fn append(&mut self, next: &Self) {
         let (start, length) = (self.line_bytes(), next.line_bytes());
         self.end = start + length;

@@ -299,7 +299,7 @@ fn gather(chunk: &mut Chunk, thread: &Thread) -> Option<Result<Chunk, Error>> {
             thread.chunks.recv().ok()?
         };
         match next {
-            Ok(next) if chunk.continues_with(&next) => {
+            Ok(next) if next.is_continuation() => {
                 chunk.append(&next);
                 // A thread that has ended needs no buffer.
                 let _ = thread.used.send(next);

@@ -43,9 +43,9 @@ memory grows. At -n distinct lines it stops (exit code 2) with everything before
 
 The key of a line is its bytes without the line feed, unless options extract it otherwise. A last \
 line without a line feed gets one. A line without a key (too few fields, no JSON ...) is always \
-printed, with -d never; if most lines have none, that is an error at the end (exit code 2), \
-unless --skip-bad is given. Nothing is held back: when the input pauses, all lines so far have \
-been printed.
+printed, with -d never; if most lines of a run with --state have none, that is an error at the end \
+(exit code 2), unless --skip-bad is given. Nothing is held back: when the input pauses, all lines \
+so far have been printed.
 
 --state keeps the filter in FILE, and later keys in FILE.log. A line is recorded once it is \
 printed: after Ctrl-C, or a full disk under the output, nothing recorded is printed twice; after \

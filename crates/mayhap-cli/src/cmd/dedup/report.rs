@@ -86,10 +86,10 @@ impl Run<'_> {
         }
     }
 
-    /// Prints it; an error if hardly a line had a key.
+    /// Prints it; an error if hardly a line had a key for the state to remember.
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
         let (without_key, skip_bad) = (self.reader.keyless().lines(), self.args.lines.skip_bad);
-        let without_key = if skip_bad { 0 } else { without_key };
+        let without_key = if skip_bad || self.args.state.is_none() { 0 } else { without_key };
         let outcome = if self.args.repeated { "they were not printed" } else { "all were printed" };
         let lines = (without_key, self.reader.lines());
         let usable = reader::usable(&self.reader, lines, (self.talk, skip_bad), outcome);
