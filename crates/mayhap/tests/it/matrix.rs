@@ -188,8 +188,7 @@ proptest! {
         prop_assert_eq!(column.inserted_items(), filter.inserted_items());
         prop_assert_eq!(matrix.fill_ratio(set), filter.fill_ratio());
         prop_assert_eq!(matrix.estimated_items(set), filter.estimated_items());
-        let by_count = mayhap::Health::of_inserted(filter.params(), filter.inserted_items());
-        prop_assert_eq!(matrix.health(set), by_count);
+        prop_assert_eq!(matrix.health(set), filter.health());
         let fpps = matrix.estimated_fpps();
         prop_assert!((fpps[set] - filter.estimated_fpp()).abs() < 1e-12);
         let others = fpps.iter().enumerate().filter(|(other, _)| *other != set);

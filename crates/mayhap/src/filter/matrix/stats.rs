@@ -56,7 +56,8 @@ impl BloomMatrix {
     /// Whether a set still keeps its promise, as [`crate::Filter::health`]. Reads all rows of its
     /// panel; [`BloomMatrix::health_by_count`] reads none.
     pub fn health(&self, set: usize) -> Health {
-        self.estimated_items(set).health(self.expected_items())
+        let by_bits = self.estimated_items(set).health(self.expected_items());
+        by_bits.max(self.health_by_count(set))
     }
 
     /// The mean number of sets wrongly reported for a key that no set holds: the sum of
