@@ -18,8 +18,8 @@ pub fn highest_full_fill(num_hashes: u32) -> f64 {
 }
 
 /// What is wrong, by its bits alone, with a filter of m bits, of this share of them set, and of
-/// this rate: beyond chance, it is fuller than `highest`, [`highest_full_fill`] of its k. The one rule
-/// for all systems that record neither n nor p.
+/// this rate: beyond chance, it is fuller than `highest`, [`highest_full_fill`] of its k. The one
+/// rule for all systems that record neither n nor p.
 pub fn overfilled_by_bits(
     fill_ratio: f64,
     num_bits: u64,

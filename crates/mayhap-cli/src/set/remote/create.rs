@@ -121,7 +121,7 @@ impl Wanted<'_> {
                     let problem = format!("cannot create {name}: {problem}");
                     Error::usage(
                         problem,
-                        "choose fewer keys (-n), a higher rate (-p), or several bitmaps of this \
+                        "choose fewer keys (-n) or a higher rate (-p), or several bitmaps of this \
                          size (--bitmaps COUNT)",
                     )
                 };
