@@ -20,6 +20,8 @@ pub(super) struct Run {
     world: World<Note>,
     random: Random,
     shared: Arc<Shared>,
+    /// Sessions leave a short log when they end.
+    keeps_logs: bool,
     /// What of the entries was looked at.
     looked: usize,
     promised: Promised,
@@ -31,11 +33,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, keeps_logs: bool) -> Self {
         Self {
             world: World::new(Files::default(), seed),
             random: Random(seed ^ 0xF11E),
             shared: Arc::default(),
+            keeps_logs,
             looked: 0,
             promised: Promised::default(),
             cache: Cache::default(),
@@ -88,6 +91,7 @@ impl Run {
                 name,
                 random: Random(self.random.next()),
                 shared: Arc::clone(&self.shared),
+                keeps_logs: self.keeps_logs,
                 may_refuse,
                 may_be_blocked,
                 may_be_replaced,
