@@ -1,5 +1,5 @@
-//! The rate against the number of keys, drawn with characters, at most 80 columns wide and less on a
-//! narrow terminal.
+//! The rate against the number of keys, drawn with characters, at most 80 columns wide and less on
+//! a narrow terminal.
 //!
 //! Each character is 2 × 4 dots of Braille (U+2800 …), so that the curve is fine enough. Both axes
 //! are logarithmic.

@@ -25,7 +25,8 @@ pub fn columns(text: &str) -> usize {
 /// # Examples
 ///
 /// ```
-/// assert_eq!(mayhap_plan::wrapped("10.0 bits a key, k = 8", 5, 20), "10.0 bits a key,\n     k = 8");
+/// let folded = mayhap_plan::wrapped("10.0 bits a key, k = 8", 5, 20);
+/// assert_eq!(folded, "10.0 bits a key,\n     k = 8");
 /// assert_eq!(mayhap_plan::wrapped("10.0 bits a key", 5, usize::MAX), "10.0 bits a key");
 /// ```
 pub fn wrapped(text: &str, indent: usize, max: usize) -> String {

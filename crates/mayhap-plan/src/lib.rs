@@ -4,8 +4,8 @@
 //! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
 //! planned, `link.rs` a link that shows the plan in the browser, `text.rs` the words that all
 //! share. `chart.rs` draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs`
-//! finds the sizes of caches, `columns.rs` fits texts into a terminal. `explain/` draws the bits that keys set, and why a query answers as
-//! it does.
+//! finds the sizes of caches, `columns.rs` fits texts into a terminal. `explain/` draws the bits
+//! that keys set, and why a query answers as it does.
 //!
 //! # Examples
 //!

@@ -328,8 +328,9 @@ impl MappedFilter {
     }
 
     /// [`MappedFilter::changed`] for single queries: checks whether pages were lost or are damaged,
-    /// and checks the file itself only if `now` differs from the time of the last check. So an overwritten file is
-    /// noticed when the time has changed, and a shortened one at once if it matters.
+    /// and checks the file itself only if `now` differs from the time of the last check. So an
+    /// overwritten file is noticed when the time has changed, and a shortened one at once if it
+    /// matters.
     pub fn changed_at(&self, now: u64) -> Option<Changed> {
         // ORDERING: Relaxed. It guards nothing: two threads may both check.
         if self.looked_at.load(Ordering::Relaxed) == now && !self.blocks().is_lost() {

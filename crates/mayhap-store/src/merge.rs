@@ -5,7 +5,7 @@ use crate::disk::{DiskFile, Writer};
 use crate::save::{begin, replaced, take_place};
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
-use mayhap::sizing::estimated_fpp;
+use mayhap::sizing::{estimated_fpp, with_collisions_of};
 use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Layout, SecretKey};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -440,7 +440,7 @@ impl<'a> Union<'a> {
             .map_err(Error::format(self.output))?;
         self.ones += part.count_ones();
         if layout != Layout::Standard {
-            self.block_fpps += part.estimated_fpp() * bits as f64;
+            self.block_fpps += part.fpp_of_bits() * bits as f64;
         }
         Ok(())
     }
@@ -450,12 +450,13 @@ impl<'a> Union<'a> {
     }
 
     pub(crate) fn estimated_fpp(&self) -> f64 {
-        match self.params.layout() {
+        let of_bits = match self.params.layout() {
             Layout::Standard => {
                 estimated_fpp(self.ones, self.params.num_bits(), self.params.num_hashes())
             }
             _ => self.block_fpps / self.params.num_bits() as f64,
-        }
+        };
+        with_collisions_of(of_bits, || Estimate::from_ones(&self.params, self.ones).rounded())
     }
 }
 

@@ -110,12 +110,16 @@ impl Pages {
     fn compare(&self, blocks: &MappedBlocks, page: u64) {
         let Ok(sound) = self.sound.get_or_init(|| self.compare_table(blocks)) else { return };
         let (word, bit) = (&sound[(page / 64) as usize], 1 << (page % 64));
+        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no thread
+        // here writes.
         if word.load(Ordering::Relaxed) & bit != 0 {
             return;
         }
         if !is_sound(blocks, page) {
+            // ORDERING: Relaxed. Read by this thread after its queries; others find it themselves.
             self.damaged.store(page, Ordering::Relaxed);
         } else if word.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+            // ORDERING: Relaxed. A count of bits set, each counted once by whoever set it.
             self.left.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -131,6 +135,7 @@ impl Pages {
     /// The damage that was found.
     #[inline]
     pub(crate) fn damage(&self) -> Option<Changed> {
+        // ORDERING: Relaxed. A thread sees its own store; see `compare`.
         match self.damaged.load(Ordering::Relaxed) {
             NONE if self.are_sound() => None,
             NONE => match self.sound.get() {
@@ -145,6 +150,7 @@ impl Pages {
     pub(crate) fn are_still_sound(&self, blocks: &MappedBlocks) -> bool {
         let Some(Ok(sound)) = self.sound.get() else { return true };
         let mut known = (0..self.num_pages).filter(|page| {
+            // ORDERING: Relaxed. As in `compare`.
             sound[(page / 64) as usize].load(Ordering::Relaxed) >> (page % 64) & 1 == 1
         });
         xxh3_64(blocks.table()) == self.table_checksum && known.all(|page| is_sound(blocks, page))

@@ -3,10 +3,10 @@
 //! `size.rs` says how big a filter is and of which kind, `digest.rs` how keys
 //! become digests (with `secret_key.rs`), `lines.rs` how keys are cut; `open.rs` how a filter is
 //! opened, `filters.rs` names those that
-//! are queried, `foreign.rs` where one is, or is to be, of another system, `server.rs` and `url.rs` where
-//! it is on a server, and `lock.rs` how others that change it are waited for. `existing.rs`
-//! compares them with a filter that is there, `typed.rs` names the
-//! library's parameters as they were typed. `messages.rs` is for all verbs.
+//! are queried, `foreign.rs` where one is, or is to be, of another system, `server.rs` and `url.rs`
+//! where it is on a server, and `lock.rs` how others that change it are waited for. `existing.rs`
+//! compares them with a filter that is there, `typed.rs` names the library's parameters as they
+//! were typed. `messages.rs` is for all verbs.
 
 mod digest;
 mod existing;

@@ -130,7 +130,7 @@ struct Found {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reading = args.lines.reading();
-    let (filters, inputs) = filters::sort(&args.filters, &args.files, &reading)?;
+    let (filters, inputs) = filters::sort(&args.filters, &args.files, &reading, false)?;
     if filters.is_empty() {
         return Err(Error::usage(
             "no filter is given",

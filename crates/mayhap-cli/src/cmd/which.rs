@@ -95,7 +95,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading();
-    let (filters, lists) = filters::sort(&args.filters, &args.files, &reading)?;
+    let (filters, lists) = filters::sort(&args.filters, &args.files, &reading, true)?;
     let is_matrix = |path: &Path| {
         mayhap_store::read_header(path).is_ok_and(|header| header.kind() == Kind::Matrix)
     };

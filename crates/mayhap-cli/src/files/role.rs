@@ -63,7 +63,7 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         (_, "key_file" | "password_file")
         | ("serve", "config")
         | ("check" | "which", "filters")
-        | ("which", "filter_list")
+        | ("check" | "which", "filter_list")
         | ("check", "confirm")
         | ("filter" | "info" | "verify" | "bench" | "convert" | "push", "file")
         | ("detect", "files") => Reads,

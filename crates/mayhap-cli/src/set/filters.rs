@@ -16,8 +16,8 @@ const MAX_LIST_BYTES: u64 = 64 << 20;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// The filters and the lists of a command: filters are those of `-f` and `-F` or else the first
-/// file, the files of a folder in its place, and any others among the files, as a shell leaves them
-/// behind `*.mayhap`.
+/// file, the files of a folder in its place. Others among the files are filters too, as a shell
+/// leaves them behind `*.mayhap`, where any is named with `-f` or where `takes_many`.
 ///
 /// # Errors
 ///
@@ -26,11 +26,13 @@ pub fn sort(
     named: &FilterArgs,
     files: &[PathBuf],
     reading: &Reading,
+    takes_many: bool,
 ) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Error> {
     let mut names = named.filters.clone();
     if let Some(list) = &named.filter_list {
         names.extend(listed(list)?);
     }
+    let takes_many = takes_many || !names.is_empty();
     let mut files = files;
     if let (true, Some((first, rest))) = (names.is_empty(), files.split_first()) {
         names.push(first.clone());
@@ -45,7 +47,7 @@ pub fn sort(
         }
     }
     let (more, lists): (Vec<_>, Vec<_>) =
-        files.iter().cloned().partition(|path| is_filter(path, reading));
+        files.iter().cloned().partition(|path| takes_many && is_filter(path, reading));
     filters.extend(more);
     Ok((filters, lists))
 }

@@ -167,8 +167,8 @@ fn what_cannot_be_drawn_is_refused_with_the_next_step() {
     refused(&["-m", "20", "A=0,5,7", "B=1,2"], &["2 positions", "\"B\"", "k is 3", "--literal"]);
     refused(&["-m", "20", "A=0,,7"], &["\"\"", "NAME=0,5,7"]);
     refused(&["-m", "0", "-k", "3", "A"], &["-m is 0", "from 1 to"]);
-    refused(&["-m", "20", "-k", "33", "A"], &["num_hashes", "32"]);
-    refused(&["-m", "511", "-k", "8", "--layout", "blocked", "A"], &["num_bits", "512"]);
+    refused(&["-m", "20", "-k", "33", "A"], &["-k is 33", "32"]);
+    refused(&["-m", "511", "-k", "8", "--layout", "blocked", "A"], &["-m is 511", "512"]);
     refused(&["-m", "20", "-k", "3", "--layout", "scalable", "A"], &["standard and blocked"]);
     // As a key, and not as a list.
     let array = explained(folder.path(), &["-m", "20", "-k", "3", "--literal", "A=0,5,20"]);

@@ -51,7 +51,10 @@ const COVERED: [(&str, &str); 39] = [
     ("nothing comes before everything was read", "dedup::lines_come_out_while_the_input_pauses"),
     ("Ctrl-C leaves half a file", "state::a_signal_ends_the_run_and_saves_all_that_was_printed"),
     ("kill -9 loses keys", "state::after_kill_9_no_line_is_lost_and_little_comes_again"),
-    ("carriage returns", "manners::carriage_returns_are_part_of_the_key_unless_asked"),
+    (
+        "carriage returns",
+        "manners::one_carriage_return_before_a_line_feed_is_not_part_of_the_key_unless_raw",
+    ),
     ("NUL as a separator", "manners::a_last_line_without_its_end_is_a_line"),
     ("compressed input", "manners::compressed_input_is_recognised_by_its_first_bytes"),
     ("errors without a name or a next step", "manners::what_cannot_be_read_is_named"),

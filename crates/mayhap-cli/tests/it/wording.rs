@@ -112,6 +112,10 @@ fn which_and_check_take_files_folders_and_lists_alike() {
             let all = |verb| [&[verb][..], way, input].concat();
             let found = succeed(folder.path(), &all("which"), b"a\nb\nx\n");
             assert_eq!(found, b"days/a.mayhap\ta\ndays/b.mayhap\tb\n", "{way:?}");
+            // Behind a filter without -f, check has its lists.
+            if way.len() > 1 && !way[0].starts_with('-') {
+                continue;
+            }
             let found = succeed(folder.path(), &all("check"), b"a\nb\nx\n");
             assert_eq!(found, b"a\nb\n", "{way:?}");
         }

@@ -125,7 +125,8 @@ fn a_damaged_key_is_named_and_no_repair_says_that_all_is_well() {
     let key = fs::read(&path).unwrap();
     let other: Vec<u8> = key.iter().map(|digit| if *digit == b'7' { b'8' } else { b'7' }).collect();
     let others = [&key[..20], b"not the key", &other[..32]];
-    for (bytes, why) in others.into_iter().zip(["32 hex digits", "32 hex digits", "another key"]) {
+    let reasons = ["32 hex digits", "32 hex digits", "another secret key"];
+    for (bytes, why) in others.into_iter().zip(reasons) {
         fs::write(&path, bytes).unwrap();
         for said in [refused(folder.path()), repair(folder.path()).1] {
             assert!(said.contains(why), "{said}");

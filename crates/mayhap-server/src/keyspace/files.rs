@@ -2,11 +2,12 @@
 //! after.
 //!
 //! Others may cut, overwrite or replace such a file at any time. A filter that is read where it
-//! lies then says so instead of answering ([`Entry::check_file`]), as it does when a page is damaged
-//! and as a file that could not be opened does. A thread looks at all files twice a second, and
-//! checks what no query has read yet: one that was changed, and then left alone from one look to the next, is opened
-//! anew, all of it checked, and served in place of the old one if it is whole. Until then an old
-//! file that is still as it was (it was renamed or removed, or is in memory) goes on being served.
+//! lies then says so instead of answering ([`Entry::check_file`]), as it does when a page is
+//! damaged and as a file that could not be opened does. A thread looks at all files twice a second,
+//! and checks what no query has read yet: one that was changed, and then left alone from one look
+//! to the next, is opened anew, all of it checked, and served in place of the old one if it is
+//! whole. Until then an old file that is still as it was (it was renamed or removed, or is in
+//! memory) goes on being served.
 
 use super::entry::home;
 use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Unopened, check_header};

@@ -195,7 +195,7 @@ fn what_was_removed_is_not_there_after_a_restart() {
         server.send("POST /v1/filters/c/add", &json!({ "items": ["a", "b", "c"] }));
         let items = json!({ "items": ["a", "c", "d"] });
         let removed = server.send("POST /v1/filters/c/remove", &items).json();
-        assert_eq!(removed, json!({ "present": [true, true, false], "removed": 2 }));
+        assert_eq!(removed, json!({ "present": [true, true, false], "removed": 2, "staying": 0 }));
         assert_eq!(server.shared.metrics.total(Counter::Writes), 2);
     }
     let server = kept(folder.path(), Policy::No);

@@ -336,12 +336,12 @@ fn filters_of_other_systems_are_asked_for_keys_of_their_type_or_are_not_served()
         let (bytes, keys) = of_system(format, key_type);
         fs::write(&path, bytes).unwrap();
         let served = keyspace.serve_file(&path);
-        assert_eq!(
-            served.is_ok(),
-            is_served,
-            "{name}: {:?}",
-            served.err().map(|it| it.to_string())
-        );
+        let error = served.err().map(|error| error.to_string());
+        assert_eq!(error.is_none(), is_served, "{name}: {error:?}");
+        if name == "l.bin" {
+            let way_out = "name the file NAME.TYPE.guava, as in l.bytes.guava";
+            assert!(error.as_ref().is_some_and(|error| error.contains(way_out)), "{error:?}");
+        }
         if !is_served {
             continue;
         }
@@ -357,6 +357,4 @@ fn filters_of_other_systems_are_asked_for_keys_of_their_type_or_are_not_served()
         assert_eq!(none.is_ok(), is_any, "{name}");
         assert!(is_any || entry.contains(b"\xFFno number", 0), "{name}: never surely absent");
     }
-    let error = keyspace.serve_file(&folder.path().join("l.bin")).unwrap_err().to_string();
-    assert!(error.contains("name the file NAME.TYPE.guava, as in l.bytes.guava"), "{error}");
 }

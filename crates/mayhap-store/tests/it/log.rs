@@ -258,13 +258,13 @@ fn an_operation_that_is_not_known_here_is_no_torn_end() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let (log, mut bytes, [_, second_end, third_end]) = three_records(path);
-    bytes[second_end + 24] = 3;
+    bytes[second_end + 24] = 4;
     let checksum = DigestFunction::default().digest(&bytes[second_end..third_end - 8]).get();
     bytes[third_end - 8..].copy_from_slice(&checksum.to_le_bytes());
     fs::write(&log, &bytes).unwrap();
     for error in [replay(path).map(|_| ()), LiveFilter::open(path, None).map(|_| ())] {
         let text = error.unwrap_err().to_string();
-        assert!(text.contains("operation is 3"), "{text}");
+        assert!(text.contains("operation is 4"), "{text}");
     }
     assert_eq!(fs::read(&log).unwrap(), bytes);
 }

@@ -252,6 +252,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         with_filter!(self, filter => filter.estimated_fpp())
     }
 
+    /// As [`crate::Filter::fpp_of_bits`].
+    pub fn fpp_of_bits(&self) -> f64 {
+        with_filter!(self, filter => filter.fpp_of_bits())
+    }
+
     /// As [`crate::Filter::health`].
     pub fn health(&self) -> Health {
         with_filter!(self, filter => filter.health())

@@ -104,8 +104,19 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         limits::with_collisions_of(self.fpp_of_bits(), || self.estimated_items().rounded())
     }
 
-    /// [`Filter::estimated_fpp`] without digest collisions.
-    pub(super) fn fpp_of_bits(&self) -> f64 {
+    /// [`Filter::estimated_fpp`] without digest collisions: what the bits alone give. Reads every
+    /// block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter: mayhap::BloomFilter =
+    ///     mayhap::BloomFilter::builder().expected_items(10).target_fpp(1e-18).build()?;
+    /// filter.insert("a");
+    /// assert!(filter.fpp_of_bits() < filter.estimated_fpp());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fpp_of_bits(&self) -> f64 {
         self.layout.fpp_of(&self.params, &self.blocks)
     }
 

@@ -77,8 +77,17 @@ pub(super) fn digest_collisions(items: u64) -> f64 {
 /// Above this rate, digest collisions do not show: filters have far fewer than 2^40 keys.
 const COLLISIONS_SHOW_BELOW: f64 = 1e-4;
 
-/// The rate that bits alone give, or a digest collision; `items` is called only if that shows.
-pub(crate) fn with_collisions_of(fpp: f64, items: impl FnOnce() -> u64) -> f64 {
+/// The rate that bits alone give, or a digest collision: p + (1 − p) n / 2^64. `items` is called only
+/// if that shows, below 1e-4.
+///
+/// # Examples
+///
+/// ```
+/// let p = mayhap::sizing::with_collisions_of(1e-30, || 1 << 30);
+/// assert!((p - 2f64.powi(-34)).abs() < 1e-20);
+/// assert_eq!(mayhap::sizing::with_collisions_of(0.01, || unreachable!()), 0.01);
+/// ```
+pub fn with_collisions_of(fpp: f64, items: impl FnOnce() -> u64) -> f64 {
     if fpp > COLLISIONS_SHOW_BELOW { fpp } else { with_digest_collisions(fpp, items()) }
 }
 

@@ -27,7 +27,7 @@ mod search;
 pub mod standard;
 pub mod window;
 
-pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES};
+pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES, with_collisions_of};
 pub(crate) use limits::{check_fpp, check_num_hashes, check_target, check_whole_blocks};
 use limits::{check_num_bits, digest_collisions, with_digest_collisions};
 pub use params::FilterParams;

@@ -129,8 +129,8 @@ fn data_hint(error: &durable::Error) -> &'static str {
             "give the key that the filters were written with: --key-file FILE"
         }
         durable::Error::Missing { path, .. } if path.ends_with("key") => {
-            "give the key that the filters were written with, --key-file FILE, or restore it from a \
-             backup"
+            "give the key that the filters were written with, --key-file FILE, or restore it from \
+             a backup"
         }
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
             "mayhap serve --repair, with the same settings, drops what is damaged and keeps a copy"
