@@ -20,8 +20,8 @@ pub(super) struct Run {
     world: World<Note>,
     random: Random,
     shared: Arc<Shared>,
-    /// Sessions leave a short log when they end.
-    keeps_logs: bool,
+    /// The share of a filter that a log may have to stay when a session ends; `None`: none stays.
+    kept_share: Option<u64>,
     /// What of the entries was looked at.
     looked: usize,
     promised: Promised,
@@ -33,12 +33,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(seed: u64, keeps_logs: bool) -> Self {
+    pub(super) fn new(seed: u64, kept_share: Option<u64>) -> Self {
         Self {
             world: World::new(Files::default(), seed),
             random: Random(seed ^ 0xF11E),
             shared: Arc::default(),
-            keeps_logs,
+            kept_share,
             looked: 0,
             promised: Promised::default(),
             cache: Cache::default(),
@@ -91,7 +91,7 @@ impl Run {
                 name,
                 random: Random(self.random.next()),
                 shared: Arc::clone(&self.shared),
-                keeps_logs: self.keeps_logs,
+                kept_share: self.kept_share,
                 may_refuse,
                 may_be_blocked,
                 may_be_replaced,
