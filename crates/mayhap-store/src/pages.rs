@@ -110,8 +110,8 @@ impl Pages {
     fn compare(&self, blocks: &MappedBlocks, page: u64) {
         let Ok(sound) = self.sound.get_or_init(|| self.compare_table(blocks)) else { return };
         let (word, bit) = (&sound[(page / 64) as usize], 1 << (page % 64));
-        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no thread
-        // here writes.
+        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no
+        // thread here writes.
         if word.load(Ordering::Relaxed) & bit != 0 {
             return;
         }
