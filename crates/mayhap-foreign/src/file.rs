@@ -108,13 +108,13 @@ impl ForeignFile {
                 };
                 (opened.map_err(foreign)?, None)
             }
-            (None, None) => match detect(&name, &bytes, &limits)? {
-                Some((filter, detected)) => (filter, Some(detected)),
-                None => {
+            (None, None) => {
+                let Some((filter, detected)) = detect(&name, &bytes, &limits)? else {
                     let Some(system) = mayhap_formats::unread(&bytes) else { return Ok(None) };
                     return Err(Error::Unread { name, system });
-                }
-            },
+                };
+                (filter, Some(detected))
+            }
         };
         let known = (known, max_bytes);
         Self::of(name, (path, stamp), column, (filter, detected), known).map(Some)

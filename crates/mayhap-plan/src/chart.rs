@@ -64,7 +64,7 @@ pub fn chart(curve: &Curve<'_>, max_columns: usize, color: bool) -> String {
     // Beside the mark, or else in a line of their own.
     let fits = mark.0 + 4 + words.len() <= width;
     if !fits {
-        text += &format!("{:11}{}\n", "", paint("1", &format!("● {words}")));
+        let _ = writeln!(text, "{:11}{}", "", paint("1", &format!("● {words}")));
     }
     let words = format!(" {words} ");
     for row in 0..HEIGHT {

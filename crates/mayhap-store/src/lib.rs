@@ -56,8 +56,8 @@
 //!   the length of the file correct.
 //! * **Map**: the header is checked when the file is opened, the table of checksums before the
 //!   first query, and each page before it is first read. If a page is damaged, another program
-//!   truncates or overwrites the file, or the disk fails, [`MappedFilter::check`] reports it, and on
-//!   Linux nothing worse happens ([`open_mapped`]). [`open_trusted`] leaves the pages unchecked.
+//!   truncates or overwrites the file, or the disk fails, [`MappedFilter::check`] reports it, and
+//!   on Linux nothing worse happens ([`open_mapped`]). [`open_trusted`] leaves pages unchecked.
 //! * **States**: a recorded digest is in the filter after any crash of the process, and also after
 //!   a power cut if it was synced. See [`Session`] and [`LiveFilter`]. A write-ahead log is only
 //!   replayed into the image for which it was begun: a file that was replaced, copied or put back

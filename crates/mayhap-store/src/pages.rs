@@ -24,7 +24,7 @@ const NONE: u64 = u64::MAX;
 /// thread that reads that page finds the damage itself, since the page never gets its bit.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    num_pages: u64,
+    count: u64,
     table_checksum: u64,
     /// A bit for each page that is sound, from the first query on; or the checksum of a table that
     /// is damaged itself.
@@ -42,7 +42,7 @@ impl Pages {
     pub(crate) fn new(header: &Header, are_trusted: bool) -> Self {
         let num_pages = header.num_pages();
         Self {
-            num_pages,
+            count: num_pages,
             table_checksum: header.table_checksum(),
             sound: OnceLock::new(),
             left: AtomicU64::new(if are_trusted { 0 } else { num_pages }),
@@ -92,9 +92,9 @@ impl Pages {
     /// now.
     pub(crate) fn compare_next(&self, blocks: &MappedBlocks, most: u64) -> bool {
         // ORDERING: Relaxed. It hands out numbers.
-        if self.next.load(Ordering::Relaxed) < self.num_pages {
+        if self.next.load(Ordering::Relaxed) < self.count {
             let start = self.next.fetch_add(most, Ordering::Relaxed);
-            let end = start.saturating_add(most).min(self.num_pages);
+            let end = start.saturating_add(most).min(self.count);
             (start..end).for_each(|page| self.compare(blocks, page));
         }
         self.are_sound() || self.damage().is_some()
@@ -103,15 +103,15 @@ impl Pages {
     /// Compares all pages that are not known.
     pub(crate) fn compare_all(&self, blocks: &MappedBlocks) {
         if !self.are_sound() {
-            (0..self.num_pages).for_each(|page| self.compare(blocks, page));
+            (0..self.count).for_each(|page| self.compare(blocks, page));
         }
     }
 
     fn compare(&self, blocks: &MappedBlocks, page: u64) {
         let Ok(sound) = self.sound.get_or_init(|| self.compare_table(blocks)) else { return };
         let (word, bit) = (&sound[(page / 64) as usize], 1 << (page % 64));
-        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no thread
-        // here writes.
+        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no
+        // thread here writes.
         if word.load(Ordering::Relaxed) & bit != 0 {
             return;
         }
@@ -129,7 +129,7 @@ impl Pages {
         if found != self.table_checksum {
             return Err(found);
         }
-        Ok((0..self.num_pages.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+        Ok((0..self.count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
 
     /// The damage that was found.
@@ -142,14 +142,14 @@ impl Pages {
                 Some(&Err(found)) => Some(Changed::TableDamaged { found }),
                 _ => None,
             },
-            page => Some(Changed::PageDamaged { page, num_pages: self.num_pages }),
+            page => Some(Changed::PageDamaged { page, num_pages: self.count }),
         }
     }
 
     /// Whether what was found to be sound still is: after something was written to the file.
     pub(crate) fn are_still_sound(&self, blocks: &MappedBlocks) -> bool {
         let Some(Ok(sound)) = self.sound.get() else { return true };
-        let mut known = (0..self.num_pages).filter(|page| {
+        let mut known = (0..self.count).filter(|page| {
             // ORDERING: Relaxed. As in `compare`.
             sound[(page / 64) as usize].load(Ordering::Relaxed) >> (page % 64) & 1 == 1
         });

@@ -84,7 +84,7 @@ struct Summary {
 
 /// What became of the lines.
 #[derive(Debug, Clone, Copy, Default)]
-struct Removed {
+struct Counts {
     /// Lines dealt with.
     lines: u64,
     /// Those whose key was removed.
@@ -96,12 +96,12 @@ struct Removed {
 impl Summary {
     fn new(
         file: String,
-        counts: Removed,
+        counts: Counts,
         reader: &LineReader,
         (seconds, complete): (f64, bool),
         state: State,
     ) -> Self {
-        let Removed { lines, removed, staying } = counts;
+        let Counts { lines, removed, staying } = counts;
         let lines_without_key = reader.keyless().lines();
         Self {
             file,
@@ -174,7 +174,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
-    let mut counts = Removed::default();
+    let mut counts = Counts::default();
     let with = (WithCr::of(&options), &mut progress);
     let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, with);
     let seconds = progress.elapsed().as_secs_f64();
@@ -188,7 +188,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 }
 
 /// What there is to say of the lines.
-fn usable(args: &Args, reader: &LineReader, counts: Removed, talk: Talk) -> Result<(), Error> {
+fn usable(args: &Args, reader: &LineReader, counts: Counts, talk: Talk) -> Result<(), Error> {
     let (without_key, outcome) = (reader.keyless().lines(), "the keys of the others were removed");
     reader::usable(reader, (without_key, counts.lines), (talk, args.lines.skip_bad), outcome)
 }
@@ -213,7 +213,7 @@ fn remove_on_server(
     let reading = Reading { gathers: true, ..args.lines.reading() };
     let mut reader = reader::open(sources, options, reading, Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
-    let (mut counts, mut gone) = (Removed::default(), Bitmap::new());
+    let (mut counts, mut gone) = (Counts::default(), Bitmap::new());
     let mut remove = || -> Result<(), Error> {
         loop {
             let raw_bytes = reader.raw_bytes();
@@ -260,7 +260,7 @@ fn left_of<T: Copy>(keys: &[T], gone: &Bitmap) -> Vec<T> {
 fn remove_all(
     reader: &mut LineReader,
     (set, writer): (&mut dyn KeySet, &mut Writer),
-    counts: &mut Removed,
+    counts: &mut Counts,
     (mut with_cr, progress): (Option<WithCr>, &mut Progress),
 ) -> Result<(), Error> {
     let function = set.digest_function();

@@ -62,8 +62,7 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         | ("verify", "keys") => List,
         (_, "key_file" | "password_file")
         | ("serve", "config")
-        | ("check" | "which", "filters")
-        | ("check" | "which", "filter_list")
+        | ("check" | "which", "filters" | "filter_list")
         | ("check", "confirm")
         | ("filter" | "info" | "verify" | "bench" | "convert" | "push", "file")
         | ("detect", "files") => Reads,

@@ -236,7 +236,7 @@ pub fn open_all(
         };
         files.push((name, file));
     }
-    let is_keyed = |(_, set): &Named| digest_function(&**set).is_some_and(|by| by.is_keyed());
+    let is_keyed = |(_, set): &Named| digest_function(&**set).is_some_and(DigestFunction::is_keyed);
     if !files.iter().any(is_keyed) {
         secret_key::refuse(key, &paths[0])?;
     }

@@ -214,7 +214,9 @@ impl Sieve {
             if self.digests.are_of_lines() {
                 let not_keys = member.filter.not_keys();
                 member.lines -= not_keys.len() as u64;
-                not_keys.iter().for_each(|line| self.unsure[line / 64] |= 1 << (line % 64));
+                for line in not_keys {
+                    self.unsure[line / 64] |= 1 << (line % 64);
+                }
             }
             let found = member.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);

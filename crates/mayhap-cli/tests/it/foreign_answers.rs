@@ -32,7 +32,8 @@ fn a_line_that_is_no_key_of_a_filter_is_not_absent() {
     let hex = ["--key-type", "hex"];
     filled(folder, "d", &["--format", "dcso", "-n", "100"], &hex, b"00ff\n");
     let huge = [&vec![b'x'; 70_000][..], b"\na\n"].concat();
-    let cases: [(&[&str], &[u8], &[u8], &str); 4] = [
+    type Case<'a> = (&'a [&'a str], &'a [u8], &'a [u8], &'a str);
+    let cases: [Case<'_>; 4] = [
         (&["long", "--key-type", "long"], b"x\n1\n99999999999999999999\n", b"1\n", "line 1: "),
         (&["r", "--format", "rbloom", "--key-type", "pickled-str"], &huge, b"a\n", "line 1: "),
         (&["d", "--key-type", "hex"], b"00ff\n0ff\n", b"00ff\n", "line 2: "),

@@ -8,7 +8,7 @@ use test_data::golden;
 
 /// Random numbers from a seed.
 mod rand_like {
-    /// SplitMix64.
+    /// `SplitMix64`.
     pub(super) struct Numbers(pub(super) u64);
 
     impl Numbers {

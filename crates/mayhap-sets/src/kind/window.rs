@@ -9,7 +9,7 @@ use mayhap::sizing::window::spans;
 use mayhap::{Age, Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
 use mayhap_keys::KeyOptions;
 use mayhap_store::{Image, Record};
-use mayhap_units::number::grouped;
+use mayhap_units::number::{counted, grouped};
 use mayhap_units::span::format_millis;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -253,8 +253,9 @@ impl KeySet for WindowFile {
             self.span(jumps.ahead)
         );
         if jumps.restored > 0 {
-            let keys = grouped(jumps.restored);
-            text.push_str(&format!("; remembered again of what it made forgotten: {keys} keys"));
+            let keys = counted(jumps.restored, "key");
+            text += "; remembered again of what it made forgotten: ";
+            text += &keys;
         }
         vec![text]
     }

@@ -157,7 +157,7 @@ fn a_file_that_is_overwritten_and_marked_for_a_log_between_two_checks_is_an_erro
         mapped.check().unwrap();
         if overwritten {
             use std::os::unix::fs::FileExt;
-            file.write_all_at(&[0; 9 * PAGE_BYTES], HEADER_BYTES as u64).unwrap();
+            file.write_all_at(&vec![0; 9 * PAGE_BYTES], HEADER_BYTES as u64).unwrap();
         }
         let digest = Digest::new(1);
         live.filter_mut().insert_digest(digest);

@@ -77,8 +77,8 @@ pub(super) fn digest_collisions(items: u64) -> f64 {
 /// Above this rate, digest collisions do not show: filters have far fewer than 2^40 keys.
 const COLLISIONS_SHOW_BELOW: f64 = 1e-4;
 
-/// The rate that bits alone give, or a digest collision: p + (1 − p) n / 2^64. `items` is called only
-/// if that shows, below 1e-4.
+/// The rate that bits alone give, or a digest collision: p + (1 − p) n / 2^64. `items` is called
+/// only if that shows, below 1e-4.
 ///
 /// # Examples
 ///

@@ -144,7 +144,7 @@ fn a_planned_rate_is_rounded_once() {
     let folder = folder.path();
     let mut cases = vec![(550, 2.2e-5), (2_496, 6.98e-5)];
     let more = if is_whole() { 300 } else { 10 };
-    cases.extend((1..=more).map(|i| (500 + 17 * i, 1.03e-5 * 1.017f64.powi(i as i32))));
+    cases.extend((1..=more).map(|i| (500 + 17 * i, 1.03e-5 * 1.017f64.powi(i))));
     for (items, fpp) in cases {
         let words = ["plan", "-n", &items.to_string(), "-p", &fpp.to_string()];
         let text = String::from_utf8(succeed(folder, &words, b"")).unwrap();

@@ -63,7 +63,7 @@ fn a_column_whose_name_has_the_mark_is_named_by_the_option() {
     assert!(talk.contains("no column a"), "{talk}");
 }
 
-/// `bool` has no filter in the file of DuckDB.
+/// `bool` has no filter in the file of `DuckDB`.
 #[test]
 fn a_file_without_a_filter_may_contain_any_line_beside_others() {
     let folder = folder();

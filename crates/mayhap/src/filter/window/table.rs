@@ -21,13 +21,17 @@ impl Table<u16> {
     /// Gives the columns other places: column c that of c − `by`, modulo 16.
     pub(super) fn rotate_columns_right(&mut self, by: u32) {
         let rows: &mut [u16] = bytemuck::cast_slice_mut(self.blocks.as_mut());
-        rows.iter_mut().for_each(|row| *row = row.rotate_right(by));
+        for row in rows {
+            *row = row.rotate_right(by);
+        }
     }
 
     /// Adds the keys of one column to another.
     pub(super) fn copy_column(&mut self, from: u32, to: u32) {
         let rows: &mut [u16] = bytemuck::cast_slice_mut(self.blocks.as_mut());
-        rows.iter_mut().for_each(|row| *row |= (*row >> from & 1) << to);
+        for row in rows {
+            *row |= (*row >> from & 1) << to;
+        }
     }
 }
 

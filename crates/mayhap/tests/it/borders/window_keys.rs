@@ -101,7 +101,8 @@ impl Model {
         // As the log has them, each key is at most as old as it is.
         for (moment, digests) in self.log.drain(..) {
             for (at, digest) in (moment + 1..).zip(digests) {
-                let key = (0..).find(|&key| random(key) == digest).unwrap();
+                let keys = 0..self.written.len() as u64;
+                let key = keys.into_iter().find(|&key| random(key) == digest).unwrap();
                 if let Some((_, last)) = &mut self.written[key as usize] {
                     *last = (*last).max(at);
                 }
@@ -119,7 +120,7 @@ fn run(seed: u64, steps: u64) -> u64 {
     let mut done = 0;
     while done < steps {
         let most = if random.once_in(50) { 3 * items } else { 1 + items / 20 };
-        let batch: Vec<u64> = (0..1 + random.below(most)).map(|_| random.below(keys)).collect();
+        let batch: Vec<u64> = (0..=random.below(most)).map(|_| random.below(keys)).collect();
         model.arrive(&batch);
         done += batch.len() as u64;
         for _ in 0..4 {

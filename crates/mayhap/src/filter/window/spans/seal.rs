@@ -42,6 +42,7 @@ impl SpanWindow {
 
     /// A key came that is not inserted: the time alone ends generations.
     #[inline(always)]
+    #[expect(clippy::unused_self, reason = "other forms of a window count what came")]
     pub(in crate::filter::window) const fn pass(&self) {}
 
     /// Whether no key of a generation is within the span that ends at `now`.
