@@ -10,7 +10,8 @@ use mayhap_cli::set::file::ReadFile;
 use mayhap_server::keyspace::{Keyspace, Options};
 use mayhap_store::{LiveFilter, Snapshot};
 use std::fs;
-use std::path::Path;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
 /// Keys in each filter, of several pages.
 const KEYS: u64 = 2_000;
@@ -123,7 +124,9 @@ fn write(folder: &Path, (kind, commands): (&str, &[&str])) {
         let (mut live, _) = LiveFilter::open(&folder.join("f"), None).unwrap();
         let function = *live.filter().digest_function();
         for digests in digests(&function)[keys as usize..].chunks(in_record) {
-            digests.iter().for_each(|&digest| _ = live.filter_mut().insert_digest(digest));
+            for &digest in digests {
+                live.filter_mut().insert_digest(digest);
+            }
             live.record(digests).unwrap();
         }
         assert_eq!(live.log_bytes() < 2_000, in_record > 1);
@@ -225,13 +228,20 @@ fn no_damage_of_a_file_makes_a_key_absent() {
     assert!(wrong.is_empty(), "{} wrong: {:?}", wrong.len(), &wrong[..wrong.len().min(9)]);
 }
 
+/// Writes files again as they were.
+fn restore(files: &[(&PathBuf, Vec<u8>)]) {
+    for (path, bytes) in files {
+        fs::write(path, bytes).unwrap();
+    }
+}
+
 /// What is wrong with what a verb said of the filter in this folder.
 fn wrong(folder: &Path, (verb, shows): (&str, Shows), kernel: &str) -> Option<String> {
     let words = verb.split(' ').collect::<Vec<_>>();
     let mut command = mayhap(folder);
     let output = command.args(&words).env("MAYHAP_KERNEL", kernel).output().unwrap();
     let code = output.status.code();
-    let num_lines = output.stdout.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    let num_lines = output.stdout.lines().count() as u64;
     let failed = code == Some(2) || code == Some(1) && words[0] == "verify";
     if failed && output.stdout.len() + output.stderr.len() > 10 {
         return None;
@@ -265,7 +275,7 @@ fn no_verb_takes_a_key_of_a_damaged_file_for_absent() {
         // Of the sound file: a matrix and a segment are not for all verbs, nor is growing.
         for verb in VERBS {
             assert_eq!(wrong(folder, verb, "avx512"), None, "{}", kind.0);
-            sound.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+            restore(&sound);
         }
         if !matches!(kind.0, "matrix" | "segment") {
             succeed(folder, &["check", "f", "keys.txt"], b"");
@@ -274,7 +284,7 @@ fn no_verb_takes_a_key_of_a_damaged_file_for_absent() {
         for number in (3 + i as u64..DAMAGES).step_by(step) {
             let kernel = ["scalar", "avx2", "avx512"][number as usize % 3];
             for verb in VERBS {
-                sound.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+                restore(&sound);
                 fs::write(path, damaged(&bytes, number)).unwrap();
                 let wrong = wrong(folder, verb, kernel);
                 all.extend(wrong.map(|wrong| format!("{}, damage {number}: {wrong}", kind.0)));
