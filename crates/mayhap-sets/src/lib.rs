@@ -44,7 +44,7 @@ pub use exact::ExactSet;
 pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
 pub use key_set::{Ages, Contents, Detail, KeySet, WholeFile};
 pub use keys::{KeyTypes, Keys, NotKeys};
-pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
+pub use kind::{LoggedFilter, ScalableFile, WindowFile, load, matrix_details, matrix_state};
 pub use layout_name::{LayoutName, LayoutNameError};
 pub use numbers::{ByFormula, FULL_FILL, Numbers, highest_full_fill, overfilled_by_bits};
 pub use room::{Held, Room, estimate_spread, near_full};

@@ -5,7 +5,7 @@ use crate::image::read_header_at_rest;
 use crate::load::open_filter;
 use crate::map::MappedBlocks;
 use crate::pages::Pages;
-use crate::{Changed, Error, FileStamp};
+use crate::{Changed, Error, FileStamp, Image};
 use mayhap::native::{HEADER_BYTES, Header, Identity};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, FilterParams, Key, SecretKey};
 use std::fs::File;
@@ -96,11 +96,35 @@ fn open(
     secret_key: Option<SecretKey>,
     is_trusted: bool,
 ) -> Result<MappedFilter, Error> {
+    let (file, header, stamp) = open_still(path)?;
+    map(path, (file, header, stamp), secret_key, is_trusted)
+}
+
+/// [`open_mapped`], or [`open_trusted`], of the open file of an image, without what its log adds.
+pub(crate) fn map_image(
+    image: &Image,
+    secret_key: Option<SecretKey>,
+    is_trusted: bool,
+) -> Result<MappedFilter, Error> {
+    let (path, file) = (image.path(), image.try_clone_file()?);
+    let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
+    let header = read_header_at_rest(&file, path, thread::sleep)?;
+    if !header.is_same_image(image.header()) {
+        return Err(Error::Changed { path: path.into(), what: Changed::Overwritten });
+    }
+    map(path, (file, header, stamp), secret_key, is_trusted)
+}
+
+fn map(
+    path: &Path,
+    (file, header, stamp): (File, Header, FileStamp),
+    secret_key: Option<SecretKey>,
+    is_trusted: bool,
+) -> Result<MappedFilter, Error> {
     if cfg!(target_endian = "big") {
         let what = "a big-endian machine cannot map filters; load it instead";
         return Err(Error::Unsupported { path: path.into(), what });
     }
-    let (file, header, stamp) = open_still(path)?;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
     let params = header.params().map_err(Error::format(path))?;
     let Ok(len) = usize::try_from(header.file_bytes()) else {

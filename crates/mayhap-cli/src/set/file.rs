@@ -5,9 +5,12 @@ use crate::io::messages::Talk;
 use crate::set::session::say_foreign;
 use mayhap::SecretKey;
 use mayhap::native::{Header, Kind};
-use mayhap_sets::KeySet;
+use mayhap_sets::{KeySet, LoggedFilter};
 use mayhap_store::{LogFound, Recovery, Snapshot};
 use std::path::Path;
+
+/// A log of up to this share of its filter is held beside the mapped filter.
+const LOG_SHARE: u64 = 16;
 
 /// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says
 /// so then, and names a log that is none of its.
@@ -31,7 +34,8 @@ pub fn open_snapshot(path: &Path, without_log: bool, talk: Talk) -> Result<Snaps
 /// A filter of a file that is only read, and the header of the file.
 #[derive(Debug)]
 pub struct ReadFile {
-    /// The filter: mapped, or loaded where its log has more than its file or its kind is not plain.
+    /// The filter: mapped, with a short log in memory; loaded where that is long or its kind is not
+    /// plain.
     pub set: Box<dyn KeySet>,
     /// What the file says of it.
     pub header: Header,
@@ -71,6 +75,13 @@ impl ReadFile {
                 }
             };
         }
+        if header.kind() == Kind::Bloom
+            && matches!(snapshot.log(), LogFound::Records { bytes } if is_short(bytes, &header))
+        {
+            let (logged, recovery) = LoggedFilter::open(snapshot, key, trusted)?;
+            talk.notices();
+            return Ok(Self { set: Box::new(logged), header, recovery });
+        }
         let mut set = mayhap_sets::load(snapshot.image(), key)?;
         let mut recovery = Recovery::default();
         if let Some(contents) = set.contents() {
@@ -79,4 +90,9 @@ impl ReadFile {
         talk.notices();
         Ok(Self { set, header, recovery })
     }
+}
+
+/// Whether so long a log costs less beside the mapped filter than the filter in memory.
+fn is_short(log_bytes: u64, header: &Header) -> bool {
+    cfg!(target_endian = "little") && log_bytes <= header.body_bytes() / LOG_SHARE
 }

@@ -24,6 +24,7 @@ mod help;
 mod hostile;
 mod identity;
 mod inputs;
+mod kept_log;
 mod keys;
 mod kinds;
 mod lists;

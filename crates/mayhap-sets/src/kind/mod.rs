@@ -1,6 +1,7 @@
 //! The kinds of filters, one file each: an `impl` of [`KeySet`](crate::KeySet).
 //!
-//! `plain.rs` has a given size (`mapped.rs` where it is only read); `counting.rs`, `fuse.rs`,
+//! `plain.rs` has a given size (`mapped.rs` where it is only read, `logged.rs` with its log);
+//! `counting.rs`, `fuse.rs`,
 //! `scalable.rs` and `window.rs` are other kinds of files, `growing.rs` is a chain in memory alone.
 //! `matrix.rs` holds many sets. `load.rs` reads any of them.
 
@@ -8,6 +9,7 @@ mod counting;
 mod fuse;
 mod growing;
 mod load;
+mod logged;
 mod mapped;
 mod matrix;
 mod plain;
@@ -15,6 +17,7 @@ mod scalable;
 mod window;
 
 pub use load::load;
+pub use logged::LoggedFilter;
 pub use matrix::{matrix_details, matrix_state};
 pub use scalable::ScalableFile;
 pub use window::WindowFile;

@@ -36,8 +36,13 @@ struct Found {
     done: BTreeMap<&'static str, u64>,
 }
 
-fn run<K: ModelKind>(what: &str, seed: u64, episodes: u64, found: &mut Found) {
-    let mut run = Run::new(seed);
+fn run<K: ModelKind>(
+    what: &str,
+    (seed, kept_share): (u64, Option<u64>),
+    episodes: u64,
+    found: &mut Found,
+) {
+    let mut run = Run::new(seed, kept_share);
     if let Err(bad) = run.go::<K>(episodes) {
         panic!("{what}, SEED={seed}: {bad}");
     }
@@ -63,18 +68,23 @@ fn seeds() -> Vec<u64> {
 #[test]
 fn whatever_happens_to_processes_power_and_files_nothing_is_lost_or_mixed_up() {
     const EPISODES: u64 = 12;
+    // Logs of up to 1 KiB: ten records and more.
+    const KEPT_SHARE: Option<u64> = Some(2);
     let mut found = Found::default();
     for seed in seeds() {
-        run::<AnyFilter>("plain", seed, EPISODES, &mut found);
-        run::<CountingBloomFilter>("counting", seed, EPISODES, &mut found);
-        run::<ScalableBloomFilter>("growing", seed, EPISODES, &mut found);
-        run::<WindowBloomFilter>("window", seed, EPISODES, &mut found);
+        run::<AnyFilter>("plain", (seed, None), EPISODES, &mut found);
+        run::<AnyFilter>("plain with kept logs", (seed, KEPT_SHARE), EPISODES, &mut found);
+        run::<CountingBloomFilter>("counting", (seed, None), EPISODES, &mut found);
+        run::<ScalableBloomFilter>("growing", (seed, None), EPISODES, &mut found);
+        run::<WindowBloomFilter>("window", (seed, None), EPISODES, &mut found);
     }
     let Found { states, written, power_cuts, done } = &found;
     println!("{states} states, 0 bad; {written} gone on with, {power_cuts} power cuts: {done:?}");
     if std::env::var_os("SEED").is_none() {
         assert!(*states >= 50_000, "{states} states");
-        for what in ["killed", "saved", "left to others", "read", "replaced", "cp", "mv", "rm"] {
+        for what in
+            ["killed", "saved", "left to others", "recorded", "read", "replaced", "cp", "mv", "rm"]
+        {
             assert!(done.get(what).is_some_and(|&count| count >= 10), "{what}: {done:?}");
         }
     }

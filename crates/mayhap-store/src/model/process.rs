@@ -53,6 +53,8 @@ pub(super) struct Process {
     pub(super) name: &'static str,
     pub(super) random: Random,
     pub(super) shared: Arc<Shared>,
+    /// It leaves a log of at most this share of its filter when it ends.
+    pub(super) kept_share: Option<u64>,
     /// Files were copied over each other: a part may be missing.
     pub(super) may_refuse: bool,
     /// A log of another filter may stand beside it.
@@ -124,6 +126,9 @@ impl Process {
         let mut how = SessionOptions::new(options());
         if self.random.below(2) == 0 {
             how = how.needs_log();
+        }
+        if let Some(share) = self.kept_share {
+            how = how.keeps_log_from(0).kept_share(share);
         }
         let opening = Session::open_on(self.world.disk(self.number), Path::new(self.name), how)?;
         let generation = K::generation(opening.image().header());
@@ -219,6 +224,7 @@ impl Process {
             Finished::Saved => "saved",
             Finished::Unchanged => "unchanged",
             Finished::LeftToOthers => "left to others",
+            Finished::Recorded => "recorded",
         });
         recorded.extend(noted);
         self.synced(generation, &mut recorded);

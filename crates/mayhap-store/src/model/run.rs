@@ -20,6 +20,8 @@ pub(super) struct Run {
     world: World<Note>,
     random: Random,
     shared: Arc<Shared>,
+    /// The share of a filter that a log may have to stay when a session ends; `None`: none stays.
+    kept_share: Option<u64>,
     /// What of the entries was looked at.
     looked: usize,
     promised: Promised,
@@ -31,11 +33,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, kept_share: Option<u64>) -> Self {
         Self {
             world: World::new(Files::default(), seed),
             random: Random(seed ^ 0xF11E),
             shared: Arc::default(),
+            kept_share,
             looked: 0,
             promised: Promised::default(),
             cache: Cache::default(),
@@ -88,6 +91,7 @@ impl Run {
                 name,
                 random: Random(self.random.next()),
                 shared: Arc::clone(&self.shared),
+                kept_share: self.kept_share,
                 may_refuse,
                 may_be_blocked,
                 may_be_replaced,

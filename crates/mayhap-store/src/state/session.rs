@@ -11,7 +11,7 @@ use crate::lock::GaveWay;
 use crate::log::Log;
 use crate::{Error, FilterLock, Image, Operation};
 use mayhap::Digest;
-use mayhap::native::Identity;
+use mayhap::native::{Identity, Kind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -394,7 +394,7 @@ impl Session {
     }
 
     /// Ends the session: saves the filter if there is anything to save, unless other processes
-    /// continue with the log.
+    /// continue with the log, or it is cheaper to keep it ([`SessionOptions::keeps_log_from`]).
     ///
     /// In that case the log is enough: each of them has its records in memory, and the last one to
     /// end saves them. If that one is killed, the log stays, and the next process to open the state
@@ -425,8 +425,26 @@ impl Session {
             self.record(memory)?;
             return self.leave(Finished::LeftToOthers);
         }
+        if self.keeps_log() {
+            self.record(memory)?;
+            if self.log.as_ref().is_some_and(|log| log.is_at_its_name(&*self.disk).unwrap_or(false))
+            {
+                return self.leave(Finished::Recorded);
+            }
+        }
         self.checkpoint(memory)?;
         Ok(Finished::Saved)
+    }
+
+    /// Whether the log stays at the end ([`SessionOptions::keeps_log_from`]): it, with what is still
+    /// to be recorded, is all that has to be written.
+    pub fn keeps_log(&self) -> bool {
+        let log_bytes = self.log_bytes() + self.pending.len() as u64 * 8;
+        !self.must_save
+            && self.keeper.is_none()
+            && self.image.header().kind() == Kind::Bloom
+            && self.blocked.is_none()
+            && self.options.keeps_log(log_bytes, self.image.header().body_bytes())
     }
 
     /// Leaves the files as they are, safe from power cuts.

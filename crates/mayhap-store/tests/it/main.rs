@@ -7,6 +7,7 @@ mod faults;
 mod files;
 mod golden;
 mod headers;
+mod kept_log;
 mod kinds;
 mod live;
 mod live_kinds;

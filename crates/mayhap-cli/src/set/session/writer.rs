@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Keys after which they are recorded where a log is kept.
 const RECORD_KEYS: usize = 4096;
 
-/// A checkpoint is due when the log is as long as the filter, but not for less than this.
+/// A checkpoint is due when the log is as long as the filter, but not for less than this; and the
+/// log of a filter of this size is kept at the end, where it is the record of a stream.
 const MIN_LOG_BYTES: u64 = 64 << 20;
 
 /// A stream is recorded at least so often, and no lock is held for longer while others wait.
@@ -109,7 +110,10 @@ impl Writer {
         if without_log && session.has_to_be_saved() {
             talk.warn(&format!("{name}: continues without its log; the keys in it are lost"));
         }
-        say_recovery(talk, &name, &recovery, session.is_shared());
+        // A kept log is no news.
+        if session.is_shared() || !session.keeps_log() {
+            say_recovery(talk, &name, &recovery, session.is_shared());
+        }
         talk.notices();
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
             say_foreign(talk, session.log_path());
@@ -319,7 +323,8 @@ impl Writer {
         released.map_err(|error| self.waiting.error(error))
     }
 
-    /// Ends it: the file is the whole filter, unless others go on with it.
+    /// Ends it: the file is the whole filter, unless others go on with it, or a large one was given
+    /// few keys, which stay in its log.
     ///
     /// # Errors
     ///
@@ -350,7 +355,11 @@ pub enum Due {
 
 fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> SessionOptions {
     let options = SessionOptions::new(waiting.options()).without_log(without_log).keeps_digests();
-    if recording == Recording::WhenOthersWait { options } else { options.needs_log() }
+    match recording {
+        Recording::WhenOthersWait => options,
+        Recording::Streams => options.needs_log(),
+        Recording::Always => options.needs_log().keeps_log_from(MIN_LOG_BYTES),
+    }
 }
 
 /// The filter in a file, if it can be changed.
@@ -386,7 +395,7 @@ fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
     talk.say(&if is_shared {
         format!("{name}: continues with {lines} recorded by other runs")
     } else {
-        format!("{name}: recovered {lines} from the log of an interrupted run")
+        format!("{name}: recovered {lines} from its log")
     });
 }
 

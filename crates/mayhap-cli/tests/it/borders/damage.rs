@@ -16,12 +16,14 @@ use std::path::Path;
 const KEYS: u64 = 2_000;
 /// Of these, the ones that only a log has, where there is one.
 const IN_LOG: u64 = 300;
+/// Of one that is held beside the mapped filter.
+const IN_SHORT_LOG: u64 = 100;
 /// Damages of each file.
 const DAMAGES: u64 = 400;
 const SECTOR_BYTES: usize = 512;
 
 /// A file of each kind, and the commands that write it from `keys.txt`.
-const KINDS: [(&str, &[&str]); 12] = [
+const KINDS: [(&str, &[&str]); 13] = [
     ("blocked", &["build -q -n 12k -p 1e-4 --layout blocked -o f keys.txt"]),
     ("standard", &["build -q -n 12k -p 1e-4 --layout standard -o f keys.txt"]),
     ("counting", &["build -q -n 8k -p 1e-3 --layout counting -o f keys.txt"]),
@@ -34,6 +36,7 @@ const KINDS: [(&str, &[&str]); 12] = [
     ("clearing", &["create -q -n 12k -p 1e-4 f", "add -q --clear-at 90% f keys.txt"]),
     ("with digests", &["build -q -n 12k -p 1e-4 --keep-digests -o f keys.txt"]),
     ("with a log", &["build -q -n 12k -p 1e-4 -o f keys.txt"]),
+    ("with a short log", &["build -q -n 12k -p 1e-4 -o f keys.txt"]),
 ];
 
 /// The verbs that read `f`, and what shows that a key is taken for absent: lines of the first that
@@ -104,7 +107,13 @@ fn damaged(bytes: &[u8], number: u64) -> Vec<u8> {
 
 /// A filter of a kind in `folder`, and a list of its keys.
 fn write(folder: &Path, (kind, commands): (&str, &[&str])) {
-    let (keys, in_log) = if kind == "with a log" { (KEYS - IN_LOG, IN_LOG) } else { (KEYS, 0) };
+    // How many keys, and how many in each record.
+    let (in_log, in_record) = match kind {
+        "with a log" => (IN_LOG, 1),
+        "with a short log" => (IN_SHORT_LOG, IN_SHORT_LOG as usize),
+        _ => (0, 1),
+    };
+    let keys = KEYS - in_log;
     fs::write(folder.join("keys.txt"), lines("key", 0..keys)).unwrap();
     fs::write(folder.join("none.txt"), b"").unwrap();
     for command in commands {
@@ -113,11 +122,11 @@ fn write(folder: &Path, (kind, commands): (&str, &[&str])) {
     if in_log > 0 {
         let (mut live, _) = LiveFilter::open(&folder.join("f"), None).unwrap();
         let function = *live.filter().digest_function();
-        for i in keys..keys + in_log {
-            let digest = function.digest(&*format!("key-{i}"));
-            live.filter_mut().insert_digest(digest);
-            live.record(&[digest]).unwrap();
+        for digests in digests(&function)[keys as usize..].chunks(in_record) {
+            digests.iter().for_each(|&digest| _ = live.filter_mut().insert_digest(digest));
+            live.record(digests).unwrap();
         }
+        assert_eq!(live.log_bytes() < 2_000, in_record > 1);
     }
     fs::write(folder.join("keys.txt"), lines("key", 0..KEYS)).unwrap();
 }
