@@ -53,8 +53,8 @@ for python in $PYTHONS; do
     "$work/venv/bin/pip" install --quiet --disable-pip-version-check $from \
         --requirement tests/requirements.txt "$work"/wheels/mayhap_bloom-*.whl
     # From elsewhere, so that the installed package is tested and not the folder. Those that need
-    # Spark are run by `make engines-short`.
-    (cd "$work" && "$work/venv/bin/python" -m pytest -q --rootdir "$here" \
+    # Spark are run by `make engines-short`. All damaged files are 10 seconds.
+    (cd "$work" && BORDERS=1 "$work/venv/bin/python" -m pytest -q --rootdir "$here" \
         -c "$here/pyproject.toml" -p no:cacheprovider --ignore "$here/tests/test_spark.py" \
         "$here/tests")
     (cd "$work" && "$work/venv/bin/python" -m mypy.stubtest \

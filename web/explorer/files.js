@@ -4,6 +4,9 @@
 /** Absent keys that are looked up to measure a rate. */
 const PROBES = 200_000;
 
+/** Options of the command that say where keys stand in lines; all others give keys a form. */
+const PLACES = /^(clock|crlf|csv|delim|field|json-pointer|separator)=/;
+
 /** Calls `take(file)` for a file that is dropped on, or chosen in, the element. */
 page.onFile = (id, take) => {
   const zone = page.byId(id);
@@ -74,7 +77,9 @@ page.takeFilter = (library) => async (file) => {
     const filter = await library.Filter.fromStream(file.stream());
     page.opened?.free();
     page.opened = filter;
-    result.replaceChildren(describe(file, filter.info()));
+    const info = filter.info();
+    page.hasForm = info.keyOptions.split('\n').some((line) => line && !PLACES.test(line));
+    result.replaceChildren(describe(file, info));
     page.byId('ask').hidden = false;
   } catch (error) {
     fail(result, error);
@@ -100,12 +105,13 @@ function describe(file, info) {
   ]);
 }
 
-/** Looks up the lines of the text box. */
+/** Looks up the lines of the text box, as they stand there. */
 page.ask = () => {
   const keys = page.byId('ask').elements.keys.value.split('\n').filter((line) => line !== '');
   const answers = page.opened.containsMany(keys);
+  const absent = page.hasForm ? 'surely not in this form of it' : 'surely not';
   page.byId('ask-result').replaceChildren(page.facts(keys.map((key, i) => [
-    key, page.element('b', {}, answers[i] ? 'maybe' : 'surely not'),
+    key, page.element('b', {}, answers[i] ? 'maybe' : absent),
   ])));
 };
 

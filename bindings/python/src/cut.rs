@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::key;
 use mayhap::{Digest, DigestFunction};
-use mayhap_keys::{Cutter, KeyOptions};
+use mayhap_keys::{Cutter, KeyOptions, LineEnd};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -23,22 +23,39 @@ pub(crate) fn options(text: &str) -> PyResult<KeyOptions> {
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The key of a line by these options; `None` if it has none.
+/// The key of a line by these options; `None` if it has none. Of a line that has two, since a
+/// filter may have been filled by either, the one with the carriage return if `may_hold` finds it:
+/// then a query for the key is one for both. A number is a key, and no line.
 ///
 /// # Errors
 ///
-/// As [`options`].
+/// As [`options`] and [`key::with_bytes`]; those of `may_hold`.
 pub(crate) fn cut<'py>(
-    py: Python<'py>,
+    line: &Bound<'py, PyAny>,
     text: &str,
-    line: &[u8],
+    may_hold: impl FnOnce(&[u8]) -> PyResult<bool>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let py = line.py();
+    if key::is_integer(line)? {
+        return Ok(Some(PyBytes::new(py, &key::integer(line)?)));
+    }
     let options = options(text)?;
-    let Some(mut cutter) = Cutter::new(&options) else {
-        return Ok(Some(PyBytes::new(py, options.without_cr(line))));
+    let key = key::with_bytes(line, |line| {
+        let kept = options.with_cr_kept().filter(|_| line.ends_with(b"\r"));
+        match kept.and_then(|kept| key_of(&kept, line)) {
+            Some(key) if may_hold(&key)? => Ok::<_, PyErr>(Some(key)),
+            _ => Ok(key_of(&options, line)),
+        }
+    })??;
+    Ok(key.map(|key| PyBytes::new(py, &key)))
+}
+
+fn key_of(options: &KeyOptions, line: &[u8]) -> Option<Vec<u8>> {
+    let Some(mut cutter) = Cutter::new(options) else {
+        return Some(options.without_cr(line).to_vec());
     };
     let mut key = Vec::new();
-    Ok(cutter.cut(line, &mut key).is_ok().then(|| PyBytes::new(py, &key)))
+    cutter.cut(line, &mut key).is_ok().then_some(key)
 }
 
 /// The form of a filter's keys, where it is not that of the values.
@@ -57,7 +74,9 @@ impl Form {
         if text.is_empty() {
             return None;
         }
-        let options = options(text).ok()?.with_records_of("", &KeyOptions::default()).ok()?;
+        // A value has no line end: a carriage return is part of it, unless the file says otherwise.
+        let value = KeyOptions { line_end: LineEnd::Lf, ..KeyOptions::default() };
+        let options = options(text).ok()?.with_records_of("", &value).ok()?;
         Cutter::new(&options)?;
         Some(Box::new(Self { text: text.to_owned(), options, kept: Mutex::new(None) }))
     }

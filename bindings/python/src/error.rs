@@ -270,6 +270,7 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
         | E::BadField { .. }
         | E::PageDamaged { .. }
         | E::WrongKind { .. }
+        | E::NotKeyed
         | E::WrongKey { .. } => FormatError::new_err(message),
         _ => PyValueError::new_err(message),
     }

@@ -4,6 +4,7 @@ use crate::batch::{Answers, CHUNK, Container, Keys, feed};
 use crate::error::{Error, FilterFullWarning};
 use crate::filter::OnFull;
 use crate::fork;
+use crate::log::log_warning;
 use mayhap::Bitmap;
 use mayhap_foreign::{ForeignFile, Known};
 use mayhap_formats::{Format, KeyType, Limits, Shape, detect_start};
@@ -135,27 +136,18 @@ fn unknown(what: &str, name: &str, listed_by: &str) -> PyErr {
     PyValueError::new_err(format!("{what} {name:?} is not known; {listed_by}() lists them"))
 }
 
-/// Says in Python's log what nobody has to act on.
-pub(crate) fn log_warning(py: Python<'_>, text: String) -> PyResult<()> {
-    let logger = py.import("logging")?.call_method1("getLogger", ("mayhap_bloom",))?;
-    logger.call_method1("warning", ("%s", text)).map(drop)
-}
-
 /// Opens a file of a named or recognised format.
 fn open_file(path: &Path, column: Option<&str>, known: Known) -> Result<ForeignFile, Error> {
-    let named = match column {
-        Some(column) => {
-            let mut named = path.as_os_str().to_owned();
-            named.push(format!("#{column}"));
-            named.into()
-        }
-        None => path.to_owned(),
+    let max_bytes = Limits::default().max_bytes;
+    let file = match column {
+        None => ForeignFile::open(path, known, max_bytes)?,
+        column => ForeignFile::open_column(path, column, known, max_bytes)?,
     };
-    if let Some(file) = ForeignFile::open(&named, known, Limits::default().max_bytes)? {
+    if let Some(file) = file {
         return Ok(file);
     }
     // What cannot be read is not of an unknown format.
-    mayhap_store::read_bytes(path, Limits::default().max_bytes)?;
+    mayhap_store::read_bytes(path, max_bytes)?;
     let mut found = candidates(path);
     found.dedup();
     let candidates = found.into_iter().map(Format::name).collect();

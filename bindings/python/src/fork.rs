@@ -5,7 +5,7 @@
 //! [`Working`] meanwhile, and a fork waits until nobody does. Nobody who holds it waits for the
 //! interpreter's lock, which the forking thread has.
 
-use crate::state;
+use crate::{log, state};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 use std::cell::Cell;
@@ -43,12 +43,15 @@ pub(crate) fn work_anywhere() -> Working {
     }
 }
 
-/// Calls `call` without the interpreter's lock; no fork begins meanwhile.
+/// Calls `call` without the interpreter's lock; no fork begins meanwhile. What it met that a
+/// program should know is said afterwards.
 pub(crate) fn detached<R: Send>(py: Python<'_>, call: impl FnOnce() -> R + Send) -> R {
-    py.detach(|| {
+    let result = py.detach(|| {
         let _working = work();
         call()
-    })
+    });
+    log::pass_on_notices(py);
+    result
 }
 
 /// The lock, also after a panic of another holder: it guards no data.

@@ -7,7 +7,7 @@
 //! `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
 //! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`,
 //! the form of keys; `secret.rs`, secret keys; `fork.rs`, processes that fork; `error.rs`,
-//! exceptions.
+//! exceptions; `log.rs`, what is no exception.
 
 mod amount;
 mod batch;
@@ -18,6 +18,7 @@ mod foreign;
 mod fork;
 mod key;
 mod kinds;
+mod log;
 mod matrix;
 mod open;
 mod remote;

@@ -1,7 +1,7 @@
 //! Which of many sets hold a key.
 
 use crate::amount::Amount;
-use crate::cut::Form;
+use crate::cut::{self, Form};
 use crate::error::Error;
 use crate::fork;
 use crate::{batch, key, kinds};
@@ -205,6 +205,19 @@ impl Matrix {
     #[getter]
     fn key_options(&self) -> &str {
         &self.key_options
+    }
+
+    /// The key that the command cuts out of a line for this filter; None if it has none.
+    ///
+    /// A carriage return at the end is as for the other filters: where ``key_options`` do not say,
+    /// it is part of the key if a set may hold that.
+    #[pyo3(signature = (line, /))]
+    fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        cut::cut(line, &self.key_options, |key| {
+            let mut sets = Sets::new();
+            self.read().which_digest_into(self.function.digest(key), &mut sets);
+            Ok(sets.iter().next().is_some())
+        })
     }
 
     /// The filter as few bytes, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.

@@ -154,9 +154,9 @@ fn is_native(path: &Path) -> bool {
 ///
 /// With ``mmap=True`` it is not read but mapped: at once, shared by all processes, and not to be
 /// changed; every answer is checked against changes of the file, and each page against its checksum
-/// before it is first read, unless ``trust=True``. ``format`` and ``key_type`` are for files of other
-/// systems that do not say which they are; see ``formats()``. ``column`` names that of a Parquet
-/// file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
+/// before it is first read, unless ``trust=True``. ``format`` and ``key_type`` are for files of
+/// other systems that do not say which they are; see ``formats()``. ``column`` names that of a
+/// Parquet file, ``num_bits`` and ``num_hashes`` are for bitmaps that do not say them.
 ///
 /// Raises FileNotFoundError and other OSErrors, and FormatError for damaged and unknown files.
 #[pyfunction]

@@ -3,7 +3,7 @@
 use crate::batch::{Answers, Container, Keys, feed};
 use crate::cut::Form;
 use crate::error::{Error, ServerError};
-use crate::foreign;
+use crate::{foreign, log};
 use mayhap::{Bitmap, SecretKey};
 use mayhap_formats::KeyType;
 use mayhap_redis::{
@@ -186,7 +186,7 @@ impl Remote {
                  key_type=\"{taken}\"",
                 opened.0.url()
             );
-            foreign::log_warning(py, text)?;
+            log::log_warning(py, text)?;
         }
         Ok(Bound::new(py, Self::new(opened))?.into_any())
     }

@@ -206,11 +206,19 @@ def test_26_a_named_pipe_is_refused_and_not_waited_for(options, tmp_path):
     assert said.startswith("OSError") and "pipe" in said
 
 
-def test_28_errors_of_formats_and_parameters_are_value_errors():
+def test_28_errors_of_formats_and_parameters_are_value_errors(tmp_path):
     with pytest.raises(ValueError) as caught:
         mayhap_bloom.from_bytes(b"no filter")
     assert isinstance(caught.value, FormatError)
     assert isinstance(caught.value, mayhap_bloom.MayhapError)
+    path, key = tmp_path / "f.mayhap", bytes(range(16))
+    Bloom(10).save(path)
+    for call in (lambda: mayhap_bloom.open(path, secret_key=key),
+                 lambda: mayhap_bloom.open(path, secret_key=key, mmap=True),
+                 lambda: mayhap_bloom.from_bytes(path.read_bytes(), secret_key=key),
+                 lambda: mayhap_bloom.State(path, secret_key=key)):  # fmt: skip
+        with pytest.raises(FormatError, match="the filter has none"):
+            call()
     with pytest.raises(ValueError) as caught:
         Bloom(10) | Bloom(1000)
     assert isinstance(caught.value, mayhap_bloom.IncompatibleError)

@@ -1,9 +1,24 @@
 """The command and the package: the same bytes from the same keys, and each opens the other's."""
 
+import json
+import warnings
+
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import (
+    Bloom,
+    Counting,
+    FilterFullWarning,
+    Fuse,
+    Matrix,
+    Scalable,
+    Window,
+    digests,
+)
+
+#: Where a file has the insertions that it counted, and what its header's checksum leaves out.
+COUNT, IDENTITY, CHECKSUM = slice(56, 64), slice(4032, 4064), slice(4088, 4096)
 
 TEXTS = [f"https://example.org/{i}/é" for i in range(2000)]
 LIST = "\n".join(TEXTS).encode()
@@ -106,3 +121,65 @@ def test_key_options_are_those_of_the_command():
     with pytest.raises(ValueError):
         b.save("/nowhere/at/all", key_options="fold=yes\n")
     assert b.key_options == "" and b.cut(" A ") == b" A " and b.cut(5) == (5).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("keys", [78_000, 78_500, 79_500, 80_500, 97_000, 100_000, 101_500])
+def test_26_the_health_is_that_of_the_command(keys, command, tmp_path):
+    path = tmp_path / "f.mayhap"
+    b = Bloom(100_000, 0.1, layout="standard", on_full="warn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        b.update(range(keys))
+    b.save(path)
+    said = json.loads(command("info", "--json", path))["health"].replace("_", " ")
+    assert b.health == mayhap_bloom.open(path, mmap=True).health == said
+
+
+def test_26_bits_that_nobody_counted_are_seen(tmp_path):
+    b = Bloom(1000, 0.01)
+    with pytest.warns(FilterFullWarning):
+        b.update(range(3000))
+    data = bytearray(bytes(b))
+    data[COUNT] = bytes(8)
+    assert data[IDENTITY] == bytes(32)
+    data[CHECKSUM] = int(digests([bytes(data[: CHECKSUM.start])])[0]).to_bytes(8, "little")
+    uncounted = mayhap_bloom.from_bytes(data)
+    assert uncounted.count == 0 and uncounted.health == "over capacity"
+
+
+@pytest.mark.parametrize("options", ["", "lower=ascii\n", "delim=,\nfield=2\n"])
+def test_03_the_key_of_a_line_is_the_one_that_may_be_there(options, command, tmp_path):
+    path = tmp_path / "f.mayhap"
+    b = Bloom(10, 1e-9)
+    if options:
+        b.save(path, key_options=options)
+        b = mayhap_bloom.open(path)
+    line = "x,a\r"
+    short = b.cut("x,a")
+    # Nothing is known of carriage returns: the command queries both keys.
+    assert b.cut(line) == short
+    b.add(short + b"\r")
+    assert b.cut(line) == short + b"\r" and b.cut(line) in b and b.cut("x,a") not in b
+    b.save(path)
+    assert command("check", "-q", path, stdin=line.encode() + b"\n") == b""
+    mapped = mayhap_bloom.open(path, mmap=True)
+    assert mapped.cut(line) == short + b"\r"
+    for value, key in (("strip", short), ("keep", short + b"\r")):
+        b.save(path, key_options=f"crlf={value}\n{options}")
+        assert mayhap_bloom.open(path).cut(line) == key
+
+
+def test_03_a_value_has_no_line_end(tmp_path):
+    path = tmp_path / "f.mayhap"
+    b = Bloom(10, 1e-9)
+    for text in ("Word\r", "word"):
+        assert b.add(text)
+    number = 13 << 56
+    assert b.cut(number) == number.to_bytes(8, "little")
+    b.save(path, key_options="lower=ascii\n")
+    lower = mayhap_bloom.open(path)
+    assert "WORD" in lower and "WORD\r" not in lower
+    assert lower.add("WORD\r") and b"word\r" in lower
+    assert lower.contains_many(["wORD\r"]) == [True]
+    b.save(path, key_options="crlf=strip\nlower=ascii\n")
+    assert "WORD\r" in mayhap_bloom.open(path)

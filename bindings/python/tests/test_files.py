@@ -34,12 +34,13 @@ def test_what_is_saved_is_opened(tmp_path):
     for b in examples():
         path = tmp_path / f"{b.kind}.mayhap"
         b.save(path)
+        key = SECRET if getattr(b, "digest", None) == "sip13" else None
         assert path.read_bytes() == bytes(b)
         for other in (
-            mayhap_bloom.open(path, secret_key=SECRET),
-            mayhap_bloom.open(str(path), secret_key=SECRET),
-            mayhap_bloom.from_bytes(bytes(b), secret_key=SECRET),
-            mayhap_bloom.from_bytes(bytearray(bytes(b)), secret_key=SECRET),
+            mayhap_bloom.open(path, secret_key=key),
+            mayhap_bloom.open(str(path), secret_key=key),
+            mayhap_bloom.from_bytes(bytes(b), secret_key=key),
+            mayhap_bloom.from_bytes(bytearray(bytes(b)), secret_key=key),
         ):
             assert "a" in other and other.kind == b.kind and bytes(other) == bytes(b)
             assert type(other).__name__ == {"bloom": "Bloom"}.get(b.kind, b.kind.capitalize())

@@ -161,6 +161,18 @@ def test_24_a_column_of_parquet_opens(table):
             call()
 
 
+def test_24_a_column_has_any_name(table):
+    others = [f"other-{i}" for i in range(500)]
+    assert all(mayhap_bloom.open(table, column="a#b").contains_many(others))
+    # Names of files that are there, if the column were part of the path.
+    for name in ("t.parquet#a", "t.parquet#a#b", "t.parquet#text"):
+        table.with_name(name).write_bytes(b"no table")
+    assert all(mayhap_bloom.open(table, column="a#b").contains_many(others))
+    assert "key-7" in mayhap_bloom.open(table, column="text")
+    with pytest.raises(FormatError, match="no table|#b"):
+        mayhap_bloom.open(table.with_name("t.parquet#a"), column="b")
+
+
 def test_24_a_column_is_named(table):
     for options in ({}, {"format": "parquet"}):
         with pytest.raises(FormatError, match="name a column.*text"):

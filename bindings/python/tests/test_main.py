@@ -32,6 +32,24 @@ def test_lines_are_built_and_checked(tmp_path, command):
     assert run("check", hashes, stdin=b"4A\n4b\nno hex\n").stdout == b"4A\n"
 
 
+def test_03_lines_with_cr_lf_are_those_without(tmp_path, command):
+    theirs, ours, matrix = (tmp_path / name for name in ("theirs", "ours", "matrix"))
+    for number, lines in enumerate((b"a\r\nb\r\n", b"a\r\nb\n", b"a\nb\n")):
+        assert run("build", "--force", ours, "-n", 10, "-p", "1e-6", stdin=lines).returncode == 0
+        command("build", "-q", "--force", "-o", theirs, "-n", 10, "-p", "1e-6", stdin=lines)
+        assert ours.read_bytes() == theirs.read_bytes(), number
+        for same in (b"a\nb\n", b"a\r\nb\r\n"):
+            assert run("check", ours, stdin=same).stdout == same
+            assert run("check", "-v", ours, stdin=same).stdout == b""
+    (tmp_path / "words").write_bytes(b"Word\n")
+    command("build", "-q", "--layout", "matrix", "-n", 10, "-o", matrix, "--lower",
+            tmp_path / "words", tmp_path / "words")  # fmt: skip
+    for same in (b"word\n", b"WORD\r\n"):
+        assert run("check", matrix, stdin=same).stdout == same
+    foreign = PROJECT / "crates/mayhap-formats/tests/golden/guava/javaser_long_mitz64.ser"
+    assert run("check", foreign, stdin=b"5\r\n6\n").stdout == b"5\r\n6\n"
+
+
 CLASSES = ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "State", "Filter"]
 
 

@@ -41,6 +41,25 @@ def begin(path, prefix, count, at_once=1):
     )
 
 
+def test_a_torn_write_is_said_once_in_the_log(tmp_path, caplog):
+    path, log = tmp_path / "seen.mayhap", tmp_path / "seen.mayhap.log"
+    with State(path, create=Bloom(1000, 1e-9)) as seen:
+        seen.add("before")
+        seen.sync()
+        kept = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
+    for name, data in kept.items():
+        (tmp_path / name).write_bytes(data)
+    os.truncate(log, len(kept[log.name]) - 3)
+    assert caplog.records == []
+    with State(path) as seen:
+        assert "before" not in seen and seen.add("before")
+    with State(path) as seen:
+        assert "before" in seen
+    said = [(record.name, record.levelname) for record in caplog.records]
+    assert said == [("mayhap_bloom", "WARNING")]
+    assert f"{log}: removed a torn write" in caplog.text
+
+
 def test_a_state_is_created_filled_and_continued(tmp_path):
     path = tmp_path / "seen.mayhap"
     for create in (None, Fuse(["a"])):

@@ -4,8 +4,8 @@
     python -m mayhap_bloom check seen.mayhap < urls      # lines that may be in it
     python -m mayhap_bloom info seen.mayhap
 
-Keys are lines as they are, or what the key options of the file cut out of them. The command
-`mayhap` does the same faster, and more: https://docs.rs/mayhap.
+Keys are lines without a carriage return at their end, or what the key options of the file cut out
+of them. The command `mayhap` does the same faster, and more: https://docs.rs/mayhap.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 
-from . import Bloom, Filter, MayhapError, __version__
+from . import Bloom, Filter, Foreign, Matrix, MayhapError, Remote, __version__, _forms
 from . import open as open_filter
 
 #: Lines that are looked up together.
@@ -30,18 +31,41 @@ def _lines() -> Iterator[bytes]:
 
 def _build(options: argparse.Namespace) -> int:
     seen = Bloom(options.items, options.fpp)
-    seen.update(_lines())
-    seen.save(options.filter, replace=options.force)
+    cut = False
+
+    def keys() -> Iterator[bytes]:
+        nonlocal cut
+        for line in _lines():
+            cut |= line.endswith(b"\r")
+            yield line.removesuffix(b"\r")
+
+    seen.update(keys())
+    # As the command records it.
+    key_options = "crlf=strip\n" if cut else None
+    seen.save(options.filter, replace=options.force, key_options=key_options)
     print(seen, file=sys.stderr)
     return 0
 
 
+def _may_hold(seen: Filter | Matrix | Foreign | Remote, line: bytes) -> bool:
+    """Whether the key of a line may be in a filter."""
+    if isinstance(seen, (Filter, Matrix)):
+        key = seen.cut(line)
+        return key is not None and key in seen
+    if line.removesuffix(b"\r") in seen:
+        return True
+    # Nothing is known of carriage returns; no text with one is a number.
+    with suppress(ValueError):
+        return line.endswith(b"\r") and line in seen
+    return False
+
+
 def _check(options: argparse.Namespace) -> int:
     seen, lines, found = open_filter(options.filter), _lines(), False
+    if isinstance(seen, Remote):
+        _forms.refuse(seen, _forms.forms(seen), "lines are looked up as they are")
     while batch := list(islice(lines, AT_ONCE)):
-        # Those of other systems have no key options.
-        keys = [seen.cut(line) for line in batch] if isinstance(seen, Filter) else batch
-        present = [key is not None and key in seen for key in keys]
+        present = [_may_hold(seen, line) for line in batch]
         for line, is_there in zip(batch, present, strict=True):
             if is_there != options.invert:
                 sys.stdout.buffer.write(line + b"\n")

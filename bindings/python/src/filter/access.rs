@@ -5,6 +5,7 @@ use super::shared::{Detached, Shared};
 use crate::cut::Form;
 use crate::error::{Error, FilterFullWarning};
 use crate::key;
+use crate::log::pass_on_notices;
 use crate::set::{Mapped, Set, now};
 use crate::state::StateSet;
 use mayhap::{Bitmap, Digest, DigestFunction};
@@ -125,7 +126,9 @@ impl Filter {
             let found = read(set);
             set.check(None).map(|()| found)
         };
-        Ok(py.detach(|| detached.read(read_soundly))?)
+        let found = py.detach(|| detached.read(read_soundly));
+        pass_on_notices(py);
+        Ok(found?)
     }
 
     /// [`Filter::change`] that may take long: other threads of Python run meanwhile. It is called
@@ -137,7 +140,9 @@ impl Filter {
     ) -> PyResult<R> {
         let detached = self.set.announce(py);
         loop {
-            match py.detach(|| detached.change(&mut change))? {
+            let changed = py.detach(|| detached.change(&mut change));
+            pass_on_notices(py);
+            match changed? {
                 Err(Error::Waiting) => py.check_signals()?,
                 changed => return Ok(changed?),
             }

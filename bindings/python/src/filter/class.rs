@@ -5,8 +5,8 @@ use super::batches::Batch;
 use super::{Filter, OnFull, view};
 use crate::error::Error;
 use crate::set::check_not_over;
-use crate::{cut, key, kinds, open};
-use mayhap::{DigestFunction, Health, native};
+use crate::{cut, kinds, open};
+use mayhap::{DigestFunction, native};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -130,16 +130,10 @@ impl Filter {
         self.read_long(py, |set| set.fill_ratio())
     }
 
-    /// "ok", "near capacity" from 80 % on, or "over capacity".
+    /// "ok", "near capacity" from 80 % on, or "over capacity". Reads all bits.
     #[getter]
     fn health(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let health = self.read(py, |set| {
-            set.check(None)?;
-            let full = set.inserted_when_full();
-            let health = full.map(|full| Health::of(set.inserted_items() as f64, full));
-            Ok::<_, Box<Error>>(health.unwrap_or(Health::Ok))
-        });
-        Ok(health?.name())
+        Ok(self.read_long(py, |set| set.health())?.name())
     }
 
     /// The number of bits, m.
@@ -256,9 +250,13 @@ impl Filter {
     }
 
     /// The key that the command cuts out of a line for this filter; None if it has none.
+    ///
+    /// A carriage return at the end is part of it where ``key_options`` has "crlf=keep"; and where
+    /// they do not say, if the filter has that key. Numbers are keys, and no lines.
     #[pyo3(signature = (line, /))]
     fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        key::with_bytes(line, |bytes| cut::cut(line.py(), &self.key_options, bytes))?
+        let may_hold = |key: &[u8]| Ok(self.contains(line.py(), self.function.digest(key))?);
+        cut::cut(line, &self.key_options, may_hold)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

@@ -3,7 +3,7 @@
 use super::{Set, Stats, same_kind};
 use crate::error::Error;
 use crate::state::{Kept, keep};
-use mayhap::{AnyFilter, Bitmap, Digest};
+use mayhap::{AnyFilter, Bitmap, Digest, Health};
 
 impl Set for AnyFilter {
     #[inline]
@@ -62,6 +62,10 @@ impl Set for AnyFilter {
 
     fn distinct_items(&self) -> f64 {
         self.distinct_items().items
+    }
+
+    fn health(&self) -> Health {
+        self.health()
     }
 
     fn union_with(&mut self, other: &dyn Set) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use super::{Set, Stats};
 use crate::error::Error;
-use mayhap::{BinaryFuse, Bitmap, Digest};
+use mayhap::{BinaryFuse, Bitmap, Digest, Health};
 
 /// Positions of a key in a binary fuse filter.
 const FUSE_HASHES: u32 = 3;
@@ -64,6 +64,11 @@ impl Set for BinaryFuse {
 
     fn distinct_items(&self) -> f64 {
         self.len() as f64
+    }
+
+    /// It has the keys that it was built for.
+    fn health(&self) -> Health {
+        Health::Ok
     }
 
     fn union_with(&mut self, _other: &dyn Set) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 
 use super::{Saved, Set, Stats};
 use crate::error::Error;
-use mayhap::{AnyFilter, Bitmap, Digest, OwnedBlocks};
+use mayhap::{AnyFilter, Bitmap, Digest, Health, OwnedBlocks};
 use mayhap_store::MappedFilter;
 use std::any::Any;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Set for Mapped {
     }
 
     fn inserted_when_full(&self) -> Option<u64> {
-        Some(self.0.filter().params().inserted_when_full())
+        Some(self.0.params().inserted_when_full())
     }
 
     fn stats(&self) -> Stats {
@@ -81,6 +81,10 @@ impl Set for Mapped {
 
     fn distinct_items(&self) -> f64 {
         self.0.whole().distinct_items().items
+    }
+
+    fn health(&self) -> Health {
+        self.0.whole().health()
     }
 
     fn union_with(&mut self, _other: &dyn Set) -> Result<(), Error> {

@@ -10,7 +10,7 @@ mod window;
 use crate::error::Error;
 use crate::state::Kept;
 use mayhap::native::{self, Native};
-use mayhap::{Bitmap, Digest, OwnedBlocks};
+use mayhap::{Bitmap, Digest, Health, OwnedBlocks};
 use std::any::Any;
 use std::path::Path;
 
@@ -81,6 +81,9 @@ pub(crate) trait Set: Saved + Send + Sync {
 
     /// An estimate of the distinct keys that came.
     fn distinct_items(&self) -> f64;
+
+    /// Whether it keeps its promise still. Reads all of its bits.
+    fn health(&self) -> Health;
 
     /// Takes over the keys of a filter of the same kind and shape.
     fn union_with(&mut self, other: &dyn Set) -> Result<(), Error>;

@@ -3,7 +3,7 @@
 use super::{Set, Stats, same_kind};
 use crate::error::Error;
 use crate::state::{Kept, keep};
-use mayhap::{Bitmap, Digest, ScalableBloomFilter};
+use mayhap::{Bitmap, Digest, Health, ScalableBloomFilter};
 
 impl Set for ScalableBloomFilter {
     fn contains_digest(&self, digest: Digest) -> bool {
@@ -58,6 +58,10 @@ impl Set for ScalableBloomFilter {
 
     fn distinct_items(&self) -> f64 {
         self.distinct_items().items
+    }
+
+    fn health(&self) -> Health {
+        self.health()
     }
 
     fn union_with(&mut self, other: &dyn Set) -> Result<(), Error> {

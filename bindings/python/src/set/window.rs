@@ -5,7 +5,7 @@
 use super::{Set, Stats};
 use crate::error::Error;
 use crate::state::{Kept, keep};
-use mayhap::{Bitmap, Digest, Window, WindowBloomFilter};
+use mayhap::{Bitmap, Digest, Health, Window, WindowBloomFilter};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The time of a window: milliseconds since 1970, and 0 before.
@@ -77,6 +77,10 @@ impl Set for WindowBloomFilter {
 
     fn distinct_items(&self) -> f64 {
         self.inserted_items() as f64
+    }
+
+    fn health(&self) -> Health {
+        self.health()
     }
 
     fn union_with(&mut self, _other: &dyn Set) -> Result<(), Error> {

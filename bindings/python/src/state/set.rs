@@ -4,7 +4,7 @@ use super::kept::Kept;
 use super::turns::{Turn, Turns};
 use crate::error::Error;
 use crate::set::{Saved, Set, Stats, check_room};
-use mayhap::{Bitmap, Digest};
+use mayhap::{Bitmap, Digest, Health};
 use mayhap_store::Session;
 use std::any::Any;
 use std::path::Path;
@@ -104,6 +104,10 @@ impl Set for StateSet {
 
     fn distinct_items(&self) -> f64 {
         self.read(|set| set.distinct_items())
+    }
+
+    fn health(&self) -> Health {
+        self.read(|set| set.health())
     }
 
     fn union_with(&mut self, other: &dyn Set) -> Result<(), Error> {

@@ -50,7 +50,13 @@ const ROWS: Rows = &[
     (
         "check",
         &[],
-        &[("filters", "-f", Reads, "plain"), ("confirm", "--confirm", Reads, "sorted"), KEY, LISTS],
+        &[
+            ("filters", "-f", Reads, "plain"),
+            ("filter_list", "-F", Reads, "names"),
+            ("confirm", "--confirm", Reads, "sorted"),
+            KEY,
+            LISTS,
+        ],
     ),
     (
         "filter",

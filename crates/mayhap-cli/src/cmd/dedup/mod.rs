@@ -50,8 +50,9 @@ so far have been printed.
 --state keeps the filter in FILE, and later keys in FILE.log, where a few of them stay beside a \
 FILE of 64 MiB or more: copy both. A line is recorded once it is printed: after Ctrl-C, or a full \
 disk under the output, nothing recorded is printed twice; after kill -9, or a full disk under \
-FILE, at most the last chunk is; no line is ever lost. Without -n the filter in FILE grows. FILE may be any filter that accepts keys; in a counting filter each \
-line counts once, so mayhap remove makes it new again.
+FILE, at most the last chunk is; no line is ever lost. Without -n the filter in FILE grows. FILE \
+may be any filter that accepts keys; in a counting filter each line counts once, so mayhap remove \
+makes it new again.
 
 --state URL (see mayhap push --help) shares the filter with others: each line is printed by one \
 of them, whichever reaches the server first. A line is recorded before it is printed: after kill \
