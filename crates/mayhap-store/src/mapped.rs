@@ -100,21 +100,6 @@ fn open(
     map(path, (file, header, stamp), secret_key, is_trusted)
 }
 
-/// [`open_mapped`], or [`open_trusted`], of the open file of an image, without what its log adds.
-pub(crate) fn map_image(
-    image: &Image,
-    secret_key: Option<SecretKey>,
-    is_trusted: bool,
-) -> Result<MappedFilter, Error> {
-    let (path, file) = (image.path(), image.try_clone_file()?);
-    let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
-    let header = read_header_at_rest(&file, path, thread::sleep)?;
-    if !header.is_same_image(image.header()) {
-        return Err(Error::Changed { path: path.into(), what: Changed::Overwritten });
-    }
-    map(path, (file, header, stamp), secret_key, is_trusted)
-}
-
 fn map(
     path: &Path,
     (file, header, stamp): (File, Header, FileStamp),
@@ -155,6 +140,26 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
+    /// The filter of an open image, without what a log adds to it ([`crate::Snapshot::replay`]);
+    /// the pages of one that is trusted are not checked.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_mapped`] and [`open_trusted`], but for those of the log.
+    pub fn of_image(
+        image: &Image,
+        secret_key: Option<SecretKey>,
+        is_trusted: bool,
+    ) -> Result<Self, Error> {
+        let (path, file) = (image.path(), image.try_clone_file()?);
+        let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
+        let header = read_header_at_rest(&file, path, thread::sleep)?;
+        if !header.is_same_image(image.header()) {
+            return Err(Error::Changed { path: path.into(), what: Changed::Overwritten });
+        }
+        map(path, (file, header, stamp), secret_key, is_trusted)
+    }
+
     /// Whether the key may have been inserted; `false` is certain.
     ///
     /// # Errors

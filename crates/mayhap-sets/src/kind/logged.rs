@@ -27,14 +27,14 @@ impl LoggedFilter {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::check`], [`Snapshot::map`] and [`Snapshot::replay`].
+    /// As [`Snapshot::check`], [`MappedFilter::of_image`] and [`Snapshot::replay`].
     pub fn open(
         snapshot: Snapshot,
         key: Option<SecretKey>,
         is_trusted: bool,
     ) -> Result<(Self, Recovery), mayhap_store::Error> {
         snapshot.check()?;
-        let mapped = snapshot.map(key, is_trusted)?;
+        let mapped = MappedFilter::of_image(snapshot.image(), key, is_trusted)?;
         let mut digests = Vec::new();
         let recovery = snapshot.replay(|record| {
             if record.operation == Operation::Insert {

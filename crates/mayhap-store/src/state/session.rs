@@ -436,8 +436,8 @@ impl Session {
         Ok(Finished::Saved)
     }
 
-    /// Whether the log stays at the end ([`SessionOptions::keeps_log_from`]): it, with what is still
-    /// to be recorded, is all that has to be written.
+    /// Whether the log stays at the end ([`SessionOptions::keeps_log_from`]): it, with what is
+    /// still to be recorded, is all that has to be written.
     pub fn keeps_log(&self) -> bool {
         let log_bytes = self.log_bytes() + self.pending.len() as u64 * 8;
         !self.must_save

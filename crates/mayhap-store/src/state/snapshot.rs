@@ -7,8 +7,7 @@ use crate::Loaded;
 use crate::disk::{self, Disk, How};
 use crate::file::resolve_links;
 use crate::log::{Record, Replayed, first, replay};
-use crate::mapped::map_image;
-use crate::{Error, Image, MappedFilter};
+use crate::{Error, Image};
 use mayhap::native::Header;
 use mayhap::{AnyFilter, SecretKey};
 use std::path::{Path, PathBuf};
@@ -142,20 +141,6 @@ impl Snapshot {
             }
             _ => Ok(()),
         }
-    }
-
-    /// The image as a filter that is queried in the file, without the additions of the log, which
-    /// [`Snapshot::replay`] has; the pages of one that is trusted are not checked.
-    ///
-    /// # Errors
-    ///
-    /// As [`crate::open_mapped`] and [`crate::open_trusted`].
-    pub fn map(
-        &self,
-        secret_key: Option<SecretKey>,
-        is_trusted: bool,
-    ) -> Result<MappedFilter, Error> {
-        map_image(&self.image, secret_key, is_trusted)
     }
 
     /// Passes the records of the log to `apply`, which returns the number of new keys. The log may
