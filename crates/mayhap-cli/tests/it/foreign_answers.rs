@@ -16,6 +16,9 @@ fn code(folder: &Path, arguments: &[&str], input: &[u8]) -> Option<i32> {
     run(folder, arguments, input).status.code()
 }
 
+/// Arguments of a query, its input, what it prints, and words of its error.
+type Case<'a> = (&'a [&'a str], &'a [u8], &'a [u8], &'a str);
+
 #[test]
 fn a_line_that_is_no_key_of_a_filter_is_not_absent() {
     let folder = folder();
@@ -32,7 +35,6 @@ fn a_line_that_is_no_key_of_a_filter_is_not_absent() {
     let hex = ["--key-type", "hex"];
     filled(folder, "d", &["--format", "dcso", "-n", "100"], &hex, b"00ff\n");
     let huge = [&vec![b'x'; 70_000][..], b"\na\n"].concat();
-    type Case<'a> = (&'a [&'a str], &'a [u8], &'a [u8], &'a str);
     let cases: [Case<'_>; 4] = [
         (&["long", "--key-type", "long"], b"x\n1\n99999999999999999999\n", b"1\n", "line 1: "),
         (&["r", "--format", "rbloom", "--key-type", "pickled-str"], &huge, b"a\n", "line 1: "),
