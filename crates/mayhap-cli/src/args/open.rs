@@ -20,7 +20,7 @@ pub struct OpenArgs {
     /// Continue without a missing log: what was recorded in it is lost
     #[arg(long)]
     pub without_log: bool,
-    /// Column of Parquet files, of any name [default: what follows # in FILE#COLUMN]
+    /// Column of Parquet files, of any name; without it, what follows the mark in FILE#COLUMN
     #[arg(long, value_name = "NAME", help_heading = "Filters of other systems")]
     pub column: Option<String>,
     /// Options for files of other systems.
