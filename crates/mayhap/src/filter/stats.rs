@@ -111,7 +111,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     ///
     /// ```
     /// let mut filter: mayhap::BloomFilter =
-    ///     mayhap::BloomFilter::builder().expected_items(10).target_fpp(1e-18).build()?;
+    ///     mayhap::BloomFilter::builder().expected_items(10).target_fpp(1e-17).build()?;
     /// filter.insert("a");
     /// assert!(filter.fpp_of_bits() < filter.estimated_fpp());
     /// # Ok::<(), mayhap::Error>(())
