@@ -20,10 +20,17 @@ impl Answers for AnyFilter {
 
     fn describe(&self, info: &mut Info) {
         info.kind = self.params().layout().name();
-        info.estimated_fpp = self.estimated_fpp();
         info.fill_ratio = self.fill_ratio();
+        // The smallest module has no estimates, and digest collisions are of as many keys as were
+        // counted.
+        #[cfg(not(feature = "write"))]
+        {
+            let counted = || self.inserted_items();
+            info.estimated_fpp = mayhap::sizing::with_collisions_of(self.fpp_of_bits(), counted);
+        }
         #[cfg(feature = "write")]
         {
+            info.estimated_fpp = self.estimated_fpp();
             info.health = self.health().name();
             info.estimated_items = self.estimated_items().items;
         }
