@@ -102,6 +102,7 @@ mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
 pub use digests::{KeptDigests, digests_path};
+pub use disk::sync_names;
 pub use error::Error;
 pub use holder::Holder;
 pub use image::Image;

@@ -9,6 +9,7 @@ mod backup;
 mod client;
 mod damage;
 mod displaced;
+mod file_systems;
 mod flood;
 mod full;
 mod imports;

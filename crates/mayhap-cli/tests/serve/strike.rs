@@ -28,7 +28,7 @@ const FIRST_OPENAT: u32 = 4;
 const IN_GATE: u32 = 4;
 const ARGUMENTS: [&str; 4] = ["--default-error", "1e-9", "--threads", "1"];
 
-fn have_strace() -> bool {
+pub(crate) fn have_strace() -> bool {
     let wrapper = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
     let have = Command::new("strace").args(wrapper).status().is_ok_and(|status| status.success());
     tool(have, "strace, and that it may trace")

@@ -101,7 +101,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if another process has it.
+    /// `WouldBlock` if another process has it, `Unsupported` if the file system has no locks.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { path: path.into(), lock: take(path)?.into() })
     }
@@ -121,13 +121,14 @@ fn take(path: &Path) -> io::Result<File> {
     if cfg!(unix) {
         // What is kept in a folder is not kept if its name is not.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all())?;
+        mayhap_store::sync_names(parent.unwrap_or(Path::new(".")))?;
     }
     let lock = private().create(true).truncate(false).open(path.join(LOCK))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-        Err(TryLockError::Error(error)) => Err(error),
+        // Nothing else keeps a second server out.
+        Err(TryLockError::Error(error)) => Err(io::Error::new(io::ErrorKind::Unsupported, error)),
     }
 }
 
@@ -176,8 +177,7 @@ impl Disk for Folder {
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
-        // Elsewhere a folder cannot be opened as a file, and renames are journalled.
-        if cfg!(unix) { File::open(self.path.join(path))?.sync_all() } else { Ok(()) }
+        mayhap_store::sync_names(&self.path.join(path))
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<String>> {

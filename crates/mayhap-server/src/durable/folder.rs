@@ -42,6 +42,9 @@ impl DataFolder {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(Error::Locked { folder: path.into() })
             }
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                Err(Error::io("lock", path.into())(error))
+            }
             Err(error) => Err(Error::io("open", path.into())(error)),
         }
     }

@@ -39,13 +39,48 @@ pub(crate) fn open_regular(
 /// file system can do that: see [`Notice::FolderNotSynced`].
 pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
-    match disk.sync_folder(path) {
+    synced_if_possible(folder, disk.sync_folder(path), |notice| disk.report(notice))
+        .map_err(Error::io("sync", folder))
+}
+
+/// What came of syncing a folder, with an error only where the file system could have done it.
+fn synced_if_possible(
+    folder: &Path,
+    synced: io::Result<()>,
+    report: impl FnOnce(Notice),
+) -> io::Result<()> {
+    match synced {
         Err(source) if cannot_sync_folders(&source) => {
-            disk.report(Notice::FolderNotSynced { folder: folder.into(), source });
+            report(Notice::FolderNotSynced { folder: folder.into(), source });
             Ok(())
         }
-        synced => synced.map_err(Error::io("sync", folder)),
+        synced => synced,
     }
+}
+
+/// Makes creations, renames and removals in a folder survive a power cut. Where the file system
+/// cannot do that, it is noted for [`crate::notices`] and no error, as for all files of this crate.
+///
+/// # Errors
+///
+/// Those of the system.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("name"), "contents")?;
+/// mayhap_store::sync_names(folder.path())?;
+/// assert!(mayhap_store::sync_names(&folder.path().join("none")).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn sync_names(folder: &Path) -> io::Result<()> {
+    // Other systems cannot open folders.
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let opened = std::fs::File::open(folder)?;
+    synced_if_possible(folder, opened.sync_all(), crate::notice::report)
 }
 
 /// Whether it is the error of a file system that does not sync folders (CIFS and some of FUSE

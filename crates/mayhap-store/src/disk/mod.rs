@@ -12,6 +12,7 @@ mod real;
 #[cfg(test)]
 mod tests;
 
+pub use calls::sync_names;
 pub(crate) use calls::{
     Writer, is_at, look_for, open_regular, protect, read_exact_at, read_up_to, sync_folder,
     write_all_at,

@@ -39,6 +39,7 @@ pub(super) fn run(config: Config, load: Load<'_>, talk: Talk) -> Result<Outcome,
     let running = Server::start_with(config, &|event| startup.report(event));
     let running = running.map_err(|error| not_started(&error))?;
     drop(startup);
+    mayhap_store::notices(|notice| log::warn!("{notice}"));
     say_where(&running);
     notify("READY=1");
     wait(&stop, &running, &hangup, load);
@@ -137,6 +138,10 @@ fn data_hint(error: &durable::Error) -> &'static str {
         }
         durable::Error::Locked { .. } => {
             "stop it, or use another folder and port: --data DIR --port PORT"
+        }
+        durable::Error::Io { action, .. } if matches!(action.as_bytes(), b"lock") => {
+            "the folder has to be on a file system with locks (flock), which keep a second server \
+             out: a local disk, or a network file system that is mounted with them"
         }
         durable::Error::Io { action, .. } if matches!(action.as_bytes(), b"open") => {
             "--data DIR is a folder that this user can write to, or can create"
