@@ -25,7 +25,7 @@ pub fn columns(text: &str) -> usize {
 /// # Examples
 ///
 /// ```
-/// let folded = mayhap_plan::wrapped("10.0 bits a key, k = 8", 5, 20);
+/// let folded = mayhap_plan::wrapped("10.0 bits a key, k = 8", 5, 21);
 /// assert_eq!(folded, "10.0 bits a key,\n     k = 8");
 /// assert_eq!(mayhap_plan::wrapped("10.0 bits a key", 5, usize::MAX), "10.0 bits a key");
 /// ```

@@ -1,5 +1,7 @@
 //! The file system as the log sees it, so that tests can lose and fail each operation.
 
+#[cfg(not(any(loom, shuttle)))]
+use mayhap_store::sync_names;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -86,6 +88,12 @@ pub(super) fn read_up_to(file: &dyn DiskFile, buffer: &mut [u8], at: u64) -> io:
     Ok(found)
 }
 
+/// For the model checkers, which build nothing of other crates here; their disk is a double.
+#[cfg(any(loom, shuttle))]
+fn sync_names(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
 /// A folder of the file system, which no other process has meanwhile.
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -121,7 +129,7 @@ fn take(path: &Path) -> io::Result<File> {
     if cfg!(unix) {
         // What is kept in a folder is not kept if its name is not.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        mayhap_store::sync_names(parent.unwrap_or(Path::new(".")))?;
+        sync_names(parent.unwrap_or(Path::new(".")))?;
     }
     let lock = private().create(true).truncate(false).open(path.join(LOCK))?;
     match lock.try_lock() {
@@ -177,7 +185,7 @@ impl Disk for Folder {
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
-        mayhap_store::sync_names(&self.path.join(path))
+        sync_names(&self.path.join(path))
     }
 
     fn list(&self, path: &str) -> io::Result<Vec<String>> {
