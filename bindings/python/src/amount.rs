@@ -25,7 +25,7 @@ impl<'py> FromPyObject<'_, 'py> for Amount {
 
 /// How many keys a new filter is for; or what a filter has that is made again.
 pub(crate) enum Items {
-    /// For so many.
+    /// The amount for this many keys.
     New(u64),
     /// As it was.
     Again(Filter),

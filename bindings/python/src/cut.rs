@@ -81,7 +81,7 @@ impl Form {
         Some(Box::new(Self { text: text.to_owned(), options, kept: Mutex::new(None) }))
     }
 
-    /// What gives values their form.
+    /// Gives values the form of the filter's keys.
     ///
     /// # Errors
     ///

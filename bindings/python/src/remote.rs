@@ -35,7 +35,7 @@ pub(crate) struct Remote {
     /// The URL, without the password.
     url: String,
     key_options: String,
-    /// What they make of texts, if something.
+    /// Their form of texts, if they have one.
     form: Option<Box<Form>>,
     /// Whether a number is hashed as its digits: by systems whose keys are of several types.
     numbers_are_text: bool,

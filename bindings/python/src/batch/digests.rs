@@ -8,7 +8,7 @@ use mayhap::{Digest, DigestFunction};
 /// Collects the digests of keys and hands them to `consume`, [`CHUNK`] at a time.
 pub(crate) struct DigestSink<F> {
     function: DigestFunction,
-    /// What gives texts the form of the filter's keys, if it is not theirs.
+    /// Gives texts the form of the filter's keys, where that differs from theirs.
     cutting: Option<Cutting>,
     /// Whether what comes are digests already.
     are_digests: bool,

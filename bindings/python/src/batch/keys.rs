@@ -15,7 +15,7 @@ pub(crate) struct Keys {
     numbers_are_text: bool,
     /// Which of the keys are such texts with a sign, and may be numbers without one.
     signed: Vec<usize>,
-    /// What gives texts the form of the filter's keys, if it is not theirs.
+    /// Gives texts the form of the filter's keys, where that differs from theirs.
     cutting: Option<Cutting>,
 }
 

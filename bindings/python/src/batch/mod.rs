@@ -110,7 +110,7 @@ pub(crate) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Co
 
 /// The elements of a masked array of NumPy that are not masked; `None` for everything else.
 fn unmasked<'py>(keys: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-    // What has no such method is none, and most have not.
+    // Most objects have no such method, and are no Arrow data then.
     if !keys.hasattr("compressed")? {
         return Ok(None);
     }

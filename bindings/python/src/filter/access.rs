@@ -24,7 +24,7 @@ pub(crate) struct Filter {
     pub on_full: OnFull,
     /// How keys were cut out of lines, as the command keeps it in files.
     pub key_options: String,
-    /// What they make of texts, if something.
+    /// Their form of texts, if they have one.
     pub(super) form: Option<Box<Form>>,
     pub(super) set: Shared,
     /// The most "new" answers with which the promise holds; `u64::MAX` if there is no limit.
