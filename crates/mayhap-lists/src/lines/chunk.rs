@@ -36,7 +36,10 @@ impl Chunk {
     /// Makes it begin with these bytes, with room for more.
     pub(crate) fn begin(&mut self, bytes: &[u8]) {
         let room = BUFFER_BYTES.max(bytes.len() + 1);
-        if self.buffer.len() < room {
+        if self.buffer.is_empty() {
+            // Pages that nobody has touched yet: a short list does not pay for a long one's.
+            self.buffer = vec![0; room];
+        } else if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }
         self.buffer[..bytes.len()].copy_from_slice(bytes);
@@ -63,6 +66,15 @@ impl Chunk {
     pub(crate) fn line(&self, i: usize) -> &[u8] {
         let mark = if i == 0 { self.mark_bytes } else { 0 };
         &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1]
+    }
+
+    /// How many lines end with a carriage return. Most lists have none, which one search finds out
+    /// for all lines.
+    pub(super) fn count_cr_lines(&self) -> u64 {
+        if memchr::memchr(b'\r', &self.buffer[..self.line_bytes()]).is_none() {
+            return 0;
+        }
+        (0..self.len()).filter(|line| self.ends_with_cr(*line)).count() as u64
     }
 
     /// Whether a line ends with a carriage return.

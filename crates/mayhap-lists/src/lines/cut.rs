@@ -185,9 +185,7 @@ impl LineCutter {
     }
 
     fn cut_keys(&mut self, chunk: &mut Chunk) {
-        let ends_with_cr = |line: &usize| chunk.ends_with_cr(*line);
-        let cr_lines = (0..chunk.len()).filter(ends_with_cr).count() as u64;
-        chunk.cr_lines = if self.strips_cr { cr_lines } else { 0 };
+        chunk.cr_lines = if self.strips_cr { chunk.count_cr_lines() } else { 0 };
         chunk.is_stream = self.is_stream;
         chunk.mark_bytes = std::mem::take(&mut self.mark_bytes);
         chunk.notes = std::mem::take(&mut self.notes);
