@@ -26,9 +26,15 @@ pub struct Turn {
     pub lane: usize,
     /// Milliseconds since 1970 at the beginning of the turn.
     pub now: u64,
-    /// Set by a command whose answer says that something was changed: it may go only once the
-    /// change is as safe as the policy promises, and becomes an error if it cannot be.
+    /// Set by a command whose answer rests on what this turn records: it may go only once that is as
+    /// safe as the policy promises, and becomes an error if it cannot be.
     pub wrote: bool,
+    /// Set by a command whose answer says that an operation was carried out, which is in the log:
+    /// it may go only once that is as safe as the policy promises.
+    pub operated: bool,
+    /// Of a transaction that [`Turn::wrote`]: where in the answers the first one begins that does,
+    /// and how many there are from there on.
+    pub wrote_from: Option<(usize, u32)>,
     /// Nanoseconds of work that were carried out, as the rows of the commands put it.
     pub work: u64,
     /// Bytes of answers of the transaction at hand.

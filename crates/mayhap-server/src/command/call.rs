@@ -77,21 +77,34 @@ impl<'a> Call<'a, '_> {
         self.shared.log.as_deref()
     }
 
-    /// That what this request changes can be kept; called before anything is changed.
-    pub(super) fn writable(&self) -> Result<(), Fault> {
+    /// That what this request changes can be kept; called before a filter is looked up that it
+    /// changes.
+    pub(super) fn writable(&mut self) -> Result<(), Fault> {
+        if let Some(recorder) = &mut self.turn.recorder {
+            recorder.begin();
+        }
         self.log().map_or(Ok(()), Log::check_writable)?;
+        Ok(())
+    }
+
+    /// [`Call::writable`] for an operation, whose record is written before it is carried out: after
+    /// what the turn has recorded so far, which may be refused.
+    pub(super) fn operable(&mut self) -> Result<(), Fault> {
+        self.writable()?;
+        if let Some(recorder) = &mut self.turn.recorder {
+            recorder.commit_early()?;
+        }
+        self.turn.operated = true;
         Ok(())
     }
 
     /// Takes a filter away; `false` if there is none.
     pub(super) fn remove(&mut self, name: &[u8]) -> Result<bool, Fault> {
-        self.turn.wrote = true;
         Ok(self.shared.keyspace.remove(name, self.turn.now, self.log())?)
     }
 
     /// Ends a filter at this time; `false` if there is none.
     pub(super) fn expire(&mut self, name: &[u8], at: u64) -> Result<bool, Fault> {
-        self.turn.wrote = true;
         Ok(self.shared.keyspace.expire(name, at, self.turn.now, self.log())?)
     }
 
@@ -101,7 +114,6 @@ impl<'a> Call<'a, '_> {
         to: &[u8],
         replace: bool,
     ) -> Result<(), ChangeError> {
-        self.turn.wrote = true;
         self.shared.keyspace.rename(from, to, replace, self.turn.now, self.log())
     }
 

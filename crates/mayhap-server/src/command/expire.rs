@@ -143,7 +143,7 @@ fn change(call: &mut Call<'_, '_>, command: &str, clock: Clock) -> Outcome {
         .checked_mul(clock.unit)
         .and_then(|at| at.checked_add(base))
         .ok_or_else(|| format!("ERR invalid expire time in '{command}' command"))?;
-    call.writable()?;
+    call.operable()?;
     let name = call.word(1);
     let Some(entry) = call.entry(name) else {
         return call.integer(0);
@@ -158,7 +158,7 @@ fn change(call: &mut Call<'_, '_>, command: &str, clock: Clock) -> Outcome {
 }
 
 fn persist(call: &mut Call<'_, '_>) -> Outcome {
-    call.writable()?;
+    call.operable()?;
     let name = call.word(1);
     let has_end = call.entry(name).is_some_and(|entry| entry.expires_at() != 0);
     let changed = has_end && call.expire(name, 0)?;

@@ -77,7 +77,7 @@ fn work_of_scan(call: &Call<'_, '_>) -> u64 {
 }
 
 fn del(call: &mut Call<'_, '_>) -> Outcome {
-    call.writable()?;
+    call.operable()?;
     let mut removed = 0;
     for name in call.words.from(1).iter() {
         removed += i64::from(call.remove(name)?);
@@ -191,7 +191,7 @@ fn random_key(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn rename(call: &mut Call<'_, '_>) -> Outcome {
-    call.writable()?;
+    call.operable()?;
     match call.rename(call.word(1), call.word(2), true) {
         Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
         done => done.map_err(Fault::from).and_then(|()| call.ok()),
@@ -199,7 +199,7 @@ fn rename(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn rename_new(call: &mut Call<'_, '_>) -> Outcome {
-    call.writable()?;
+    call.operable()?;
     match call.rename(call.word(1), call.word(2), false) {
         Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
         Err(ChangeError::Exists) => call.integer(0),
@@ -234,8 +234,7 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
         2 if is(call.word(1), "async") || is(call.word(1), "sync") => {}
         _ => return Err(SYNTAX.into()),
     }
-    call.writable()?;
-    call.turn.wrote = true;
+    call.operable()?;
     if call.session.rights.prefix.is_none() {
         call.shared.keyspace.clear(call.log())?;
         return call.ok();

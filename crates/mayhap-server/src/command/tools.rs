@@ -326,8 +326,7 @@ fn copy(call: &mut Call<'_, '_>) -> Outcome {
     if call.entry(call.word(2)).is_some() {
         return call.integer(0);
     }
-    call.writable()?;
-    call.turn.wrote = true;
+    call.operable()?;
     let (shared, now) = (call.shared, call.turn.now);
     let copied =
         shared.keyspace.merge(call.word(2), std::slice::from_ref(&source), now, call.log());

@@ -78,13 +78,21 @@ fn exec(call: &mut Call<'_, '_>) -> Outcome {
     let hurried = std::mem::replace(&mut call.turn.hurried, false);
     // The row of `EXEC` has counted the work of all.
     let work = call.turn.work;
+    let (mut wrote_from, mut left) = (None, queue.len() as u32);
     for words in queue.requests() {
-        call.turn.answered = (call.out.len() - begin) as u64;
+        let at = call.out.len();
+        call.turn.answered = (at - begin) as u64;
+        call.turn.wrote = false;
         let after = execute(words, call.session, call.shared, call.turn, call.out);
         if after != After::Go {
             call.after = after;
         }
+        if call.turn.wrote {
+            wrote_from.get_or_insert((at, left));
+        }
+        left -= 1;
     }
+    (call.turn.wrote, call.turn.wrote_from) = (wrote_from.is_some(), wrote_from);
     // Each was held against the limit with those before it, and errors are small.
     call.granted = u64::MAX;
     (call.turn.hurried, call.turn.work, call.turn.answered) = (hurried, work, 0);

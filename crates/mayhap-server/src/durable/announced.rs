@@ -88,6 +88,7 @@ impl Recorder {
         contains: impl FnOnce() -> bool,
         insert: impl FnOnce() -> Result<bool, E>,
     ) -> Result<bool, E> {
+        self.begin();
         // A key that is there, as most are, writes to nothing that threads share.
         if contains() && !tally.is_at_risk(self.recorded(tally)) {
             return Ok(false);
@@ -117,6 +118,7 @@ impl Recorder {
         answers: &mut Bitmap,
         insert: impl FnOnce(&[Digest], &mut Bitmap) -> Result<(), (usize, E)>,
     ) -> Result<(), (usize, E)> {
+        self.begin();
         let mut announced = tally.announce(digests.len());
         let done = insert(digests, answers);
         if let Err((inserted, _)) = done {

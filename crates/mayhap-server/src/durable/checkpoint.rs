@@ -41,6 +41,8 @@ fn trouble() -> Refused {
 struct Begun {
     /// The log is not where it was: no image is taken to be where it was either.
     all: bool,
+    /// How many turns had been refused.
+    failures: u64,
     first_segment: u64,
     first_sequence: u64,
     first_previous: u64,
@@ -183,7 +185,8 @@ impl Log {
             Some(Trouble::Displaced { .. }) | None => false,
             Some(_) => true,
         };
-        if must_cut {
+        // Filters that are being put back have what no image may have.
+        if must_cut || !inner.spoiled.is_empty() {
             checkpoints.next = Some((number, file));
             inner.listed = listed;
             return Err(Error::Refused(self.refuse(&inner).err().unwrap_or_else(trouble)));
@@ -197,6 +200,7 @@ impl Log {
         inner.older_bytes = 0;
         Ok(Begun {
             all,
+            failures: self.failures(),
             first_segment: number,
             first_sequence: inner.sequence,
             first_previous: inner.previous,
@@ -229,6 +233,7 @@ impl Log {
         made.append(&mut images.made);
         let (mut saves, saved) = written?;
         fail_point("checkpoint.images_made");
+        self.wait_for_turns(begun.failures).map_err(Error::Refused)?;
         let now = images_now(checkpoints, &begun.ids, &saved);
         let list = self.save_list(checkpoints, &mut begun.listing, &due, &now, made)?;
         saves.list_bytes = list.as_ref().map_or(0, |of| of.bytes);

@@ -4,11 +4,12 @@ use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe};
 use super::ticket::{Logged, Ticket};
 use super::trouble::Trouble;
+use super::undo::{Turns, Unwritten};
 use super::{Operation, Options, Policy, Recorder, Refused, Store};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
@@ -41,10 +42,14 @@ pub(super) struct Inner {
     pub(super) listed: HashSet<u64>,
     /// What is settled once the log is synced up to there.
     pub(super) waiting: VecDeque<(u64, Vec<Unsafe>)>,
-    /// What could not be written, and is settled by an image.
+    /// What could not be written while the folder was gone, and is settled by an image.
     pub(super) unwritten: Vec<Unsafe>,
+    /// Filters that a turn has changed which was refused, until they are put back.
+    pub(super) spoiled: BTreeSet<u64>,
     /// Operations that are written in front of the next record.
     pub(super) deferred: Batch,
+    /// The filters that these create.
+    pub(super) deferred_ids: Vec<u64>,
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
@@ -84,6 +89,11 @@ pub struct Log {
     pub(super) poisoned: AtomicBool,
     /// What is written is not where it has to be.
     pub(super) displaced: AtomicBool,
+    /// How many turns were refused that may have changed filters, and of how many all is put back.
+    pub(super) failures: AtomicU64,
+    pub(super) undone: AtomicU64,
+    /// The turns of all threads; before the log's own lock.
+    pub(super) turns: Mutex<Turns>,
     on_progress: RwLock<Vec<OnProgress>>,
     pub(super) checkpoints: Mutex<super::previous::Checkpoints>,
     pub(super) checkpoint_requested: AtomicBool,
@@ -123,6 +133,9 @@ impl Log {
             in_trouble: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             displaced: AtomicBool::new(false),
+            failures: AtomicU64::new(0),
+            undone: AtomicU64::new(0),
+            turns: Mutex::new(Turns::default()),
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),
             checkpoint_requested: AtomicBool::new(false),
@@ -168,7 +181,7 @@ impl Log {
             batch.filters.push(id);
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
-        let ticket = self.append_for(&mut batch, Some(operation))?;
+        let ticket = self.append_for(&mut batch, Some(operation)).map_err(|error| error.why)?;
         self.set_operated(ticket.0);
         Ok(Logged { ticket: Some(ticket), _operations: operations })
     }
@@ -177,8 +190,8 @@ impl Log {
     /// its place in the log at once, and is written with the next one of any thread, or by
     /// [`Recorder::commit`]. A turn that creates a thousand filters writes once.
     ///
-    /// If that fails the operation was carried out and is not acknowledged; its record stays in
-    /// front of all others.
+    /// If that fails the operation is undone, and every turn that is under way is refused: the one
+    /// that deferred it has to have begun ([`Recorder::begin`]) before.
     ///
     /// # Errors
     ///
@@ -188,6 +201,7 @@ impl Log {
         let mut inner = self.lock();
         self.refuse(&inner)?;
         inner.deferred.add(operation)?;
+        inner.deferred_ids.extend(operation.listed());
         inner.next_id = inner.next_id.max(operation.next_id());
         inner.listed.extend(operation.listed());
         // ORDERING: Relaxed. It is for the turn of this thread; others write with their records
@@ -221,25 +235,39 @@ impl Log {
         self.operated.fetch_max(sequence, Ordering::AcqRel);
     }
 
-    pub(super) fn append(&self, batch: &mut Batch) -> Result<Ticket, Refused> {
-        self.append_for(batch, None)
+    /// Writes what a turn has recorded that began after so many failures.
+    pub(super) fn append(&self, batch: &mut Batch, failures: u64) -> Result<Ticket, Unwritten> {
+        batch.seal(self.id);
+        let mut inner = self.lock();
+        if self.failures() != failures {
+            let why = self.refuse(&inner).err();
+            return Err(self.refuse_batch(&mut inner, batch, why.unwrap_or_else(overlapped)));
+        }
+        self.append_locked(&mut inner, batch, None)
     }
 
     fn append_for(
         &self,
         batch: &mut Batch,
         operation: Option<&Operation<'_>>,
-    ) -> Result<Ticket, Refused> {
+    ) -> Result<Ticket, Unwritten> {
         batch.seal(self.id);
-        let mut inner = self.lock();
-        let written = match self.refuse(&inner) {
-            Ok(()) => self.write(&mut inner, batch),
+        self.append_locked(&mut self.lock(), batch, operation)
+    }
+
+    fn append_locked(
+        &self,
+        inner: &mut Inner,
+        batch: &mut Batch,
+        operation: Option<&Operation<'_>>,
+    ) -> Result<Ticket, Unwritten> {
+        let written = match self.refuse(inner) {
+            Ok(()) => self.write(inner, batch),
             refused => refused,
         };
-        // Also what is refused: the filters have it, and the next image of them.
-        batch.counts.iter().for_each(|of| of.count(inner.segment));
-        match written {
-            Ok(()) => {
+        match (written, operation) {
+            (Ok(()), operation) => {
+                batch.counts.iter().for_each(|of| of.count(inner.segment));
                 if let Some(operation) = operation {
                     inner.next_id = inner.next_id.max(operation.next_id());
                     inner.listed.extend(operation.listed());
@@ -255,13 +283,26 @@ impl Log {
                 }
                 Ok(ticket)
             }
-            Err(refused) => {
-                // The filters have these bits: an image is to have them.
-                inner.filters.extend(batch.filters.drain(..));
-                inner.unwritten.append(&mut batch.counts);
-                Err(refused)
-            }
+            // It is not carried out.
+            (Err(why), Some(_)) => Err(why.into()),
+            (Err(why), None) => Err(self.refuse_batch(inner, batch, why)),
         }
+    }
+
+    /// The changes of a batch are in the filters, and not in the log.
+    fn refuse_batch(&self, inner: &mut Inner, batch: &mut Batch, why: Refused) -> Unwritten {
+        if batch.filters.is_empty() {
+            // It may have seen what others have to take back.
+            return Unwritten { why, until: Some(self.failures()) };
+        }
+        let until = self.fail(inner, batch.filters.iter().copied());
+        if until.is_none() {
+            // The filters have these bits: an image is to have them.
+            batch.counts.iter().for_each(|of| of.count(inner.segment));
+            inner.filters.extend(batch.filters.drain(..));
+            inner.unwritten.append(&mut batch.counts);
+        }
+        Unwritten { why, until }
     }
 
     /// Writes frames behind the last one and what was deferred, or ends the file where it did.
@@ -284,13 +325,15 @@ impl Log {
         if let Err(error) = write_all_at(&*inner.file, bytes, inner.end) {
             let must_cut = again(|| inner.file.set_len(inner.end)).is_err();
             let why = error.to_string();
-            first.bytes.truncate(deferred);
-            inner.deferred = first;
             self.set_trouble(inner, Trouble::Write { why, bytes: length, must_cut });
+            if !inner.deferred_ids.is_empty() {
+                self.fail(inner, std::iter::empty());
+            }
             return self.refuse(inner);
         }
         fail_point("log.written");
         if deferred != 0 {
+            inner.deferred_ids.clear();
             self.set_operated(operated);
             // ORDERING: Relaxed, as in `defer`.
             self.has_deferred.store(false, Ordering::Relaxed);
@@ -313,6 +356,16 @@ impl Log {
         let all = self.on_progress.read().unwrap_or_else(PoisonError::into_inner);
         all.iter().for_each(|wake| wake());
     }
+}
+
+/// Why a turn is refused that had begun before one that failed, and ends after it.
+#[cold]
+fn overlapped() -> Refused {
+    Refused(
+        "a write of the same moment could not be written, and this one may rest on it: nothing of \
+         it is done; send it again"
+            .to_owned(),
+    )
 }
 
 impl fmt::Debug for Log {

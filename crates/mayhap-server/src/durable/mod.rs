@@ -8,7 +8,8 @@
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
 //! safe and what counts; `log.rs` puts records in order and writes them, `trouble.rs` refuses what
-//! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
+//! cannot be written, `undo.rs` puts filters back that a refused turn has changed, `ticket.rs` is
+//! what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `announced.rs`
 //! lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes images by
 //! `images.rs` and lists by `lists.rs`, and drops the log before them; `previous.rs` is what it
@@ -57,6 +58,7 @@ pub(crate) mod tests;
 mod threads;
 mod ticket;
 mod trouble;
+mod undo;
 
 pub use backup::{Backup, back_up, back_up_from};
 pub use checkpoint::Saves;
@@ -72,12 +74,13 @@ pub use options::{Options, Policy};
 pub use recorder::Recorder;
 pub use recover::{Dropped, Progress, Report};
 pub use repair::{Repaired, repair};
-pub use replay::{Answered, Filters, Replay, Saved, Snapshot};
+pub use replay::{Answered, Filters, ReadBack, Replay, Saved, Snapshot};
 pub use source::Source;
 pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 pub use ticket::{Contents, Logged, State, Ticket};
+pub use undo::Unwritten;
 
 use place::Displaced;
 use store::Store;

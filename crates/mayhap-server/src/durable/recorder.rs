@@ -1,9 +1,10 @@
 //! What one turn of one thread has changed and not yet written.
 
-use super::{Log, Operation, Refused, Tally, Ticket, frame, item};
+use super::undo::UnderWay;
+use super::{Log, Operation, Refused, Tally, Ticket, Unwritten, frame, item};
 use mayhap::Digest;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// From how many bytes on a frame is followed by another: what is checked together.
 const FRAME_BYTES: usize = 1 << 20;
@@ -112,11 +113,29 @@ pub struct Recorder {
     batch: Batch,
     /// The last item, if it is one of digests: where it begins, its kind and filter.
     open: Option<(usize, u8, u64)>,
+    /// How many turns had been refused when this one began, if it has.
+    begun: Option<u64>,
+    under_way: UnderWay,
+    /// What became of records that were written before the end of the turn.
+    early: Result<Option<Ticket>, Unwritten>,
 }
 
 impl Recorder {
     pub(super) fn new(log: Arc<Log>) -> Self {
-        Self { log, batch: Batch::default(), open: None }
+        let under_way = UnderWay::default();
+        log.turns.lock().unwrap_or_else(PoisonError::into_inner).add(&under_way);
+        let (batch, early) = (Batch::default(), Ok(None));
+        Self { log, batch, open: None, begun: None, under_way, early }
+    }
+
+    /// A turn begins that may change filters; to be called before it looks one up. Nothing happens
+    /// if it has begun, until [`Recorder::commit`].
+    #[inline]
+    pub fn begin(&mut self) {
+        if self.begun.is_none() {
+            self.begun = Some(self.log.failures());
+            self.under_way.begin();
+        }
     }
 
     /// The log that it records for.
@@ -136,6 +155,7 @@ impl Recorder {
     /// now. They are at risk until they are as safe as the policy promises, or in an image after
     /// writing had failed.
     pub(crate) fn insert(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+        self.begin();
         self.extend(item::NEW, filter, digests);
         self.counts(tally, digests.len(), digests.len());
     }
@@ -144,6 +164,7 @@ impl Recorder {
     /// announced as for [`Recorder::insert`]. They do not count, as they did not when they were
     /// answered.
     pub(crate) fn repeat(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+        self.begin();
         self.extend(item::THERE, filter, digests);
         self.counts(tally, digests.len(), 0);
     }
@@ -194,6 +215,7 @@ impl Recorder {
         filter: u64,
         keys: impl Iterator<Item = &'a [u8]>,
     ) -> Result<(), Refused> {
+        self.begin();
         self.open = None;
         self.batch.filters.push(filter);
         let mut recorded = 0;
@@ -225,6 +247,7 @@ impl Recorder {
     /// in another order, and an image may be made at any time: it has what is below its mark, and
     /// only the others are done again. `what` is the caller's: insert, remove, a time.
     pub fn ordered(&mut self, filter: u64, order: u64, what: u64, digests: &[Digest]) {
+        self.begin();
         let mut order = order;
         for digests in digests.chunks(ITEM_DIGESTS) {
             self.batch.make_room();
@@ -254,24 +277,65 @@ impl Recorder {
     }
 
     /// Writes all that was recorded, with one call to the kernel, which keeps it whatever happens
-    /// to the process.
+    /// to the process; the turn has ended.
     ///
     /// `None`: it is as safe as the policy promises, and so are all operations, or there was
     /// nothing. A ticket: the answers have to wait until [`Log::state`] says that it is.
     ///
     /// # Errors
     ///
-    /// [`Refused`]: nothing of it is in the log, and nothing of it may be acknowledged.
-    pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
-        if self.is_empty() {
+    /// [`Unwritten`]: nothing of it is in the log, and nothing of it may be acknowledged.
+    pub fn commit(&mut self) -> Result<Option<Ticket>, Unwritten> {
+        let early = std::mem::replace(&mut self.early, Ok(None));
+        let written = early.and_then(|early| {
+            let written = self.write()?;
+            Ok(written.max(early.filter(|ticket| !self.log.is_safe(*ticket))))
+        });
+        self.end();
+        written
+    }
+
+    /// Writes what the turn has recorded so far, which goes on: before something that is in the log
+    /// at once, so that nothing of a turn is done after something that is refused.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recorder::commit`], which then says the same.
+    pub(crate) fn commit_early(&mut self) -> Result<(), Refused> {
+        if self.early.is_ok() && !self.is_empty() {
+            let written = self.write();
+            self.early = written;
+        }
+        self.early.as_ref().map(drop).map_err(|error| error.why.clone())
+    }
+
+    fn write(&mut self) -> Result<Option<Ticket>, Unwritten> {
+        self.open = None;
+        let failures = self.begun.unwrap_or_else(|| self.log.failures());
+        if self.is_empty() && failures == self.log.failures() {
             // A turn may have done nothing but operations.
             self.log.write_deferred()?;
             return Ok(self.log.last_operation());
         }
-        self.open = None;
-        let ticket = self.log.append(&mut self.batch);
+        let ticket = self.log.append(&mut self.batch, failures);
         self.batch.clear();
         ticket.map(|ticket| (!self.log.is_safe(ticket)).then_some(ticket))
+    }
+
+    fn end(&mut self) {
+        if self.begun.take().is_some() {
+            self.under_way.end();
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            // A turn that ends by a panic: its answers never go, and its changes neither stay.
+            self.log.abandon(&self.batch.filters);
+        }
+        self.end();
     }
 }
 

@@ -14,7 +14,7 @@ use super::store::{
 use super::{DataFolder, Error, Log, Options, Replay, Store};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -390,7 +390,9 @@ fn put_right(
         listed: HashSet::new(),
         waiting: VecDeque::new(),
         unwritten: Vec::new(),
+        spoiled: BTreeSet::new(),
         deferred: Batch::default(),
+        deferred_ids: Vec::new(),
         next_id: report.next_id,
         last_sync: None,
         last_error: None,

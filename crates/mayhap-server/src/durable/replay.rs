@@ -1,6 +1,6 @@
 //! What the log needs of those who have the filters: to be filled at start, to be saved later.
 
-use super::{Image, ReplayError};
+use super::{Error, Image, ReplayError};
 use mayhap::Digest;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -145,7 +145,17 @@ pub trait Filters: Sync {
     ///
     /// If there is too little memory.
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>>;
+
+    /// Makes each of these filters, in the order of their ids, what the folder has of it, since a
+    /// turn that changed it was refused; takes those away whose creation was, of which it has
+    /// nothing. `read` is given those of them that there are, as [`Filters::saved`] has them, and
+    /// fills a [`Replay`] with what the folder has. If it cannot, nobody knows what is in these
+    /// filters, and queries of them have to be errors.
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>);
 }
+
+/// What [`Filters::put_back`] reads filters by.
+pub type ReadBack<'a> = dyn Fn(Vec<Saved>, &dyn Replay) -> Result<(), Error> + 'a;
 
 /// What was in a filter at a time.
 pub trait Snapshot {

@@ -172,7 +172,7 @@ impl Log {
         self.sync_if(due, ticked);
     }
 
-    fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         // ORDERING: Acquire, with the Release of `close`: the trouble that says so is there.
         self.closed.load(Ordering::Acquire)
     }
@@ -196,6 +196,9 @@ impl Log {
         let mut not_before = last;
         let mut failed = String::new();
         while !self.is_closed() {
+            if self.has_spoiled() {
+                self.put_back(filters);
+            }
             // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let requested = self.checkpoint_requested.swap(false, Ordering::AcqRel);
             // Each second, since nothing is accepted meanwhile.
@@ -219,7 +222,7 @@ impl Log {
             }
             self.remove_released();
             let inner = self.lock();
-            if !self.is_closed() {
+            if !self.is_closed() && inner.spoiled.is_empty() {
                 drop(
                     self.requested
                         .wait_timeout(inner, TICK)

@@ -45,6 +45,10 @@ impl Log {
     /// After a write that failed: tries whether the disk takes writes again.
     pub(super) fn retry(&self) {
         let mut inner = self.lock();
+        if !inner.spoiled.is_empty() {
+            // Not before the filters are as the log has them.
+            return;
+        }
         if let Some(Trouble::Write { must_cut, bytes, .. }) = inner.trouble.clone() {
             if must_cut && again(|| inner.file.set_len(inner.end)).is_err() {
                 return;

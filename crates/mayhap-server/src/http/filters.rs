@@ -6,6 +6,7 @@ use super::{Failure, State, encode};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;
+use crate::durable::Unwritten;
 use crate::keyspace::{Entry, Info};
 use axum::extract::{Extension, Query, State as From};
 use axum::http::{StatusCode, header};
@@ -62,21 +63,29 @@ impl State {
         self.shared.keyspace.get(name, unix_ms()).ok_or_else(Failure::not_found)
     }
 
-    /// What a request works with, as a turn of a loop has it.
+    /// What a request works with, as a turn of a loop has it; before it looks up a filter that it
+    /// changes.
     pub(super) fn turn(&self) -> Turn {
-        Turn {
-            recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
-            now: unix_ms(),
-            ..Turn::default()
+        let mut recorder = self.shared.log.as_ref().map(crate::durable::Log::recorder);
+        if let Some(recorder) = &mut recorder {
+            recorder.begin();
         }
+        Turn { recorder, now: unix_ms(), ..Turn::default() }
     }
 
     /// Ends what [`State::turn`] began: only then may be answered what depends on it.
     pub(super) fn end(&self, turn: &mut Turn) -> Result<(), Failure> {
         self.shared.metrics.http().take(&mut turn.counts);
         let Some(recorder) = &mut turn.recorder else { return Ok(()) };
-        if let Some(ticket) = recorder.commit()? {
-            recorder.log().wait(ticket)?;
+        match recorder.commit() {
+            Ok(None) => {}
+            Ok(Some(ticket)) => recorder.log().wait(ticket)?,
+            Err(Unwritten { why, until }) => {
+                if let Some(number) = until {
+                    recorder.log().wait_undone(number);
+                }
+                return Err(why.into());
+            }
         }
         Ok(())
     }

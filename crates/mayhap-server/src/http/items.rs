@@ -6,7 +6,7 @@ use super::name::Name;
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::{CreateError, Entry, Shape};
+use crate::keyspace::{Entry, Shape};
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
 use axum::extract::{Extension, State as From};
@@ -28,12 +28,12 @@ pub(super) async fn add(
     let sent = add.read(&state)?;
     blocking(move || {
         let _charge = charge;
+        let mut turn = state.turn();
         state.check_writable()?;
         let entry = match wanted {
             Some(wanted) => find_or_create(&state, &name, &wanted)?,
             None => state.filter(&name)?,
         };
-        let mut turn = state.turn();
         if let Sent::Digests(digests) = &sent {
             entry.check_new_digests(rights.admin)?;
             turn.digests.extend_from_slice(digests);
@@ -57,8 +57,8 @@ pub(super) async fn add(
     .await
 }
 
-/// The filter of this name or, if there is none, a new one; another request may make it at the same
-/// time.
+/// The filter of this name or, if there is none, a new one, whose record is written with that of
+/// the items; another request may make it at the same time.
 fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Arc<Entry>, Failure> {
     let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
     if let Some(entry) = keyspace.get(name, unix_ms()) {
@@ -66,14 +66,7 @@ fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Ar
     }
     let spec = wanted.spec(&state.shared.config());
     wanted.check_scale(keyspace, &spec)?;
-    match keyspace.create(name, spec, unix_ms(), log) {
-        Ok(entry) => {
-            state.settle()?;
-            Ok(entry)
-        }
-        Err(CreateError::Exists) => state.filter(name),
-        Err(error) => Err(error.into()),
-    }
+    Ok(keyspace.get_or_create(name, spec, unix_ms(), log)?)
 }
 
 /// `POST /v1/filters/{name}/check`
@@ -121,9 +114,9 @@ pub(super) async fn remove(
     let keys = items.keys(&state)?;
     blocking(move || {
         let _charge = charge;
+        let mut turn = state.turn();
         state.check_writable()?;
         let entry = state.filter(&name)?;
-        let mut turn = state.turn();
         turn.counts.add(Counter::Writes, 1);
         entry.remove_many(keys.words(), &mut turn)?;
         state.end(&mut turn)?;

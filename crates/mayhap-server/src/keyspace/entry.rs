@@ -10,7 +10,7 @@ use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
 use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A filter with what belongs to it. Queries and insertions take no lock in the kinds that
@@ -26,6 +26,10 @@ pub struct Entry {
     /// How many filters of the keyspace have such a time.
     expiring: Arc<Count>,
     filter: Box<dyn Filter>,
+    /// Whether it may have no answer: a file, one that could not be recovered, or is put back now.
+    unsure: AtomicBool,
+    /// It is put back to what the folder has of it: a turn that changed it was refused.
+    putting_back: AtomicBool,
     digest_function: Option<DigestFunction>,
     /// What the log knows of its keys.
     tally: Arc<Tally>,
@@ -49,12 +53,15 @@ impl Entry {
         let tally = Arc::new(Tally::new(filter.items()));
         expiring.add(u64::from(expires_at != 0));
         let expires_at = AtomicU64::new(expires_at);
+        let unsure = spec.shape == Shape::File || filter.is_quarantined();
         Self {
             id,
             spec,
             expires_at,
             expiring,
             filter,
+            unsure: AtomicBool::new(unsure),
+            putting_back: AtomicBool::new(false),
             digest_function,
             tally,
             checked: Count::default(),
@@ -319,6 +326,7 @@ impl Entry {
     ///
     /// [`Unreadable`].
     pub fn check_file(&self) -> Result<(), Unreadable> {
+        self.putting_back()?;
         self.file_problem().map_or(Ok(()), Err)
     }
 
@@ -332,10 +340,31 @@ impl Entry {
     /// [`Unreadable`].
     #[inline]
     pub fn check_file_at(&self, now: u64) -> Result<(), Unreadable> {
-        if !self.is_read_only() {
+        // ORDERING: Relaxed. A query beside a refused change may come before it or after.
+        if !self.unsure.load(Ordering::Relaxed) {
             return Ok(());
         }
+        self.putting_back()?;
         self.filter.changed_at(now).map_or(Ok(()), Err)
+    }
+
+    /// A turn that changed it was refused: until another one has its name nobody can say what is in
+    /// it.
+    pub(super) fn begin_putting_back(&self) {
+        // ORDERING: Release, so that who finds it unsure finds the reason.
+        self.putting_back.store(true, Ordering::Release);
+        self.unsure.store(true, Ordering::Release);
+    }
+
+    fn putting_back(&self) -> Result<(), Unreadable> {
+        // ORDERING: Acquire, with the Release above.
+        let putting_back = self.putting_back.load(Ordering::Acquire);
+        if putting_back { Err(Unreadable::PuttingBack) } else { Ok(()) }
+    }
+
+    /// Whether it could not be recovered.
+    pub fn is_quarantined(&self) -> bool {
+        self.filter.is_quarantined()
     }
 
     /// Checks up to so many pages of a file that no query has read yet; returns whether nothing is

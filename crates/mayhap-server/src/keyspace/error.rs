@@ -111,6 +111,10 @@ pub enum Unreadable {
     Changed(Changed),
     /// It could not be opened.
     NotOpened,
+    /// No file: what the data folder has of it could not be recovered, for this reason.
+    Quarantined(std::sync::Arc<str>),
+    /// No file: a change of it was refused, and it is put back to what it was.
+    PuttingBack,
     /// A text is no key of this filter, so that it is neither there nor absent.
     NotAKey(mayhap_formats::Error),
 }

@@ -254,6 +254,18 @@ impl Display for Unreadable {
             Self::Changed(what) => what,
             Self::NotOpened => &"it could not be opened, for the reason in the server's log",
             Self::NotAKey(error) => return error.fmt(f),
+            Self::Quarantined(why) => {
+                return write!(
+                    f,
+                    "this filter could not be recovered when the server started ({why}): delete \
+                     it, or restore the data folder from a backup"
+                );
+            }
+            Self::PuttingBack => {
+                return f.write_str(
+                    "a change of this filter could not be written and is being undone: try again",
+                );
+            }
         };
         write!(
             f,

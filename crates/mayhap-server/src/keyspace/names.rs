@@ -32,7 +32,7 @@ pub(super) struct Named {
 /// The filters by name. Asking takes no lock.
 #[derive(Debug)]
 pub struct Keyspace {
-    names: Table<Entry>,
+    pub(super) names: Table<Entry>,
     pub(super) by_id: RwLock<BTreeMap<u64, Named>>,
     /// The id of the next filter.
     pub(super) changing: Mutex<u64>,

@@ -72,16 +72,35 @@ pub(super) struct Partial {
 /// Answers that wait for the log.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) ticket: Ticket,
+    pub(super) waits: Waits,
     pub(super) bytes: Vec<u8>,
     pub(super) writes: Writes,
 }
 
-/// Which of the answers of a turn say that something was changed.
+/// What answers wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Waits {
+    /// What was written up to there is as safe as the policy promises.
+    pub(super) ticket: Option<Ticket>,
+    /// What the turn has changed is taken back: it was refused with this number.
+    pub(super) undone: Option<u64>,
+}
+
+/// Which of the answers of a turn depend on the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Writes {
-    /// Where the first of them begins, from the first answer of the turn.
-    pub(super) from: usize,
+    /// Those that say that something was changed.
+    pub(super) all: From,
+    /// Of them, those that rest on what the turn has recorded, and become errors if that is
+    /// refused: the others say what is in the log already.
+    pub(super) recorded: Option<From>,
+}
+
+/// An answer and all that follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct From {
+    /// Where it begins, from the first answer of the turn.
+    pub(super) at: usize,
     /// It and all that follow.
     pub(super) answers: u32,
 }

@@ -2,7 +2,7 @@
 
 use super::Clients;
 use crate::command;
-use crate::durable::{Recorder, Refused, State, Ticket};
+use crate::durable::{Recorder, State, Ticket, Unwritten};
 use crate::resp::Words;
 use crate::{Session, Shared, Turn};
 use std::net::SocketAddr;
@@ -33,8 +33,8 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`Refused`] if it could not be written: the answers become errors.
-    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused>;
+    /// [`Unwritten`] if it could not be written: the answers become errors.
+    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Unwritten>;
 
     /// A turn has ended that took so long.
     fn end(&self, turn: &mut Turn, took: Duration) {
@@ -53,6 +53,17 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Whether answers may go that wait for this place.
     fn state(&self, ticket: Ticket) -> State;
+
+    /// The place of the last operation, if answers about it have to wait.
+    fn last_operation(&self) -> Option<Ticket> {
+        None
+    }
+
+    /// Whether all is taken back of what was refused with this number.
+    fn is_undone(&self, number: u64) -> bool {
+        let _ = number;
+        true
+    }
 
     /// Takes what is to be called when a state may have changed.
     fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>);
@@ -89,7 +100,7 @@ impl Engine for Live {
         command::execute(words, session, &self.0, turn, out)
     }
 
-    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused> {
+    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Unwritten> {
         turn.recorder.as_mut().map_or(Ok(None), Recorder::commit)
     }
 
@@ -110,6 +121,14 @@ impl Engine for Live {
 
     fn state(&self, ticket: Ticket) -> State {
         self.0.log.as_ref().map_or(State::Safe, |log| log.state(ticket))
+    }
+
+    fn last_operation(&self) -> Option<Ticket> {
+        self.0.log.as_ref().and_then(|log| log.last_operation())
+    }
+
+    fn is_undone(&self, number: u64) -> bool {
+        self.0.log.as_ref().is_none_or(|log| log.is_undone(number))
     }
 
     fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>) {

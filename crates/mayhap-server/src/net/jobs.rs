@@ -9,7 +9,7 @@
 //! wherever it runs, and the answers of a connection keep their order. There are two threads: those
 //! who have not logged in have one of their own, and cannot fill the queue of those who have.
 
-use super::connection::Writes;
+use super::connection::{From, Writes};
 use super::send::Outcome;
 use super::{Client, Control, Engine, Inbox};
 use crate::clock::unix_ms;
@@ -171,10 +171,13 @@ impl<E: Engine> Worker<E> {
         let Job { request, mut session, client, connection, .. } = job;
         let began = Instant::now();
         turn.now = unix_ms();
-        turn.wrote = false;
+        (turn.wrote, turn.operated, turn.wrote_from) = (false, false, None);
         let mut answer = Vec::new();
         let after = self.engine.execute(request.words(), &mut session, turn, &mut answer);
-        let writes = turn.wrote.then_some(Writes { from: 0, answers: 1 });
+        let whole = From { at: 0, answers: 1 };
+        let inner = turn.wrote_from.map(|(at, answers)| From { at, answers });
+        let recorded = turn.wrote.then(|| inner.unwrap_or(whole));
+        let writes = (turn.wrote || turn.operated).then_some(Writes { all: whole, recorded });
         let outcome = Outcome::of(&*self.engine, turn);
         let took = began.elapsed();
         self.engine.end_job(turn, took);

@@ -1,6 +1,6 @@
 //! What happens to the bytes of one connection in one turn.
 
-use super::connection::{Connection, MAX_UNSENT_BYTES, Partial, Writes};
+use super::connection::{Connection, From, MAX_UNSENT_BYTES, Partial, Writes};
 use super::jobs::Request;
 use super::share::{HEAVY_NS, Share};
 use super::{Engine, Options};
@@ -126,7 +126,7 @@ impl<E: Engine> Job<'_, E> {
                     // In an order that makes sense to the client: after the answers so far.
                     if !text.is_empty() {
                         Reply::new(self.out, false).error(&text);
-                        count(&mut ran.writes, false, 0);
+                        count(&mut ran.writes, None, 0..0);
                     }
                     (ran.used, ran.end) = (data.len(), End::Close);
                     break;
@@ -137,7 +137,8 @@ impl<E: Engine> Job<'_, E> {
                 continue;
             }
             let before = self.out.len();
-            self.turn.wrote = false;
+            (self.turn.wrote, self.turn.operated) = (false, false);
+            self.turn.wrote_from = None;
             let after = self.engine.execute(words, self.session, self.turn, self.out);
             if after == After::Later {
                 let mut request = Request::of(words);
@@ -148,7 +149,7 @@ impl<E: Engine> Job<'_, E> {
             }
             ran.requests += 1;
             if self.out.len() > before {
-                count(&mut ran.writes, self.turn.wrote, before - start);
+                count(&mut ran.writes, Some(self.turn), start..before);
             }
             if share.is_over(self.turn) {
                 ran.end = End::Enough;
@@ -172,14 +173,28 @@ impl<E: Engine> Job<'_, E> {
     }
 }
 
-/// Counts an answer that starts here among those that depend on the log, if it does or one before
-/// it does.
+/// Counts an answer among those that depend on the log, if it does or one before it does. Those of
+/// the turn begin where `places` does, and this one where it ends.
 #[inline]
-const fn count(writes: &mut Option<Writes>, wrote: bool, from: usize) {
+fn count(writes: &mut Option<Writes>, turn: Option<&Turn>, places: std::ops::Range<usize>) {
+    let (wrote, operated) = turn.map_or((false, false), |turn| (turn.wrote, turn.operated));
+    let this = From { at: places.end - places.start, answers: 1 };
+    let more = |before: &mut From| before.answers += 1;
     match writes {
-        Some(writes) => writes.answers += 1,
-        None if wrote => *writes = Some(Writes { from, answers: 1 }),
-        None => {}
+        None if wrote || operated => *writes = Some(Writes { all: this, recorded: None }),
+        None => return,
+        Some(Writes { all, recorded }) => {
+            more(all);
+            recorded.as_mut().map(more);
+        }
+    }
+    if let Some(Writes { recorded: recorded @ None, .. }) = writes
+        && wrote
+    {
+        // A transaction is one answer, of which the first elements may stay.
+        let inner = turn.and_then(|turn| turn.wrote_from);
+        let inner = inner.map(|(at, answers)| From { at: at - places.start, answers });
+        *recorded = Some(inner.unwrap_or(this));
     }
 }
 

@@ -1,12 +1,12 @@
 //! The end of a turn: first the log, then the answers.
 
 use super::Engine;
-use super::connection::{Held, Phase, Writes};
+use super::connection::{From, Held, Phase, Waits};
 use super::event_loop::{Loop, Segment};
 use super::jobs::{Aside, Job};
 use crate::command::After;
 use crate::config::Rights;
-use crate::durable::{State, Ticket};
+use crate::durable::{State, Ticket, Unwritten};
 use crate::metrics::Counter;
 use crate::resp::Reply;
 use crate::{Session, Turn};
@@ -28,7 +28,11 @@ const BUSY: &str =
 pub(super) enum Outcome {
     Safe,
     Waiting(Ticket),
-    Refused(String),
+    /// Nothing of it is done, once all is taken back of what was refused with this number; the
+    /// operations of the turn are, up to this place.
+    Refused { text: String, waits: Waits },
+    /// It is written, and may not be durable.
+    Failed,
 }
 
 impl Outcome {
@@ -39,9 +43,12 @@ impl Outcome {
             Ok(Some(ticket)) => match engine.state(ticket) {
                 State::Safe => Self::Safe,
                 State::Waiting => Self::Waiting(ticket),
-                State::Refused => Self::Refused(LOG_FAILED.to_owned()),
+                State::Refused => Self::Failed,
             },
-            Err(refused) => Self::Refused(format!("MISCONF {refused}")),
+            Err(Unwritten { why, until }) => Self::Refused {
+                text: format!("MISCONF {why}"),
+                waits: Waits { ticket: engine.last_operation(), undone: until },
+            },
         }
     }
 }
@@ -73,17 +80,24 @@ impl<E: Engine> Loop<E> {
         if segment.close {
             connection.phase = Phase::Closing;
         }
-        match (outcome, segment.writes) {
-            (Outcome::Refused(text), Some(writes)) => {
-                self.send(index, &refused(answers, writes, text));
+        let (bytes, waits, writes) = match (outcome, segment.writes) {
+            (Outcome::Refused { text, waits }, Some(writes)) => {
+                let bytes = match writes.recorded {
+                    Some(recorded) => refused(answers, recorded, text),
+                    None => answers.to_vec(),
+                };
+                (bytes, *waits, writes)
             }
             (&Outcome::Waiting(ticket), Some(writes)) => {
-                let bytes = answers.to_vec();
-                connection.held = Some(Box::new(Held { ticket, bytes, writes }));
-                self.held.push(index);
+                (answers.to_vec(), Waits { ticket: Some(ticket), undone: None }, writes)
             }
-            _ => self.send(index, answers),
-        }
+            (Outcome::Failed, Some(writes)) => {
+                return self.send(index, &refused(answers, writes.all, LOG_FAILED));
+            }
+            _ => return self.send(index, answers),
+        };
+        connection.held = Some(Box::new(Held { waits, bytes, writes }));
+        self.release(index);
     }
 
     /// Sends the answers whose time has come.
@@ -92,23 +106,33 @@ impl<E: Engine> Loop<E> {
             return;
         }
         for index in std::mem::take(&mut self.held) {
-            let Some(connection) = self.connections.get_mut(index) else { continue };
-            // Another connection may have taken the place of one that was closed.
-            let Some(held) = connection.held.take() else { continue };
-            match self.engine.state(held.ticket) {
-                State::Waiting => {
-                    connection.held = Some(held);
-                    self.held.push(index);
-                    continue;
-                }
-                State::Safe => self.send(index, &held.bytes),
-                State::Refused => {
-                    self.send(index, &refused(&held.bytes, held.writes, LOG_FAILED));
-                }
+            if self.release(index) {
+                self.begin_job(index);
+                self.account(index);
             }
-            self.begin_job(index);
-            self.account(index);
         }
+    }
+
+    /// Sends the answers of a connection if they need not wait; whether they were held and go now.
+    fn release(&mut self, index: usize) -> bool {
+        let Some(connection) = self.connections.get_mut(index) else { return false };
+        // Another connection may have taken the place of one that was closed.
+        let Some(held) = connection.held.take() else { return false };
+        let Waits { ticket, undone } = held.waits;
+        let is_undone = undone.is_none_or(|number| self.engine.is_undone(number));
+        let state = ticket.map_or(State::Safe, |ticket| self.engine.state(ticket));
+        match state {
+            State::Safe if is_undone => self.send(index, &held.bytes),
+            State::Refused if is_undone => {
+                self.send(index, &refused(&held.bytes, held.writes.all, LOG_FAILED));
+            }
+            _ => {
+                connection.held = Some(held);
+                self.held.push(index);
+                return false;
+            }
+        }
+        true
     }
 
     /// Hands a request that takes long to its thread, once the answers before it may go.
@@ -212,10 +236,10 @@ impl<E: Engine> Loop<E> {
     }
 }
 
-/// The answers up to the first that depends on the log, then an error for each that follows.
-fn refused(answers: &[u8], writes: Writes, text: &str) -> Vec<u8> {
-    let mut out = answers.get(..writes.from).unwrap_or(&[]).to_vec();
-    for _ in 0..writes.answers {
+/// The answers up to this one, then an error in its place and for each that follows.
+fn refused(answers: &[u8], from: From, text: &str) -> Vec<u8> {
+    let mut out = answers.get(..from.at).unwrap_or(&[]).to_vec();
+    for _ in 0..from.answers {
         Reply::new(&mut out, false).error(text);
     }
     out

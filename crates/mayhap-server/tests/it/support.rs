@@ -2,7 +2,7 @@
 
 use mayhap_server::command::After;
 use mayhap_server::config::Rights;
-use mayhap_server::durable::{Refused, State, Ticket};
+use mayhap_server::durable::{Refused, State, Ticket, Unwritten};
 use mayhap_server::net::{Clients, Engine, Listen, Loops, Options};
 use mayhap_server::resp::{Reply, Words};
 use mayhap_server::{Session, Turn};
@@ -131,13 +131,13 @@ impl Engine for Echo {
         After::Go
     }
 
-    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused> {
+    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Unwritten> {
         if turn.digests.is_empty() {
             return Ok(None);
         }
         turn.digests.clear();
         if self.full.load(Ordering::SeqCst) {
-            return Err(Refused("the disk is full".to_owned()));
+            return Err(Refused("the disk is full".to_owned()).into());
         }
         self.commits.fetch_add(1, Ordering::SeqCst);
         let ticket = Ticket(self.written.fetch_add(1, Ordering::SeqCst) + 1);

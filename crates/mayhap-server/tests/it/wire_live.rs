@@ -6,7 +6,7 @@ use crate::support::{Raw, options};
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_server::command::After;
 use mayhap_server::config::{Rights, Users, hash_password};
-use mayhap_server::durable::{self, DataFolder, Log, Refused, State, Ticket};
+use mayhap_server::durable::{self, DataFolder, Log, State, Ticket, Unwritten};
 use mayhap_server::keyspace::{self, Keyspace, Recovery};
 use mayhap_server::net::{Clients, Engine, Live, Loops, Options};
 use mayhap_server::resp::Words;
@@ -50,7 +50,7 @@ impl Engine for Gated {
         self.live.execute(words, session, turn, out)
     }
 
-    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused> {
+    fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Unwritten> {
         self.live.commit(turn)
     }
 

@@ -33,13 +33,12 @@ fn reserve_filter(call: &mut Call<'_, '_>) -> Outcome {
         }
     }
     let reservation = finish(reservation, config, For::Reserve)?;
-    call.writable()?;
+    call.operable()?;
     if call.entry(call.word(1)).is_some() {
         return Err("ERR item exists".into());
     }
     let spec = reservation.spec(config);
     reservation.check_scale(&call.shared.keyspace, &spec)?;
-    call.turn.wrote = true;
     call.shared.keyspace.create(call.word(1), spec, call.turn.now, call.log())?;
     call.ok()
 }

@@ -42,9 +42,8 @@ pub(in crate::command) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {
 
 pub(in crate::command) fn load_chunk(call: &mut Call<'_, '_>) -> Outcome {
     let cursor = number::integer(call.word(2)).ok_or("ERR Second argument must be numeric")?;
-    call.writable()?;
+    call.operable()?;
     let (shared, now) = (call.shared, call.turn.now);
-    call.turn.wrote = true;
     shared.keyspace.load_chunk(call.word(1), cursor, call.word(3), now, call.log())?;
     call.ok()
 }

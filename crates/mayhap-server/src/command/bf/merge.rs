@@ -27,8 +27,7 @@ pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     }
     let sources = call.words.from(2).iter().map(|name| call.known(name));
     let sources: Vec<Arc<Entry>> = sources.collect::<Result<_, Fault>>()?;
-    call.writable()?;
-    call.turn.wrote = true;
+    call.operable()?;
     let (shared, now) = (call.shared, call.turn.now);
     let merged = shared.keyspace.merge(call.word(1), &sources, now, call.log());
     merged.map_err(|error| match error {

@@ -34,7 +34,7 @@ impl Served {
         tally.announce(1).hand_over(1);
         Replay::insert(&*self.model, 1, &digest, Answered::New).unwrap();
         self.recorder.insert(&tally, 1, &digest);
-        self.recorder.commit()
+        self.recorder.commit().map_err(|error| error.why)
     }
 }
 

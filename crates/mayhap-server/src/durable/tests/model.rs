@@ -1,6 +1,8 @@
 //! Filters as sets of digests: what a log is to bring back.
 
-use crate::durable::{Answered, Filters, Image, Replay, ReplayError, Saved, Snapshot, Tally};
+use crate::durable::{
+    Answered, Filters, Image, ReadBack, Replay, ReplayError, Saved, Snapshot, Tally,
+};
 use mayhap::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -217,6 +219,25 @@ impl Filters for Model {
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         Ok(self.copy(id).map(|copy| self.count(id, segment, copy)))
+    }
+
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
+        let found = Self::default();
+        let listed = ids.iter().filter_map(|&id| self.saved(id)).collect();
+        if read(listed, &found).is_err() {
+            // Nobody knows what is in them.
+            return;
+        }
+        found.go_on();
+        let (mut sets, mut found) = (self.0.lock().unwrap(), found.0.lock().unwrap());
+        for &id in ids {
+            let Some(now) = sets.remove(&id) else { continue };
+            self.2.lock().unwrap().remove(&id);
+            if let Some(set) = found.remove(&id) {
+                let (name, spec, expires_at) = (now.name, now.spec, now.expires_at);
+                sets.insert(id, Set { name, spec, expires_at, ..set });
+            }
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, names, options};
 use crate::durable::{
-    Answered, Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
+    Answered, Error, Filters, Log, Operation, Options, Policy, ReadBack, Recorder, Refused, Replay,
+    Saved, Snapshot, State, Tally, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
 use std::cell::RefCell;
@@ -39,7 +40,7 @@ impl Served {
         let mut recorder = self.log.recorder();
         self.tally.announce(1).hand_over(1);
         recorder.insert(&self.tally, 1, &[Digest::new(7)]);
-        recorder.commit()
+        recorder.commit().map_err(|error| error.why)
     }
 
     /// Bytes that the log grows by when these digests come in a turn, into a filter that has these.
@@ -103,44 +104,69 @@ fn what_a_turn_finds_that_it_inserted_itself_is_not_recorded_again() {
     let (mut own, elsewhere) = (served.log.recorder(), Arc::default());
     own.insert(&elsewhere, 2, &[Digest::new(8)]);
     assert_eq!((own.recorded(&elsewhere), own.recorded(&served.tally)), (1, 0));
-    drop(own);
+    own.commit().unwrap();
     other.commit().unwrap();
     assert_eq!(served.turn(&filter, &[5, 6]), 0);
 }
 
+/// What clients have is what a restart would find: the refused key is neither there nor counted.
 #[test]
-fn a_full_disk_refuses_writes_until_it_has_room() {
+fn a_full_disk_refuses_writes_until_it_has_room_and_nothing_of_them_stays() {
     let served = serve(Policy::EverySecond);
-    assert_eq!(served.insert(), Ok(None));
-    let before = served.log.stats().log_bytes;
-    served.fail(Some(Fault::Full));
-    let why = served.insert().unwrap_err().0;
-    assert!(why.contains("No space left") && why.contains("free at least"), "{why}");
-    assert_eq!(served.not_safe(), 1, "it is in the filter and not in the log");
-    assert!(served.log.check_writable().is_err());
-    served.log.tick();
-    assert!(served.log.check_writable().is_err(), "it is still full");
-    served.fail(None);
-    served.log.tick();
-    served.log.check_writable().unwrap();
-    assert_eq!(served.insert(), Ok(None));
-    assert!(served.log.stats().log_bytes > before);
-    assert_eq!(served.not_safe(), 1, "only an image can have it now");
     let model = Model::default();
     Replay::create(&model, 1, b"a", b"", 0).unwrap();
+    assert_eq!(served.insert(), Ok(None));
+    Replay::insert(&model, 1, &[Digest::new(7)], Answered::New).unwrap();
+    let before = served.log.stats().log_bytes;
+    served.fail(Some(Fault::Full));
+    // Two turns have begun: one is refused by the disk, the other since it may rest on the first.
+    let mut other = served.log.recorder();
+    other.begin();
+    let mut recorder = served.log.recorder();
+    Replay::insert(&model, 1, &[Digest::new(8)], Answered::New).unwrap();
+    served.tally.announce(1).hand_over(1);
+    recorder.insert(&served.tally, 1, &[Digest::new(8)]);
+    let refused = recorder.commit().unwrap_err();
+    let why = refused.why.0;
+    assert!(why.contains("No space left") && why.contains("free at least"), "{why}");
+    let until = refused.until.expect("the filter has a key that was refused");
+    assert!(!served.log.is_undone(until) && served.log.check_writable().is_err());
+    served.fail(None);
+    served.log.tick();
+    assert!(served.log.check_writable().is_err(), "the filter still has a key that was refused");
+    assert!(served.log.checkpoint(&model).is_err(), "an image would have it");
+    served.log.put_back(&model);
+    assert!(served.log.is_undone(until));
+    assert_eq!(model.digests(), BTreeSet::from([(1, 7)]));
+    assert_eq!(model.copy(1).unwrap().items(), 1);
+    served.log.tick();
+    served.log.check_writable().unwrap();
+    assert_eq!(other.commit().unwrap_err().until, Some(until));
+    assert_eq!(served.insert(), Ok(None));
+    assert!(served.log.stats().log_bytes > before);
     served.log.checkpoint(&model).unwrap();
-    assert_eq!(served.not_safe(), 0);
 }
 
 #[test]
-fn a_creation_that_could_not_be_written_goes_in_front_of_what_follows() {
+fn a_creation_that_could_not_be_written_is_taken_back() {
     let served = serve(Policy::Always);
+    let model = Model::default();
+    Replay::create(&model, 1, b"a", b"", 0).unwrap();
+    let mut creating = served.log.recorder();
+    creating.begin();
     let create = Operation::Create { id: 2, name: b"b", spec: b"", expires_at: 0 };
     drop(served.log.defer(&create).unwrap());
+    Replay::create(&model, 2, b"b", b"", 0).unwrap();
     served.fail(Some(Fault::Full));
     assert!(served.insert().is_err());
     served.fail(None);
+    served.log.put_back(&model);
     served.log.tick();
+    let found = |model: &Model| -> Vec<_> {
+        names(model).into_values().map(|(name, _)| name).collect()
+    };
+    assert_eq!(found(&model), [b"a"]);
+    assert!(creating.commit().is_err(), "it has created a filter that there is not");
     served.insert().unwrap();
     served.log.sync().unwrap();
     // A kill: the log is all that there is.
@@ -148,8 +174,58 @@ fn a_creation_that_could_not_be_written_goes_in_front_of_what_follows() {
     let opened =
         Log::open(folder(&served.disk), options(Policy::Always, &served.time), &model, &|_| {});
     drop(opened.unwrap());
-    let found: Vec<_> = names(&model).into_values().map(|(name, _)| name).collect();
-    assert_eq!(found, [b"a", b"b"]);
+    assert_eq!(found(&model), [b"a"]);
+}
+
+/// An image has nothing that is refused later: the checkpoint waits for the turns that it may have
+/// copied, and fails with one of them.
+#[test]
+fn a_checkpoint_fails_if_a_turn_that_it_has_copied_is_refused() {
+    let served = serve(Policy::EverySecond);
+    served.insert().unwrap();
+    let model = Model::default();
+    Replay::create(&model, 1, b"a", b"", 0).unwrap();
+    Replay::insert(&model, 1, &[Digest::new(7), Digest::new(8)], Answered::New).unwrap();
+    let mut recorder = served.log.recorder();
+    served.tally.announce(1).hand_over(1);
+    recorder.insert(&served.tally, 1, &[Digest::new(8)]);
+    let refusing = Refusing { model, served: &served, turn: RefCell::new(Some(recorder)).into() };
+    assert!(served.log.checkpoint(&refusing).is_err());
+    assert!(refusing.turn.lock().unwrap().borrow().is_none(), "the turn was refused meanwhile");
+    served.fail(None);
+    served.log.put_back(&refusing);
+    assert_eq!(refusing.model.digests(), BTreeSet::from([(1, 7)]));
+}
+
+/// Filters of which a turn is refused once they are copied.
+struct Refusing<'a> {
+    model: Model,
+    served: &'a Served,
+    turn: std::sync::Mutex<RefCell<Option<Recorder>>>,
+}
+
+impl Filters for Refusing<'_> {
+    fn ids(&self) -> Vec<u64> {
+        self.model.ids()
+    }
+
+    fn saved(&self, id: u64) -> Option<Saved> {
+        self.model.saved(id)
+    }
+
+    fn snapshot(&self, id: u64, segment: u64) -> std::io::Result<Option<Box<dyn Snapshot>>> {
+        let copy = self.model.snapshot(id, segment);
+        if let Some(mut turn) = self.turn.lock().unwrap().take() {
+            self.served.fail(Some(Fault::Full));
+            turn.commit().unwrap_err();
+            self.served.fail(None);
+        }
+        copy
+    }
+
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
+        self.model.put_back(ids, read);
+    }
 }
 
 #[test]

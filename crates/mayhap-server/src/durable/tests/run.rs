@@ -6,8 +6,8 @@ use super::model::Model;
 use super::note::{Note, What};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Filters, Log, Operation, Options, Policy, Recorder, Replay, Saved,
-    Snapshot, State, Ticket,
+    Answered, DataFolder, Filters, Log, Operation, Options, Policy, ReadBack, Recorder, Replay,
+    Saved, Snapshot, State, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
 use std::collections::BTreeMap;
@@ -53,6 +53,8 @@ pub(super) struct Run {
     recorder: Option<Recorder>,
     next_id: u64,
     turn: Vec<What>,
+    /// A checkpoint is being made, before whose end nothing is put back.
+    saving: bool,
     waiting: Vec<(Ticket, Vec<What>)>,
     /// Writes that were refused.
     pub(super) refused: usize,
@@ -92,6 +94,7 @@ impl Run {
             recorder: None,
             next_id: 1,
             turn: Vec::new(),
+            saving: false,
             waiting: Vec::new(),
             refused: 0,
             before: None,
@@ -311,7 +314,21 @@ impl Run {
         match recorder.commit() {
             Ok(None) => turn.into_iter().for_each(|what| self.tell(what)),
             Ok(Some(ticket)) => self.waiting.push((ticket, turn)),
-            Err(_) => self.refused += 1,
+            Err(_) => {
+                self.refused += 1;
+                self.put_back();
+            }
+        }
+    }
+
+    /// As the thread does that makes checkpoints; creations that were deferred may be gone.
+    fn put_back(&mut self) {
+        let Some(log) = self.log.as_ref().filter(|_| !self.saving) else { return };
+        log.put_back(&self.model);
+        let names = names(&self.model);
+        if self.names.last() != Some(&names) {
+            self.names.push(names);
+            self.issue(What::Operations(self.names.len() - 1));
         }
     }
 
@@ -353,15 +370,16 @@ impl Run {
     fn operate_on(&mut self, log: &Log, id: u64, operation: &Operation<'_>) {
         let place = self.names.len();
         self.issue(What::Operations(place));
-        // Some creations are written with what follows them.
-        let is_deferred =
-            matches!(operation, Operation::Create { spec: b"spec", .. }) && id.is_multiple_of(2);
+        // Some creations are written with what follows them, and none of a name that is taken.
+        let is_free = |name: &[u8]| !names(&self.model).values().any(|(of, _)| of == name);
+        let is_deferred = matches!(operation, Operation::Create { spec: b"spec", name, .. }
+            if id.is_multiple_of(2) && is_free(name));
         let logged = if is_deferred { log.defer(operation) } else { log.now(operation) };
         let Ok(logged) = logged else {
             self.refused += 1;
             // Issued, and may be found: but never is, since its frame was cut off.
             self.names.push(self.names[place - 1].clone());
-            return;
+            return self.put_back();
         };
         match *operation {
             Operation::Remove { .. } => self.model.remove(id),
@@ -389,13 +407,21 @@ impl Run {
     fn insert_while_saving(&mut self) {
         self.insert();
         if self.random.below(2) == 0 {
-            self.checkpoint();
-            return self.commit();
+            self.commit();
+        }
+        if let Some(log) = self.log.clone() {
+            self.saving = true;
+            let _ = log.checkpoint(&Busy(Mutex::new(self)));
+            self.saving = false;
+            self.put_back();
         }
         self.commit();
-        if let Some(log) = self.log.clone() {
-            let _ = log.checkpoint(&Busy(Mutex::new(self)));
-        }
+    }
+
+    /// Whether a checkpoint will copy a filter.
+    fn has_changes(&self) -> bool {
+        let ids = self.model.ids();
+        self.log.as_ref().is_some_and(|log| ids.iter().any(|id| log.has_changed(*id)))
     }
 }
 
@@ -404,7 +430,12 @@ struct Busy<'a>(Mutex<&'a mut Run>);
 
 impl Filters for Busy<'_> {
     fn ids(&self) -> Vec<u64> {
-        self.0.lock().unwrap().model.ids()
+        let mut run = self.0.lock().unwrap();
+        if !run.has_changes() {
+            // The checkpoint waits for the turn that is under way.
+            run.commit();
+        }
+        run.model.ids()
     }
 
     fn saved(&self, id: u64) -> Option<Saved> {
@@ -414,8 +445,13 @@ impl Filters for Busy<'_> {
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         let mut run = self.0.lock().unwrap();
         let Some(copy) = run.model.copy(id) else { return Ok(None) };
+        run.commit();
         run.insert();
         run.commit();
         Ok(Some(run.model.count(id, segment, copy)))
+    }
+
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
+        self.0.lock().unwrap().model.put_back(ids, read);
     }
 }

@@ -120,6 +120,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Whether it stands for one that could not be recovered.
+    fn is_quarantined(&self) -> bool {
+        false
+    }
+
     /// Why the file below it does not answer, if so.
     fn changed(&self) -> Option<Unreadable> {
         None

@@ -3,7 +3,8 @@
 //! `filter.rs` is what the keyspace needs of a filter that is in use, `contents.rs` of one that is
 //! copied, written, read or united, `plan.rs` of one that is sized and not created. The kinds are
 //! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs`, `clearing.rs` and `redisbloom.rs`, and
-//! those of files: `mapped.rs`, `matrix.rs`, `foreign.rs` and `unopened.rs`. `unordered.rs` and
+//! those of files: `mapped.rs`, `matrix.rs`, `foreign.rs` and `unopened.rs`; `quarantined.rs`
+//! stands for one that could not be recovered. `unordered.rs` and
 //! `ordered.rs` are the two ways of an insertion into the log. `table.rs` alone lists the kinds: a
 //! new one is a file and its rows there.
 
@@ -18,6 +19,7 @@ mod mapped;
 mod matrix;
 mod ordered;
 mod plan;
+mod quarantined;
 pub(super) mod redisbloom;
 mod table;
 mod unopened;
@@ -32,5 +34,6 @@ pub(super) use mapped::Mapped;
 pub(super) use matrix::Matrix;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;
+pub(super) use quarantined::Quarantined;
 pub(super) use table::{check_header, decode, plan, read_image};
 pub(super) use unopened::Unopened;

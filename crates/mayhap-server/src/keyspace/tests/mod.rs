@@ -1,5 +1,6 @@
 //! The keyspace over a disk that fails: `whole.rs`, filters that come with contents. Its table:
-//! `table.rs`.
+//! `table.rs`; what comes back at start: `recovery.rs`.
 
+mod recovery;
 mod table;
 mod whole;
