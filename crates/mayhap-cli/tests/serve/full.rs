@@ -5,10 +5,10 @@ use crate::server::{Server, ready, until};
 use rustix::process::{Resource, Rlimit, prlimit};
 
 /// Errors for signals, as a full disk gives them.
-const WRAPPER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
+pub(crate) const WRAPPER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 /// Files of the server may have so many bytes.
-fn limit(server: &Server, bytes: Option<u64>) {
+pub(crate) fn limit(server: &Server, bytes: Option<u64>) {
     let limit = Rlimit { current: bytes, maximum: None };
     prlimit(Some(server.pid()), Resource::Fsize, limit).unwrap();
 }

@@ -20,6 +20,7 @@ mod mixed;
 mod mover;
 #[cfg(feature = "fail-points")]
 mod points;
+mod refused;
 mod reload;
 mod server;
 mod shim;

@@ -189,6 +189,30 @@ impl RedisBloomFilter {
         self.layers.iter().rev().any(|layer| layer.contains(hashes))
     }
 
+    /// Inserts a key that was inserted before, into a filter that may have taken others first: where
+    /// the newest layer is full and there may be no other, it takes the key beyond its capacity.
+    /// `true` if it is new.
+    ///
+    /// A server that answers "there" to a key, and writes it down all the same, needs this to read
+    /// what it has written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] and [`Error::OutOfMemory`] for a further layer.
+    pub fn insert_again(&mut self, key: &[u8]) -> Result<bool, Error> {
+        let hashes = self.hashes(key);
+        if self.contains_hashes(hashes) {
+            return Ok(false);
+        }
+        let is_last = self.options & NO_SCALING != 0 || self.layers.len() >= MAX_LAYERS;
+        match self.make_room() {
+            Err(Error::Refused { .. }) => {}
+            Err(_) if is_last => {}
+            done => done?,
+        }
+        Ok(self.layers.last_mut().is_some_and(|layer| layer.insert(hashes)))
+    }
+
     /// Adds a layer if the newest one is full.
     fn make_room(&mut self) -> Result<(), Error> {
         let Some(newest) = self.layers.last() else { return Ok(()) };

@@ -149,9 +149,13 @@ pub trait Filters: Sync {
     /// Makes each of these filters, in the order of their ids, what the folder has of it, since a
     /// turn that changed it was refused; takes those away whose creation was, of which it has
     /// nothing. `read` is given those of them that there are, as [`Filters::saved`] has them, and
-    /// fills a [`Replay`] with what the folder has. If it cannot, nobody knows what is in these
-    /// filters, and queries of them have to be errors.
-    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>);
+    /// fills a [`Replay`] with what the folder has.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`: nobody knows what is in these filters, and queries of them have to be errors
+    /// until this is called again and succeeds.
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) -> Result<(), Error>;
 }
 
 /// What [`Filters::put_back`] reads filters by.

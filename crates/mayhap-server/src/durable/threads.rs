@@ -196,8 +196,9 @@ impl Log {
         let mut not_before = last;
         let mut failed = String::new();
         while !self.is_closed() {
-            if self.has_spoiled() {
-                self.put_back(filters);
+            let unread = self.has_spoiled().then(|| self.put_back(filters).err()).flatten();
+            if let Some(error) = &unread {
+                log::error!("filters of a refused write cannot be read again: {error}");
             }
             // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let requested = self.checkpoint_requested.swap(false, Ordering::AcqRel);
@@ -222,7 +223,7 @@ impl Log {
             }
             self.remove_released();
             let inner = self.lock();
-            if !self.is_closed() && inner.spoiled.is_empty() {
+            if !self.is_closed() && (inner.spoiled.is_empty() || unread.is_some()) {
                 drop(
                     self.requested
                         .wait_timeout(inner, TICK)

@@ -164,29 +164,39 @@ impl Log {
 
     /// Puts the filters back that turns have changed which were refused, if there are any. The
     /// thread that makes checkpoints does so as soon as there are.
-    pub fn put_back(&self, filters: &dyn Filters) {
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read: nothing is written, and queries of these filters are errors,
+    /// until it can be. The refused answers go nevertheless.
+    pub fn put_back(&self, filters: &dyn Filters) -> Result<(), Error> {
         let checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
+        let done = loop {
             let (number, spoiled): (_, Vec<u64>) = {
                 let inner = self.lock();
                 (self.failures(), inner.spoiled.iter().copied().collect())
             };
-            if !spoiled.is_empty() {
+            let done = if spoiled.is_empty() {
+                Ok(())
+            } else {
                 filters.put_back(&spoiled, &|listed, replay| {
                     self.read_back(&checkpoints, &spoiled, listed, replay)
-                });
-            }
+                })
+            };
             let mut inner = self.lock();
             // A turn that had begun before may have changed what was put back.
-            if self.failures() == number {
-                inner.spoiled.clear();
+            if self.failures() == number || done.is_err() {
+                if done.is_ok() {
+                    inner.spoiled.clear();
+                }
                 // ORDERING: Release, with the Acquire of `is_undone`: the filters are there.
                 self.undone.store(number, Ordering::Release);
-                break;
+                break done;
             }
-        }
+        };
         drop(checkpoints);
         self.wake_waiting();
+        done
     }
 
     /// Fills `replay` with what the folder has of these filters, which are `listed` as they are

@@ -6,7 +6,7 @@ use super::names::Named;
 use super::recovery::{Coming, State, empty};
 use super::{Entry, Keyspace, Recovery, RecoveryError, Shape, Spec};
 use crate::cores::num_cores;
-use crate::durable::{Filters, ReadBack, Saved, Snapshot};
+use crate::durable::{Error, Filters, ReadBack, Saved, Snapshot};
 use mayhap::Bitmap;
 use std::io;
 use std::panic::resume_unwind;
@@ -165,7 +165,7 @@ impl Filters for Keyspace {
         Ok(contents.map(|contents| contents as Box<dyn Snapshot>))
     }
 
-    fn put_back(&self, ids: &[u64], read_back: &ReadBack<'_>) {
+    fn put_back(&self, ids: &[u64], read_back: &ReadBack<'_>) -> Result<(), Error> {
         // No name changes meanwhile.
         let _changing = locked(&self.changing);
         let named: Vec<(u64, Named)> = {
@@ -175,18 +175,14 @@ impl Filters for Keyspace {
         named.iter().for_each(|(_, named)| named.entry.begin_putting_back());
         let recovery = Recovery::new(self.options);
         let listed = named.iter().map(|(_, named)| saved(named.clone())).collect();
-        let done = read_back(listed, &recovery);
+        read_back(listed, &recovery)?;
         let filled = recovery.filters.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut by_id = filled.by_id;
         for (id, Named { name, entry: old }) in named {
-            let filter = match (&done, by_id.remove(&id)) {
-                (Err(error), _) => Some(quarantined(error, &name)),
-                (Ok(()), None) => None,
-                (Ok(()), Some(coming)) => {
-                    let state = coming.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    self.filter_of(state, &old.spec, &name)
-                }
-            };
+            let filter = by_id.remove(&id).and_then(|coming| {
+                let state = coming.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+                self.filter_of(state, &old.spec, &name)
+            });
             let Some(filter) = filter else {
                 // Its creation was refused, too.
                 write(&self.by_id).remove(&id);
@@ -197,5 +193,6 @@ impl Filters for Keyspace {
             write(&self.by_id).insert(id, Named { name: name.clone(), entry: entry.clone() });
             self.names.insert(name, entry);
         }
+        Ok(())
     }
 }

@@ -188,7 +188,7 @@ pub(super) fn is_soak() -> bool {
 }
 
 /// How many runs of each sort a soak makes: `ROUNDS`.
-pub(super) fn soak_rounds() -> Option<u64> {
+pub(crate) fn soak_rounds() -> Option<u64> {
     let rounds = std::env::var("ROUNDS").map(|rounds| rounds.parse().expect("ROUNDS is a number"));
     is_soak().then(|| rounds.unwrap_or(20))
 }

@@ -40,3 +40,6 @@ mod real;
 mod refused;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod run;
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use crash::soak_rounds;

@@ -1,7 +1,7 @@
 //! Filters as sets of digests: what a log is to bring back.
 
 use crate::durable::{
-    Answered, Filters, Image, ReadBack, Replay, ReplayError, Saved, Snapshot, Tally,
+    Answered, Error, Filters, Image, ReadBack, Replay, ReplayError, Saved, Snapshot, Tally,
 };
 use mayhap::Digest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -221,13 +221,9 @@ impl Filters for Model {
         Ok(self.copy(id).map(|copy| self.count(id, segment, copy)))
     }
 
-    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) -> Result<(), Error> {
         let found = Self::default();
-        let listed = ids.iter().filter_map(|&id| self.saved(id)).collect();
-        if read(listed, &found).is_err() {
-            // Nobody knows what is in them.
-            return;
-        }
+        read(ids.iter().filter_map(|&id| self.saved(id)).collect(), &found)?;
         found.go_on();
         let (mut sets, mut found) = (self.0.lock().unwrap(), found.0.lock().unwrap());
         for &id in ids {
@@ -238,6 +234,7 @@ impl Filters for Model {
                 sets.insert(id, Set { name, spec, expires_at, ..set });
             }
         }
+        Ok(())
     }
 }
 

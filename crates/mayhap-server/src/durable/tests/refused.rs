@@ -135,7 +135,7 @@ fn a_full_disk_refuses_writes_until_it_has_room_and_nothing_of_them_stays() {
     served.log.tick();
     assert!(served.log.check_writable().is_err(), "the filter still has a key that was refused");
     assert!(served.log.checkpoint(&model).is_err(), "an image would have it");
-    served.log.put_back(&model);
+    served.log.put_back(&model).unwrap();
     assert!(served.log.is_undone(until));
     assert_eq!(model.digests(), BTreeSet::from([(1, 7)]));
     assert_eq!(model.copy(1).unwrap().items(), 1);
@@ -160,7 +160,7 @@ fn a_creation_that_could_not_be_written_is_taken_back() {
     served.fail(Some(Fault::Full));
     assert!(served.insert().is_err());
     served.fail(None);
-    served.log.put_back(&model);
+    served.log.put_back(&model).unwrap();
     served.log.tick();
     let found = |model: &Model| -> Vec<_> {
         names(model).into_values().map(|(name, _)| name).collect()
@@ -193,7 +193,7 @@ fn a_checkpoint_fails_if_a_turn_that_it_has_copied_is_refused() {
     assert!(served.log.checkpoint(&refusing).is_err());
     assert!(refusing.turn.lock().unwrap().borrow().is_none(), "the turn was refused meanwhile");
     served.fail(None);
-    served.log.put_back(&refusing);
+    served.log.put_back(&refusing).unwrap();
     assert_eq!(refusing.model.digests(), BTreeSet::from([(1, 7)]));
 }
 
@@ -223,8 +223,8 @@ impl Filters for Refusing<'_> {
         copy
     }
 
-    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
-        self.model.put_back(ids, read);
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) -> Result<(), Error> {
+        self.model.put_back(ids, read)
     }
 }
 

@@ -6,7 +6,7 @@ use super::model::Model;
 use super::note::{Note, What};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Filters, Log, Operation, Options, Policy, ReadBack, Recorder, Replay,
+    Answered, DataFolder, Error, Filters, Log, Operation, Options, Policy, ReadBack, Recorder, Replay,
     Saved, Snapshot, State, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 
 /// `SplitMix64`.
 #[derive(Debug, Clone)]
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -29,7 +29,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub(super) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 }
@@ -324,7 +324,7 @@ impl Run {
     /// As the thread does that makes checkpoints; creations that were deferred may be gone.
     fn put_back(&mut self) {
         let Some(log) = self.log.as_ref().filter(|_| !self.saving) else { return };
-        log.put_back(&self.model);
+        let _ = log.put_back(&self.model);
         let names = names(&self.model);
         if self.names.last() != Some(&names) {
             self.names.push(names);
@@ -344,6 +344,7 @@ impl Run {
     }
 
     fn tick(&mut self) {
+        self.put_back();
         if let Some(log) = &self.log {
             log.tick();
         }
@@ -451,7 +452,7 @@ impl Filters for Busy<'_> {
         Ok(Some(run.model.count(id, segment, copy)))
     }
 
-    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) {
-        self.0.lock().unwrap().model.put_back(ids, read);
+    fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) -> Result<(), Error> {
+        self.0.lock().unwrap().model.put_back(ids, read)
     }
 }

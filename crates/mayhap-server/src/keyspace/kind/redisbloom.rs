@@ -202,7 +202,9 @@ impl Contents for RedisBloomFilter {
 
     fn replay_keys(&mut self, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), RecoveryError> {
         for key in keys {
-            self.insert(key).map_err(RecoveryError::Foreign)?;
+            // In another order than they came, some that were answered "there" may come first and
+            // take the room of those that were new.
+            self.insert_again(key).map_err(RecoveryError::Foreign)?;
         }
         Ok(())
     }

@@ -1,0 +1,205 @@
+//! What is refused has changed nothing: every kind of filter, added to and removed from on a full
+//! disk, refused once, repeated, saved, killed.
+
+use crate::client::{Answer, Client, request};
+use crate::full::{WRAPPER, limit};
+use crate::server::{Server, until};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+
+/// The filters, and how they are reserved. `w` has room for what is acknowledged and no more.
+const FILTERS: [(&str, &str); 6] = [
+    ("growing", "1e-6 1000"),
+    ("fixed", "1e-6 9000 NONSCALING"),
+    ("counting", "1e-6 9000 COUNTING"),
+    ("window", "1e-6 2000 WINDOW 2000"),
+    ("stale", "1e-6 2000 WINDOW 2000 NOREFRESH"),
+    ("clearing", "1e-6 9000 CLEARAT 0.1"),
+];
+/// Keys that were acknowledged before, and those of a request that is refused.
+const OLD: u64 = 1000;
+const NEW: u64 = 3000;
+
+/// How the refused requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// One after another, each waited for.
+    Alone,
+    Pipeline,
+    Transaction,
+    Http,
+}
+
+type Unix = Client<UnixStream>;
+
+fn words(verb: &str, name: &str, keys: &str, count: u64) -> Vec<u8> {
+    let keys: Vec<String> = (0..count).map(|key| format!("{keys}{key}")).collect();
+    let words = [verb, name].into_iter().chain(keys.iter().map(String::as_str));
+    request(&words.map(str::as_bytes).collect::<Vec<_>>())
+}
+
+fn ask(client: &mut Unix, bytes: &[u8]) -> Answer {
+    client.send(bytes).unwrap();
+    client.answer().unwrap()
+}
+
+/// How many of a list say 1.
+fn ones(answer: &Answer) -> usize {
+    let Answer::List(list) = answer else { panic!("{answer:?}") };
+    list.iter().filter(|answer| **answer == Answer::Number(1)).count()
+}
+
+/// Of each filter: the old keys and the new ones that are found, and its count; and whether there
+/// is one that a refused request would have made.
+fn state(client: &mut Unix) -> Vec<(usize, usize, Answer)> {
+    let filters = FILTERS.map(|(name, _)| name).into_iter().chain(["made"]);
+    let mut found = |name: &str| {
+        let old = ones(&ask(client, &words("BF.MEXISTS", name, "old", OLD)));
+        let new = ones(&ask(client, &words("BF.MEXISTS", name, "new", NEW)));
+        (old, new, client.ask(&format!("BF.CARD {name}")))
+    };
+    let found: Vec<_> = filters.map(|name| found(name)).collect();
+    assert_eq!(client.ask("EXISTS made"), Answer::Number(0));
+    found
+}
+
+/// Adds to every filter, to one that is not there, and removes from the one that allows it.
+fn requests() -> Vec<Vec<u8>> {
+    let adds = FILTERS.iter().map(|(name, _)| words("BF.MADD", name, "new", NEW));
+    let made = words("BF.MADD", "made", "new", NEW);
+    let one = request(&[b"BF.ADD", b"made", b"x"]);
+    adds.chain([made, one, words("BF.REM", "counting", "old", OLD)]).collect()
+}
+
+fn post(port: u16, path: &str, body: &str) -> String {
+    let mut stream = Server::connect_tcp(port);
+    let head = format!(
+        "POST /v1/filters/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap().to_owned()
+}
+
+/// Sends them all; each is refused.
+fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
+    let requests = requests();
+    // Each of them is the first that meets the full disk once.
+    let turned = requests.iter().cycle().skip(nth).take(requests.len());
+    let is_refused = |answer: &Answer| {
+        assert!(matches!(answer, Answer::Error(why) if why.starts_with("MISCONF ")), "{answer:?}");
+    };
+    match way {
+        Way::Alone => turned.for_each(|bytes| is_refused(&ask(client, bytes))),
+        Way::Pipeline => {
+            client.send(&turned.flatten().copied().collect::<Vec<_>>()).unwrap();
+            requests.iter().for_each(|_| is_refused(&client.answer().unwrap()));
+        }
+        Way::Transaction => {
+            client.ask("MULTI");
+            turned.for_each(|bytes| assert_eq!(ask(client, bytes), Answer::Simple("QUEUED".into())));
+            match client.ask("EXEC") {
+                Answer::List(answers) => answers.iter().for_each(is_refused),
+                answer => is_refused(&answer),
+            }
+        }
+        Way::Http => {
+            let items = |keys: &str, count| -> String {
+                let items: Vec<_> = (0..count).map(|key| format!("\"{keys}{key}\"")).collect();
+                items.join(",")
+            };
+            let (old, new) = (items("old", OLD), items("new", NEW));
+            let adds = FILTERS.iter().map(|(name, _)| {
+                (format!("{name}/add"), format!("{{\"items\":[{new}]}}"))
+            });
+            let made = format!("{{\"items\":[{new}],\"create\":{{\"capacity\":100}}}}");
+            let others = [
+                ("counting/remove".to_owned(), format!("{{\"items\":[{old}]}}")),
+                ("made/add".to_owned(), made),
+            ];
+            let all: Vec<_> = adds.chain(others).collect();
+            for (path, body) in all.iter().cycle().skip(nth).take(all.len()) {
+                assert_eq!(post(http, path, body), "503", "{path}");
+            }
+        }
+    }
+}
+
+fn start(folder: &std::path::Path, policy: &str) -> (Server, u16) {
+    let arguments = ["--appendfsync", policy, "--http", "0", "--checkpoint-interval", "0"];
+    let server = Server::begin(folder, &WRAPPER, &arguments, &[]).unwrap();
+    let http = server.port("HTTP: http://127.0.0.1:");
+    (server, http)
+}
+
+/// Meets a full disk with the `nth` request first, and looks at all that may have changed: at once,
+/// when there is room again, after a kill with and without a checkpoint, and repeats the requests.
+fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, http) = start(folder.path(), policy);
+    let mut client = server.connect();
+    for (name, how) in FILTERS {
+        assert_eq!(client.ask(&format!("BF.RESERVE {name} {how}")), Answer::Simple("OK".into()));
+        let added = ask(&mut client, &words("BF.MADD", name, "old", OLD));
+        assert_eq!(ones(&added), OLD as usize);
+    }
+    // Once more, so that a removal that is carried out twice would lose them.
+    ask(&mut client, &words("BF.MADD", "counting", "old", OLD));
+    let before = state(&mut client);
+    let log = crate::shim::files(&folder.path().join("data/log"));
+    let bytes = log.iter().map(|(_, file)| file.len()).max().unwrap();
+    limit(&server, Some(bytes + 30));
+    for _ in 0..2 {
+        refused(way, &mut client, http, nth);
+        assert_eq!(state(&mut client), before, "{way:?} {policy} {nth}: at once");
+    }
+    limit(&server, None);
+    until(|| (client.ask("BF.ADD probe x") == Answer::Number(1)).then_some(()));
+    assert_eq!(state(&mut client), before, "{way:?} {policy} {nth}: with room");
+    if saves {
+        assert_eq!(client.ask("SAVE"), Answer::Simple("OK".into()));
+    }
+    server.kill();
+    let (server, _) = start(folder.path(), policy);
+    let mut client = server.connect();
+    assert_eq!(state(&mut client), before, "{way:?} {policy} {nth}: after a kill, {saves}");
+    // What is repeated is new.
+    for (name, _) in FILTERS {
+        let added = ones(&ask(&mut client, &words("BF.MADD", name, "new", NEW)));
+        assert!(added >= NEW as usize - 1, "{way:?} {policy} {name}: {added}");
+    }
+    let removed = ones(&ask(&mut client, &words("BF.REM", "counting", "old", OLD)));
+    assert_eq!(removed, OLD as usize);
+    let left = ones(&ask(&mut client, &words("BF.MEXISTS", "counting", "old", OLD)));
+    assert_eq!(left, OLD as usize, "they were added twice, and removed once");
+    server.stop();
+}
+
+#[test]
+fn what_is_refused_alone_has_changed_nothing() {
+    for (nth, saves) in [(0, false), (2, true), (3, false), (5, true), (6, false), (8, true)] {
+        meet(Way::Alone, "everysec", nth, saves);
+    }
+}
+
+#[test]
+fn what_is_refused_in_a_pipeline_has_changed_nothing() {
+    meet(Way::Pipeline, "everysec", 0, true);
+    meet(Way::Pipeline, "always", 8, false);
+}
+
+#[test]
+fn what_is_refused_in_a_transaction_has_changed_nothing() {
+    meet(Way::Transaction, "always", 0, true);
+    meet(Way::Transaction, "everysec", 8, false);
+}
+
+#[test]
+fn what_is_refused_by_http_has_changed_nothing() {
+    for (nth, policy) in [(0, "always"), (3, "everysec"), (6, "always"), (7, "everysec")] {
+        meet(Way::Http, policy, nth, nth % 2 == 0);
+    }
+}
