@@ -100,7 +100,8 @@ fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
         }
         Way::Transaction => {
             client.ask("MULTI");
-            turned.for_each(|bytes| assert_eq!(ask(client, bytes), Answer::Simple("QUEUED".into())));
+            turned
+                .for_each(|bytes| assert_eq!(ask(client, bytes), Answer::Simple("QUEUED".into())));
             match client.ask("EXEC") {
                 Answer::List(answers) => answers.iter().for_each(is_refused),
                 answer => is_refused(&answer),
@@ -112,9 +113,9 @@ fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
                 items.join(",")
             };
             let (old, new) = (items("old", OLD), items("new", NEW));
-            let adds = FILTERS.iter().map(|(name, _)| {
-                (format!("{name}/add"), format!("{{\"items\":[{new}]}}"))
-            });
+            let adds = FILTERS
+                .iter()
+                .map(|(name, _)| (format!("{name}/add"), format!("{{\"items\":[{new}]}}")));
             let made = format!("{{\"items\":[{new}],\"create\":{{\"capacity\":100}}}}");
             let others = [
                 ("counting/remove".to_owned(), format!("{{\"items\":[{old}]}}")),

@@ -92,6 +92,8 @@ pub struct Log {
     /// How many turns were refused that may have changed filters, and of how many all is put back.
     pub(super) failures: AtomicU64,
     pub(super) undone: AtomicU64,
+    /// A checkpoint waits for the end of some.
+    pub(super) waits_for_turns: AtomicBool,
     /// The turns of all threads; before the log's own lock.
     pub(super) turns: Mutex<Turns>,
     on_progress: RwLock<Vec<OnProgress>>,
@@ -135,6 +137,7 @@ impl Log {
             displaced: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             undone: AtomicU64::new(0),
+            waits_for_turns: AtomicBool::new(false),
             turns: Mutex::new(Turns::default()),
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),

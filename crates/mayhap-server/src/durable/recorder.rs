@@ -324,7 +324,7 @@ impl Recorder {
 
     fn end(&mut self) {
         if self.begun.take().is_some() {
-            self.under_way.end();
+            self.log.end_turn(&self.under_way);
         }
     }
 }

@@ -62,9 +62,10 @@ impl UnderWay {
     }
 
     /// Its records are written, or refused.
-    pub(super) fn end(&self) {
-        // ORDERING: Release. Who sees the end sees what became of the turn.
+    fn end(&self) {
+        // ORDERING: Release. Who sees the end sees what became of the turn. The fence: `end_turn`.
         self.0.fetch_add(1, Ordering::Release);
+        fence(Ordering::SeqCst);
     }
 }
 
@@ -233,16 +234,31 @@ impl Log {
     pub(super) fn wait_for_turns(&self, failures: u64) -> Result<(), Refused> {
         let under_way = self.turns.lock().unwrap_or_else(PoisonError::into_inner).under_way();
         let mut inner = self.lock();
-        loop {
-            if self.failures() != failures || !inner.spoiled.is_empty() {
-                return Err(Refused("a write was refused meanwhile".to_owned()));
-            }
-            // ORDERING: Acquire, with the Release of `UnderWay::end`.
-            if under_way.iter().all(|(turn, number)| turn.load(Ordering::Acquire) != *number) {
-                return Ok(());
-            }
+        // ORDERING: SeqCst, all three, with those of `end_turn`: a turn that ends finds that it is
+        // waited for, or its end is found here.
+        self.waits_for_turns.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let has_ended =
+            |(turn, number): &(Arc<AtomicU64>, u64)| turn.load(Ordering::Acquire) != *number;
+        while !under_way.iter().all(has_ended) {
             let waited = self.progress.wait_timeout(inner, LOOK);
             inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        self.waits_for_turns.store(false, Ordering::SeqCst);
+        if self.failures() != failures || !inner.spoiled.is_empty() {
+            return Err(Refused("a write was refused meanwhile".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// A turn has ended.
+    pub(super) fn end_turn(&self, turn: &UnderWay) {
+        turn.end();
+        // ORDERING: SeqCst, with the fence before it: `wait_for_turns`.
+        if self.waits_for_turns.load(Ordering::SeqCst) {
+            // Who has looked and not yet slept is asleep then.
+            drop(self.lock());
+            self.progress.notify_all();
         }
     }
 }

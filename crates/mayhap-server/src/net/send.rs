@@ -30,7 +30,10 @@ pub(super) enum Outcome {
     Waiting(Ticket),
     /// Nothing of it is done, once all is taken back of what was refused with this number; the
     /// operations of the turn are, up to this place.
-    Refused { text: String, waits: Waits },
+    Refused {
+        text: String,
+        waits: Waits,
+    },
     /// It is written, and may not be durable.
     Failed,
 }

@@ -5,14 +5,18 @@
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
 //! every byte, `packs.rs` has many small filters and `lists.rs` their names, `harness.rs` the runs
 //! by which planted bugs are found, `refused.rs` the replies to clients, `real.rs` the file system,
-//! `displaced.rs` what is taken away, `leases.rs` what is copied meanwhile. `schedules.rs` is for
-//! model checkers, which try the orders of threads.
+//! `displaced.rs` what is taken away, `leases.rs` what is copied meanwhile. `schedules.rs` and
+//! `schedules_refused.rs` are for model checkers, which try the orders of threads.
 
 mod cache;
+#[cfg(any(loom, shuttle))]
+mod checker;
 pub(crate) mod disk;
 pub(crate) mod note;
 #[cfg(any(loom, shuttle))]
 mod schedules;
+#[cfg(any(loom, shuttle))]
+mod schedules_refused;
 
 #[cfg(not(any(loom, shuttle)))]
 mod client;

@@ -162,9 +162,8 @@ fn a_creation_that_could_not_be_written_is_taken_back() {
     served.fail(None);
     served.log.put_back(&model).unwrap();
     served.log.tick();
-    let found = |model: &Model| -> Vec<_> {
-        names(model).into_values().map(|(name, _)| name).collect()
-    };
+    let found =
+        |model: &Model| -> Vec<_> { names(model).into_values().map(|(name, _)| name).collect() };
     assert_eq!(found(&model), [b"a"]);
     assert!(creating.commit().is_err(), "it has created a filter that there is not");
     served.insert().unwrap();

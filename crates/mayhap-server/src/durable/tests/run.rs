@@ -6,8 +6,8 @@ use super::model::Model;
 use super::note::{Note, What};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Error, Filters, Log, Operation, Options, Policy, ReadBack, Recorder, Replay,
-    Saved, Snapshot, State, Ticket,
+    Answered, DataFolder, Error, Filters, Log, Operation, Options, Policy, ReadBack, Recorder,
+    Replay, Saved, Snapshot, State, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
 use std::collections::BTreeMap;

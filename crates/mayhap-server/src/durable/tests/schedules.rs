@@ -11,11 +11,12 @@
 //! `SEED=N`). What is here instead of the keyspace: which filters there are, and its copy of one.
 
 use super::cache::Cache;
+use super::checker::{THREADS, model, spawn};
 use super::disk::{Event, Files, MemoryDisk};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Filters, Image, Log, Operation, Options, Policy, Replay, ReplayError,
-    Saved, Snapshot, State, Tally, read_native, write_native,
+    Answered, DataFolder, Error, Filters, Image, Log, Operation, Options, Policy, ReadBack, Replay,
+    ReplayError, Saved, Snapshot, State, Tally, read_native, write_native,
 };
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use mayhap::{
@@ -26,57 +27,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-#[cfg(loom)]
-mod checker {
-    pub(super) use loom::thread::spawn;
-
-    /// The numbers of threads that are tried.
-    pub(super) const THREADS: std::ops::RangeInclusive<usize> = 2..=2;
-
-    pub(super) fn model(preemptions: usize, check: impl Fn() + Send + Sync + Clone + 'static) {
-        let mut builder = loom::model::Builder::new();
-        let bound = std::env::var("PREEMPTIONS").map(|text| text.parse().expect("a number"));
-        builder.preemption_bound = Some(bound.unwrap_or(preemptions));
-        // Of one execution, the opening of the folder included.
-        builder.max_branches = 100_000;
-        builder.check(check);
-    }
-}
-
-#[cfg(shuttle)]
-mod checker {
-    use shuttle::scheduler::{PctScheduler, RandomScheduler};
-    pub(super) use shuttle::thread::spawn;
-    use shuttle::{Config, Runner};
-
-    /// The numbers of threads that are tried.
-    pub(super) const THREADS: std::ops::RangeInclusive<usize> = 3..=7;
-    /// Switches that PCT makes.
-    const DEPTH: usize = 3;
-
-    fn number(name: &str, default: u64) -> u64 {
-        std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-    }
-
-    pub(super) fn model(_: usize, check: impl Fn() + Send + Sync + Clone + 'static) {
-        let (schedules, seed) = (number("SCHEDULES", 100) as usize, number("SEED", 1));
-        let mut config = Config::new();
-        config.stack_size = 1 << 18;
-        config.max_steps = shuttle::MaxSteps::FailAfter(1 << 20);
-        let random = RandomScheduler::new_from_seed(seed, schedules.div_ceil(2));
-        Runner::new(random, config.clone()).run(check.clone());
-        let pct = PctScheduler::new_from_seed(seed, DEPTH, schedules / 2);
-        Runner::new(pct, config).run(check);
-    }
-}
-
-use checker::{THREADS, model, spawn};
-
 /// The filter that keys go into, and one that comes with contents.
 const FILTER: u64 = 1;
 const WHOLE: u64 = 2;
 
-fn digest(key: usize) -> Digest {
+pub(super) fn digest(key: usize) -> Digest {
     Digest::new((key as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
@@ -86,12 +41,12 @@ fn filter() -> BloomFilter {
     BloomFilter::empty(params, DigestFunction::default()).unwrap()
 }
 
-fn options(policy: Policy) -> Options {
+pub(super) fn options(policy: Policy) -> Options {
     let clock = Clock::of(|| 0);
     Options { policy, threads: 1, clock, ..Options::new(DigestFunction::default()) }
 }
 
-fn folder(disk: &MemoryDisk) -> DataFolder {
+pub(super) fn folder(disk: &MemoryDisk) -> DataFolder {
     DataFolder::on(Arc::new(disk.clone()), Path::new(""))
 }
 
@@ -211,6 +166,10 @@ impl Filters for Server {
     fn saved(&self, id: u64) -> Option<Saved> {
         let name: &[u8] = if id == WHOLE { b"b" } else { b"a" };
         Some(Saved { id, name: name.into(), spec: b"".as_slice().into(), expires_at: 0 })
+    }
+
+    fn put_back(&self, _: &[u64], _: &ReadBack<'_>) -> Result<(), Error> {
+        panic!("nothing is refused");
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
