@@ -18,6 +18,7 @@ mod load;
 mod mixed;
 #[cfg(feature = "fail-points")]
 mod mover;
+mod order;
 #[cfg(feature = "fail-points")]
 mod points;
 mod refused;

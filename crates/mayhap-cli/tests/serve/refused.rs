@@ -204,3 +204,56 @@ fn what_is_refused_by_http_has_changed_nothing() {
         meet(Way::Http, policy, nth, nth % 2 == 0);
     }
 }
+
+/// What is in the log already is answered as it is, whatever becomes of the rest of the pipeline;
+/// what comes after something that is refused is refused, too.
+#[test]
+fn operations_of_a_refused_pipeline_are_carried_out_and_said_to_be_or_neither() {
+    for (policy, in_transaction) in
+        [("everysec", false), ("always", false), ("everysec", true), ("always", true)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let (server, _) = start(folder.path(), policy);
+        let mut client = server.connect();
+        client.ask("BF.ADD there x");
+        let log = crate::shim::files(&folder.path().join("data/log"));
+        let bytes = log.iter().map(|(_, file)| file.len()).max().unwrap();
+        // Room for the record of an operation, and for no more.
+        limit(&server, Some(bytes + 300));
+        let requests = [
+            request(&[b"BF.RESERVE", b"before", b"0.01", b"100"]),
+            words("BF.MADD", "there", "new", NEW),
+            request(&[b"BF.EXISTS", b"there", b"x"]),
+            request(&[b"DEL", b"there"]),
+            request(&[b"BF.RESERVE", b"after", b"0.01", b"100"]),
+        ];
+        let mut all = requests.concat();
+        if in_transaction {
+            all = [request(&[b"MULTI"]), all, request(&[b"EXEC"])].concat();
+        }
+        client.send(&all).unwrap();
+        let answers = if in_transaction {
+            (0..=requests.len()).for_each(|_| drop(client.answer().unwrap()));
+            match client.answer().unwrap() {
+                Answer::List(answers) => answers,
+                answer => panic!("{answer:?}"),
+            }
+        } else {
+            requests.iter().map(|_| client.answer().unwrap()).collect()
+        };
+        let is_misconf =
+            |answer: &Answer| matches!(answer, Answer::Error(why) if why.starts_with("MISCONF "));
+        assert_eq!(answers[0], Answer::Simple("OK".into()), "{policy} {in_transaction}");
+        assert!(answers[1..].iter().all(is_misconf), "{policy} {in_transaction}: {answers:?}");
+        let look = |client: &mut Unix| {
+            ["EXISTS before", "EXISTS there", "EXISTS after", "BF.EXISTS there x", "BF.CARD there"]
+                .map(|request| client.ask(request))
+        };
+        let expected = [1, 1, 0, 1, 1].map(Answer::Number);
+        assert_eq!(look(&mut client), expected, "{policy} {in_transaction}");
+        server.kill();
+        let (server, _) = start(folder.path(), policy);
+        assert_eq!(look(&mut server.connect()), expected, "{policy} {in_transaction}");
+        server.stop();
+    }
+}

@@ -32,7 +32,7 @@ pub struct Entry {
     putting_back: AtomicBool,
     digest_function: Option<DigestFunction>,
     /// What the log knows of its keys.
-    tally: Arc<Tally>,
+    pub(super) tally: Arc<Tally>,
     /// Keys that were looked up since the server began.
     checked: Count,
     /// What it costs beside its bits, given back with it.
