@@ -63,14 +63,24 @@ impl State {
         self.shared.keyspace.get(name, unix_ms()).ok_or_else(Failure::not_found)
     }
 
-    /// What a request works with, as a turn of a loop has it; before it looks up a filter that it
-    /// changes.
+    /// What a request works with, as a turn of a loop has it.
     pub(super) fn turn(&self) -> Turn {
-        let mut recorder = self.shared.log.as_ref().map(crate::durable::Log::recorder);
-        if let Some(recorder) = &mut recorder {
+        let recorder = self.shared.log.as_ref().map(crate::durable::Log::recorder);
+        Turn { recorder, now: unix_ms(), ..Turn::default() }
+    }
+
+    /// The same for a request that changes a filter, before it looks that up.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::check_writable`].
+    pub(super) fn writing_turn(&self) -> Result<Turn, Failure> {
+        let mut turn = self.turn();
+        if let Some(recorder) = &mut turn.recorder {
             recorder.begin();
         }
-        Turn { recorder, now: unix_ms(), ..Turn::default() }
+        self.check_writable()?;
+        Ok(turn)
     }
 
     /// Ends what [`State::turn`] began: only then may be answered what depends on it.

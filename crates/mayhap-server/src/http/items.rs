@@ -28,8 +28,7 @@ pub(super) async fn add(
     let sent = add.read(&state)?;
     blocking(move || {
         let _charge = charge;
-        let mut turn = state.turn();
-        state.check_writable()?;
+        let mut turn = state.writing_turn()?;
         let entry = match wanted {
             Some(wanted) => find_or_create(&state, &name, &wanted)?,
             None => state.filter(&name)?,
@@ -114,8 +113,7 @@ pub(super) async fn remove(
     let keys = items.keys(&state)?;
     blocking(move || {
         let _charge = charge;
-        let mut turn = state.turn();
-        state.check_writable()?;
+        let mut turn = state.writing_turn()?;
         let entry = state.filter(&name)?;
         turn.counts.add(Counter::Writes, 1);
         entry.remove_many(keys.words(), &mut turn)?;

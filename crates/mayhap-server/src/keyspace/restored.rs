@@ -172,7 +172,9 @@ impl Filters for Keyspace {
             let by_id = read(&self.by_id);
             ids.iter().filter_map(|id| Some((*id, by_id.get(id)?.clone()))).collect()
         };
-        named.iter().for_each(|(_, named)| named.entry.begin_putting_back());
+        for (_, named) in &named {
+            named.entry.begin_putting_back();
+        }
         let recovery = Recovery::new(self.options);
         let listed = named.iter().map(|(_, named)| saved(named.clone())).collect();
         read_back(listed, &recovery)?;

@@ -8,6 +8,7 @@ mod foreign;
 mod lists;
 mod numbers;
 mod parquet;
+mod streams;
 
 /// Whether all cases are tried, and not a sample.
 pub(crate) fn is_whole() -> bool {
