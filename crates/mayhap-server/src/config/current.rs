@@ -30,7 +30,8 @@ pub(crate) struct Merged {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Settings that hold at once, by name; `user` for the users.
+    /// Settings that hold at once, by name; `user` for the users, `certificate` for one that was
+    /// read from the same files.
     pub changed: Vec<&'static str>,
     /// Settings that hold after the next start.
     pub after_restart: Vec<&'static str>,
