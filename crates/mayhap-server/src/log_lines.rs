@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stops_holds_up_nobody_and_is_told_how_many_lines_were_dropped() {
+    fn a_reader_that_stops_holds_up_nobody_and_learns_how_many_lines_were_dropped() {
         let (lines, allow, said) = slow(usize::MAX);
         let long = "x".repeat(1023) + "\n";
         for _ in 0..5000 {
@@ -259,10 +259,10 @@ mod tests {
         assert!(lines.flush(PATIENCE));
         let rest: Vec<String> = said.try_iter().collect();
         assert_eq!(rest[rest.len() - 1], "the next\n");
-        assert!(told(&rest[rest.len() - 2]) > 3000);
+        assert!(number(&rest[rest.len() - 2]) > 3000);
         // One more notice if the thread has begun with the queue full.
         let notices: Vec<u64> =
-            rest.iter().filter(|line| !is_long(line)).map(|line| told(line)).collect();
+            rest.iter().filter(|line| !is_long(line)).map(|line| number(line)).collect();
         let dropped: u64 = notices.iter().sum();
         assert!((3900..4100).contains(&dropped), "{dropped}");
         assert_eq!(rest.len() as u64 + 10, 5000 - dropped + notices.len() as u64 + 1);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     /// The number in the line that says how many were dropped.
-    fn told(line: &str) -> u64 {
+    fn number(line: &str) -> u64 {
         line.strip_suffix(" lines were dropped\n").unwrap().parse().unwrap()
     }
 
@@ -289,7 +289,7 @@ mod tests {
             let _ = allow.send(());
         }
         assert!(lines.flush(PATIENCE));
-        let dropped = told(&said.try_iter().last().unwrap());
+        let dropped = number(&said.try_iter().last().unwrap());
         assert!(dropped > 10_000, "empty lines are bounded too: {dropped}");
     }
 

@@ -91,7 +91,9 @@ impl Current {
             config.users = new.users;
             reloaded.changed.push("user");
         }
-        check(&config, &mut Vec::new())?;
+        // The limit of one filter stays as at the start, above what all may take if need be.
+        let max_filter_bytes = config.max_filter_bytes.min(config.max_memory);
+        check(&Config { max_filter_bytes, ..config.clone() }, &mut Vec::new())?;
         Ok(Merged { config, reloaded, changed_users })
     }
 

@@ -51,8 +51,8 @@ pub fn read_key_file(path: &Path) -> Result<SecretKey, KeyFileError> {
     read(path, false)
 }
 
-/// The secret key of the setting `key_file`, if there is one; with `insecure_key_file` also one that
-/// every user of the machine can read.
+/// The secret key of the setting `key_file`, if there is one; with `insecure_key_file` also one
+/// that every user of the machine can read.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ fn keeps_permissions(folder: &Path) -> bool {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let made = options.open(&path).and_then(|file| file.metadata());
     let _ = std::fs::remove_file(&path);
-    // Who cannot make one is told so by others.
+    // That no file can be made is an error of others.
     !made.is_ok_and(|meta| mode(&meta).is_some_and(|mode| mode & READ_BY_OTHERS != 0))
 }
 
@@ -134,6 +134,7 @@ pub(super) fn open_to_all(path: &Path, what: &str) -> Option<String> {
 
 /// The permissions of a file, if the system has them.
 #[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there are none")]
 fn mode(meta: &Metadata) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
 

@@ -47,7 +47,7 @@ impl Room {
         Self::within(limit, own, clients, http)
     }
 
-    /// Warns if there is not room for as many clients as were asked for.
+    /// Warns if there is not room for as many clients as were requested.
     pub(crate) fn warn(self, clients: usize) {
         if self.clients < clients {
             log::warn!(

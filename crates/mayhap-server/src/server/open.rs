@@ -40,12 +40,11 @@ pub(super) fn open(
         return Ok((Keyspace::new(limits(config, key)), None));
     };
     let folder = DataFolder::open(data)?;
-    let key = match key {
-        Some(key) => key,
-        None => {
-            check_data_key(data, config.insecure_key_file).map_err(StartError::Key)?;
-            folder.secret_key()?
-        }
+    let key = if let Some(key) = key {
+        key
+    } else {
+        check_data_key(data, config.insecure_key_file).map_err(StartError::Key)?;
+        folder.secret_key()?
     };
     let began = Instant::now();
     let recovery = Recovery::new(limits(config, key));

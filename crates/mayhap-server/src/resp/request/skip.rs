@@ -3,7 +3,7 @@
 
 use super::{Limits, Malformed, Number, Parser, Words, malformed, not_a_bulk, number};
 
-/// The longest word that passes by, in bytes: the most that Redis takes unless it is told otherwise.
+/// The longest word that passes by, in bytes: the most that Redis takes by default.
 /// A length above it is taken for nonsense.
 const MAX_WORD_BYTES: i64 = 512 << 20;
 /// The most words that pass by, as with Redis.
@@ -83,7 +83,7 @@ impl Parser {
         }
         let limit = limits.max_words;
         let why = format!("the request has {count} words, above the limit of {limit} (max_words)");
-        self.refuse(why, Rest { words: u32::try_from(count).unwrap_or(0), ..Rest::default() });
+        self.refuse(&why, Rest { words: u32::try_from(count).unwrap_or(0), ..Rest::default() });
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Parser {
             return malformed("invalid bulk length");
         }
         let why = format!("a word has {length} bytes, above the limit of {limit} ({setting})");
-        self.refuse(why, Rest { bytes: length as usize, in_word: true, words: left });
+        self.refuse(&why, Rest { bytes: length as usize, in_word: true, words: left });
         Ok(true)
     }
 
@@ -125,7 +125,7 @@ impl Parser {
         }
         let limit = limits.max_request_bytes;
         let why = format!("the request has more than {limit} bytes (max_request_bytes)");
-        self.refuse(why, Rest { bytes: length as usize, in_word: true, words: left });
+        self.refuse(&why, Rest { bytes: length as usize, in_word: true, words: left });
         Ok(())
     }
 
@@ -137,7 +137,7 @@ impl Parser {
         Ok(())
     }
 
-    fn refuse(&mut self, why: String, rest: Rest) {
+    fn refuse(&mut self, why: &str, rest: Rest) {
         self.refusal = Some(format!("ERR {why}; send it in parts"));
         self.rest = Some(rest);
     }
