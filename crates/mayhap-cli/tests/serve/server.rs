@@ -63,7 +63,15 @@ impl Server {
         let _ = fs::remove_file(&socket);
         let arguments = [&["--port", "0", "--unix-socket", "socket"], arguments].concat();
         let mut command = command(folder, wrapper, &arguments);
-        let child = command.envs(settings.iter().copied()).spawn().unwrap();
+        command.envs(settings.iter().copied());
+        Self::begin_as(folder, command)
+    }
+
+    /// Starts this command, which listens on the Unix socket `socket`, and waits until it does, or
+    /// ends.
+    pub(crate) fn begin_as(folder: &Path, mut command: Command) -> Result<Self, Ended> {
+        let socket = folder.join("socket");
+        let child = command.spawn().unwrap();
         let mut server = Self { child, folder: folder.into() };
         let ended = until(|| {
             if UnixStream::connect(&socket).is_ok() {
