@@ -21,10 +21,10 @@ fn as_many_clients_as_are_promised_come_in_beside_files_that_are_served() {
     let wrapper = |files: usize| format!("ulimit -n {files} && exec \"$@\"");
     let arguments = ["--http", "0", "--threads", "2"];
     // The files of `import/` leave nothing: before they are open it would have been enough.
-    let few = wrapper(FILES + 90);
+    let few = wrapper(FILES + 75);
     let ended = Server::begin(folder.path(), &["sh", "-c", &few, "sh"], &arguments, &[]);
     let said = ended.err().unwrap().said;
-    assert!(said.contains("mayhap: the limit of open files (ulimit -n) is 190"), "{said}");
+    assert!(said.contains("mayhap: the limit of open files (ulimit -n) is 175"), "{said}");
     assert!(said.contains("hint: raise the limit of open files: ulimit -n"), "{said}");
 
     let some = wrapper(FILES + 160);

@@ -1,10 +1,12 @@
 //! Open files: how many clients they allow.
 //!
-//! What is open when the server begins to listen stays open: the log, and a file for each of
+//! What is open just before the server listens stays open: the log, and a file for each of
 //! `import/`. Some are kept for what comes and goes, and what is left is for connections.
 
 /// Files that are kept for checkpoints, backups, new files of `import/` and the like.
 const KEPT: u64 = 64;
+/// Files of the listeners of the loops, of which few have more.
+const LISTENERS: u64 = 4;
 /// Files of a loop thread: its queue, that again for its connections, and its waker.
 const LOOP_FILES: u64 = 4;
 /// Files of the thread of HTTP beside its connections: its queue, its waker, its listeners.
@@ -41,7 +43,7 @@ impl Room {
     /// [`TooFew`] if there is none for a client.
     pub(crate) fn find(clients: usize, http: usize, threads: usize) -> Result<Self, TooFew> {
         let (clients, http) = (clients as u64, http as u64);
-        let own = open_files() + KEPT + threads as u64 * LOOP_FILES;
+        let own = open_files() + KEPT + LISTENERS + threads as u64 * LOOP_FILES;
         let own = own + if http > 0 { HTTP_FILES } else { 0 };
         let limit = raise(own.saturating_add(clients).saturating_add(http));
         Self::within(limit, own, clients, http)

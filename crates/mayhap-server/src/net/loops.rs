@@ -42,14 +42,15 @@ impl Loops {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
             return Err(Error::Listen { place: "nothing".to_owned(), source });
         }
-        let bind = |place: &Listen| Listener::bind(place, &options.listen, options.keepalive);
-        let mut listeners = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
-        let addresses = listeners.iter().filter_map(Listener::address).collect();
+        // Before anybody can connect.
         let threads = if options.threads == 0 { num_cores() } else { options.threads };
         let room = Room::find(options.max_clients, options.http_clients, threads);
         let room = room.map_err(|few| Error::Files { limit: few.limit, needed: few.needed })?;
         room.warn(options.max_clients);
         options.max_clients = room.clients;
+        let bind = |place: &Listen| Listener::bind(place, &options.listen, options.keepalive);
+        let mut listeners = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
 
         let mut polls = Vec::new();
         let mut inboxes = Vec::new();
