@@ -34,6 +34,8 @@ mod guesses;
 pub mod http;
 #[cfg(not(any(loom, shuttle)))]
 pub mod keyspace;
+#[cfg(not(any(loom, shuttle)))]
+mod log_lines;
 pub mod metrics;
 #[cfg(not(any(loom, shuttle)))]
 pub mod net;
@@ -57,6 +59,8 @@ mod turn;
 
 #[cfg(not(any(loom, shuttle)))]
 pub use config::Config;
+#[cfg(not(any(loom, shuttle)))]
+pub use log_lines::{LogLines, dropped_lines};
 #[cfg(not(any(loom, shuttle)))]
 pub use server::{Event, Running, Server, ShutdownError, StartError};
 #[cfg(not(any(loom, shuttle)))]

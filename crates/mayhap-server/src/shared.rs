@@ -1,6 +1,6 @@
 //! What all threads of a server share.
 
-use crate::config::{Config, ConfigError, Current, Reloaded};
+use crate::config::{Config, ConfigError, Current, Reloaded, Users};
 use crate::durable::Log;
 use crate::guesses::Guesses;
 use crate::keyspace::Keyspace;
@@ -94,23 +94,51 @@ impl Shared {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn reload(&self, config: Config) -> Result<Reloaded, ReloadError> {
-        self.reload_with(|_| Ok(config))
+        self.reload_with(true, |_| Ok(config))
+    }
+
+    /// Takes these users, and leaves all other settings as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`ReloadError`]; nothing has changed then.
+    pub fn reload_users(&self, users: Arc<Users>) -> Result<Reloaded, ReloadError> {
+        self.reload_with(false, |config| Ok(Config { users, ..config.clone() }))
+    }
+
+    /// Reads the certificate and its key again, for connections to come; whether it is another.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Certificate::read`], if the two files are not a whole pair; the one before stays.
+    pub fn reload_certificate(&self) -> Result<bool, net::Error> {
+        let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read_certificate(&self.config())
+    }
+
+    fn read_certificate(&self, config: &Config) -> Result<bool, net::Error> {
+        let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
+        let read = self.certificate.get().zip(files);
+        read.map_or(Ok(false), |(certificate, (cert, key))| certificate.read(cert, key))
     }
 
     /// [`Shared::reload`] of what is made from the settings as they are, which no other reload
-    /// changes meanwhile.
+    /// changes meanwhile. With `files` it reads the certificate again though it has the same name.
     pub(crate) fn reload_with(
         &self,
+        files: bool,
         make: impl FnOnce(&Config) -> Result<Config, ReloadError>,
     ) -> Result<Reloaded, ReloadError> {
         // What it guards is whole at every moment.
         let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let new = make(&self.config())?;
-        let merged = self.current.merge(new).map_err(ReloadError::Config)?;
-        let (config, changed) = (&merged.config, &merged.reloaded.changed);
-        let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
-        if let Some((certificate, (cert, key))) = self.certificate.get().zip(files) {
-            certificate.read(cert, key).map_err(ReloadError::Tls)?;
+        let mut merged = self.current.merge(new).map_err(ReloadError::Config)?;
+        let (config, changed) = (&merged.config, &mut merged.reloaded.changed);
+        let has_other_files = changed.iter().any(|name| matches!(*name, "tls_cert" | "tls_key"));
+        if files || has_other_files {
+            let is_other = self.read_certificate(config).map_err(ReloadError::Tls)?;
+            // Of others it is said by their names.
+            changed.extend((is_other && !has_other_files).then_some("certificate"));
         }
         if changed.contains(&"max_memory") {
             self.keyspace.set_max_memory(config.max_memory.unwrap_or(u64::MAX));

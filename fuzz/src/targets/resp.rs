@@ -33,6 +33,7 @@ fn parse(
     let (mut start, mut there) = (0, first.min(input.len()));
     loop {
         let rest = &input[start..there];
+        let was_skipping = parser.is_skipping();
         // A place takes 8 bytes and a word of an array 5 at least, in a line 2; vectors double.
         let found = limited_to(4096 + 16 * rest.len(), || parser.parse(rest, &mut places, limits));
         match found {
@@ -46,7 +47,12 @@ fn parse(
                 assert!(
                     words.iter().all(|word| word.len() <= limits.max_chunk_bytes as usize + 65536)
                 );
-                requests.push(words);
+                let refusal = parser.take_refusal();
+                assert!(refusal.is_none() || (words.is_empty() && !was_skipping));
+                // What passes by has no answer, in however many pieces it comes.
+                if !was_skipping {
+                    requests.push(words);
+                }
                 start += used;
             }
             Ok(None) if there == input.len() => return (requests, Ok(start)),

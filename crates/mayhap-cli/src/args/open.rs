@@ -14,7 +14,7 @@ pub struct OpenArgs {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
+    /// Refuse larger filters of other systems [default: the memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
     /// Continue without a missing log: what was recorded in it is lost

@@ -35,7 +35,7 @@ pub struct WholeArgs {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Refuse larger filters [default: the memory of this machine]
+    /// Refuse larger filters [default: the memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
     /// Print the summary as JSON, on stdout

@@ -37,7 +37,7 @@ pub struct SizeArgs {
     /// matrix (a set for each file) [default: blocked, or standard for rates below 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
-    /// Refuse larger filters [default: the memory of this machine]
+    /// Refuse larger filters [default: the memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
 }

@@ -73,7 +73,7 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
             | ("check" | "which", "filters")
             | ("merge", "files" | "output")
             | ("dedup", "state")
-            | ("push" | "pull" | "ttl" | "ui", "url")
+            | ("push" | "pull" | "ttl" | "ui" | "health", "url")
             | ("backup", "data")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
 }

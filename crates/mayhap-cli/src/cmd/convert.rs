@@ -47,7 +47,7 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Refuse larger filters [default: the memory of this machine]
+    /// Refuse larger filters [default: the memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
     #[command(flatten)]

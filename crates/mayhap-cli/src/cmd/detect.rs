@@ -32,7 +32,7 @@ pub struct Args {
     /// Print JSON, one line per file
     #[arg(long)]
     json: bool,
-    /// Refuse larger files [default: the memory of this machine]
+    /// Refuse larger files [default: the memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
 }

@@ -17,6 +17,8 @@ pub mod detect;
 pub mod explain;
 pub mod filter;
 pub mod grow;
+#[cfg(feature = "server")]
+pub mod health;
 pub mod info;
 pub mod man;
 pub mod merge;
@@ -83,8 +85,8 @@ Examples:
 
 const EXIT_CODES: &str = "\
 mayhap help VERB, or mayhap VERB --help, describes a verb. Exit codes: 0 done, or found; 1 \
-nothing found (check, filter, which, detect), or something is off (verify); 2 error, or the \
-filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is not an error. \
+nothing found (check, filter, which, detect), or something is off (verify, health); 2 error, or \
+the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is not an error. \
 Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. \
 Input may be compressed (gzip, zstd, bzip2, xz, lz4). A key is any bytes, without one CR before \
 the line feed (--raw keeps all bytes). No command reads and writes the same file, under \
@@ -124,6 +126,8 @@ enum Verb {
     Backup(backup::Args),
     #[cfg(feature = "server")]
     Restore(backup::RestoreArgs),
+    #[cfg(feature = "server")]
+    Health(health::Args),
     Plan(plan::Args),
     Plot(plot::Args),
     Explain(explain::Args),
@@ -167,6 +171,8 @@ impl Verb {
             Self::Backup(args) => backup::run(&args, talk),
             #[cfg(feature = "server")]
             Self::Restore(args) => backup::restore(&args, talk),
+            #[cfg(feature = "server")]
+            Self::Health(args) => health::run(&args, talk),
             Self::Plan(args) => plan::run(&args, color),
             Self::Bench(args) => bench::run(&args, talk),
             Self::Plot(args) => plot::run(&args),
@@ -178,6 +184,10 @@ impl Verb {
 
     /// Whether it only reads and prints, so that a signal may end it anywhere.
     fn only_reads(&self) -> bool {
+        #[cfg(feature = "server")]
+        if matches!(self, Self::Health(_)) {
+            return true;
+        }
         matches!(
             self,
             Self::Check(_)
@@ -207,6 +217,12 @@ impl Verb {
 
 /// Parses the command line, runs the verb and reports.
 pub fn main() -> ExitCode {
+    let code = run();
+    messages::flush();
+    code
+}
+
+fn run() -> ExitCode {
     let (arguments, color) = arguments();
     let command = command().color(color);
     let parsed = command.try_get_matches_from(arguments);

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::io::messages::{Color, Talk, print_stdout, row};
 use crate::io::terminal;
-use crate::memory::physical_bytes;
+use crate::memory::usable_bytes;
 use crate::outcome::Outcome;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
@@ -268,7 +268,7 @@ impl Args {
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),
             costs,
             queries_per_second: self.per_second.map(|count| count as f64),
-            memory: memory_sizes(physical_bytes()),
+            memory: memory_sizes(usable_bytes()),
         })
     }
 

@@ -92,7 +92,7 @@ struct Found<'a> {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
-    let half = || memory::physical_bytes().map(|bytes| bytes / 2);
+    let half = || memory::usable_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading();
     let (filters, lists) = filters::sort(&args.filters, &args.files, &reading, true)?;

@@ -110,6 +110,19 @@ pub enum Error {
     },
 }
 
+/// The way out where a process may open no more files.
+pub const MORE_FILES: &str = "raise the limit of open files: ulimit -n 4096, LimitNOFILE=4096 of \
+                              systemd, --ulimit nofile=4096 of Docker";
+
+/// Whether an error, or what it came from, is that there are too many open files.
+pub fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
+    // ENFILE of the system, EMFILE of the process.
+    const NO_FILES: [i32; 2] = [23, 24];
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    let codes = sources.filter_map(|error| error.downcast_ref::<io::Error>()?.raw_os_error());
+    codes.into_iter().any(|code| NO_FILES.contains(&code))
+}
+
 impl Error {
     /// An [`Error::Usage`].
     pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -133,6 +146,8 @@ impl Error {
     pub fn hint(&self, verb: &str) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
+            Self::Io { source, .. } if is_out_of_files(source) => MORE_FILES.into(),
+            Self::List(source) if is_out_of_files(source) => MORE_FILES.into(),
             Self::Keys(source) => source.hint(),
             Self::Remote { hint, .. } => return hint.clone(),
             Self::List(source) => return list::hint(source, verb),

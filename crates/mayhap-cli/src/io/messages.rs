@@ -6,7 +6,38 @@ use crate::io::terminal;
 use mayhap_plan::wrapped;
 pub use mayhap_units::number::{counted, format_fpp as rate, grouped};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Who takes what would be written to stderr, for a program that must not wait for its reader.
+pub trait Sink: Send + Sync {
+    /// Takes text that ends with a line feed, without waiting.
+    fn put(&self, text: String);
+    /// A message as a line of its log (`info`, `warning`, `error`); `None` if its log is text.
+    fn line(&self, level: &str, message: &str, hint: Option<&str>) -> Option<String>;
+    /// Waits until everything is written, but not for ever.
+    fn flush(&self, most: Duration);
+}
+
+/// Where messages go once somebody has diverted them.
+static SINK: OnceLock<Box<dyn Sink>> = OnceLock::new();
+
+/// How long the end of the process waits for the reader of its last messages.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// From now on messages go there. Only the first call of a process counts.
+pub fn divert(sink: Box<dyn Sink>) {
+    let _ = SINK.set(sink);
+}
+
+/// Lets the reader have what was said, for a second at most.
+pub fn flush() {
+    if let Some(sink) = SINK.get() {
+        sink.flush(LAST_LINES);
+    }
+}
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -64,9 +95,7 @@ impl Talk {
         if self.quiet {
             return;
         }
-        if self.json {
-            print_message("info", text, None);
-        } else {
+        if !self.as_json("info", text, None) {
             print(&format!("{}\n", printable(text)));
         }
     }
@@ -102,9 +131,7 @@ impl Talk {
         if self.quiet {
             return;
         }
-        if self.json {
-            print_message("warning", text, None);
-        } else {
+        if !self.as_json("warning", text, None) {
             print(&format!("{} {}\n", self.paint("33", "warning:"), printable(text)));
         }
     }
@@ -116,8 +143,8 @@ impl Talk {
 
     /// Reports why the command stopped, and the next step for the user of this verb.
     pub fn error(self, error: &Error, problem: &str, verb: &str) {
-        if self.json {
-            return print_message("error", problem, error.hint(verb).as_deref());
+        if self.as_json("error", problem, error.hint(verb).as_deref()) {
+            return;
         }
         let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(problem));
         if let Some(hint) = error.hint(verb) {
@@ -142,6 +169,18 @@ impl Talk {
         }
     }
 
+    /// Prints a message as JSON, if that is wanted; whether it was.
+    fn as_json(self, level: &'static str, message: &str, hint: Option<&str>) -> bool {
+        if let Some(line) = SINK.get().and_then(|sink| sink.line(level, message, hint)) {
+            print(&line);
+        } else if self.json {
+            print_message(level, message, hint);
+        } else {
+            return false;
+        }
+        true
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
     }
@@ -163,10 +202,25 @@ pub fn print_message(level: &'static str, message: &str, hint: Option<&str>) {
     print(&(text + "\n"));
 }
 
-/// Whether the command line says `--json`, also where it cannot be read otherwise.
+/// Whether messages are to be JSON, also where the command line cannot be read otherwise: it says
+/// `--json`, or that the log of the server is.
 pub fn wants_json() -> bool {
-    let mut arguments = std::env::args_os().skip(1).take_while(|argument| argument != "--");
-    arguments.any(|argument| argument == "--json")
+    let arguments: Vec<_> =
+        std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
+    let is_server = arguments.first().is_some_and(|verb| verb == "serve");
+    let is_said = arguments.iter().any(|argument| argument == "--json");
+    is_said || (is_server && log_format(&arguments).is_some_and(|format| format == "json"))
+}
+
+/// What the command line, or else the environment, says of the format of a server's log.
+fn log_format(arguments: &[OsString]) -> Option<OsString> {
+    let flag = arguments.iter().enumerate().rev().find_map(|(at, argument)| {
+        if argument == "--log-format" {
+            return arguments.get(at + 1).cloned();
+        }
+        argument.to_str()?.strip_prefix("--log-format=").map(Into::into)
+    });
+    flag.or_else(|| std::env::var_os("MAYHAP_LOG_FORMAT"))
 }
 
 /// A line in which control characters are written out: names of files may have any, and are not to
@@ -195,8 +249,11 @@ pub fn row(name: &str, value: &str) -> String {
     format!("{name:<11} {value}\n")
 }
 
-/// Writes to stderr; where that fails nothing can be reported any more.
+/// Writes to stderr, or to whom it was diverted; where that fails nothing can be reported any more.
 pub fn print(text: &str) {
+    if let Some(sink) = SINK.get() {
+        return sink.put(text.to_owned());
+    }
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -96,6 +96,7 @@ const ROWS: Rows = &[
     // Folders, of which nothing that is there is written.
     ("backup", &["data", "-o", "copy"], &[]),
     ("restore", &["copy", "--data", "data"], &[]),
+    ("health", &["127.0.0.1:1"], &[]),
     ("plan", &["-n", "1k", "-p", "1%"], &[]),
     ("explain", &["-m", "20", "-k", "3", "A"], &[]),
     ("plot", &["fpp"], &[("output", "-o", StandsForStdout, "list")]),

@@ -2,7 +2,7 @@
 
 use crate::client::Answer;
 use crate::damage;
-use crate::server::{Server, ok};
+use crate::server::{Server, ok, write_key};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -184,7 +184,7 @@ fn a_backup_without_the_key_opens_with_the_key_and_with_no_other() {
     let restored = restored(&folder.path().join("copy"));
     assert!(Server::begin(restored.path(), &[], &ARGUMENTS, &[]).is_err(), "a new key");
     let key = fs::read(folder.path().join("data/key")).unwrap();
-    fs::write(restored.path().join("data/key"), key).unwrap();
+    write_key(&restored.path().join("data/key"), &key);
     let server = Server::start(restored.path(), &ARGUMENTS);
     for (filter, key) in [("saved", "saved-key"), ("logged", "99")] {
         assert!(damage::has(&server, filter, key), "{filter}");

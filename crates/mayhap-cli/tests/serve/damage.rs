@@ -1,7 +1,7 @@
 //! Damaged files stop a start, which names them; a repair drops no more than what is damaged.
 
 use crate::client::Answer;
-use crate::server::{Server, command, ok};
+use crate::server::{Server, command, ok, write_key};
 use crate::shim::files;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ fn a_damaged_key_is_named_and_no_repair_says_that_all_is_well() {
     let (code, said) = repair(folder.path());
     assert!(code == Some(2) && said.contains("key"), "{said}");
     assert!(!path.exists());
-    fs::write(&path, key).unwrap();
+    write_key(&path, &key);
     assert_eq!(repair(folder.path()).0, Some(0));
     assert!(has(&Server::start(folder.path(), &ARGUMENTS), "logged", "99"));
 }

@@ -7,7 +7,9 @@
 
 mod backup;
 mod client;
+mod container;
 mod damage;
+mod descriptors;
 mod displaced;
 mod file_systems;
 mod flood;
@@ -27,6 +29,7 @@ mod server;
 mod shim;
 mod strike;
 mod term;
+mod unread;
 
 /// Whether the long runs are asked for.
 fn soak() -> bool {

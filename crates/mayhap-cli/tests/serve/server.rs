@@ -5,6 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -63,7 +64,15 @@ impl Server {
         let _ = fs::remove_file(&socket);
         let arguments = [&["--port", "0", "--unix-socket", "socket"], arguments].concat();
         let mut command = command(folder, wrapper, &arguments);
-        let child = command.envs(settings.iter().copied()).spawn().unwrap();
+        command.envs(settings.iter().copied());
+        Self::begin_as(folder, command)
+    }
+
+    /// Starts this command, which listens on the Unix socket `socket`, and waits until it does, or
+    /// ends.
+    pub(crate) fn begin_as(folder: &Path, mut command: Command) -> Result<Self, Ended> {
+        let socket = folder.join("socket");
+        let child = command.spawn().unwrap();
         let mut server = Self { child, folder: folder.into() };
         let ended = until(|| {
             if UnixStream::connect(&socket).is_ok() {
@@ -150,6 +159,12 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes a secret key as the server does: for its owner alone, or it would be refused.
+pub(crate) fn write_key(path: &Path, key: &[u8]) {
+    fs::write(path, key).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// What HTTP answers to `GET path`: head and body.

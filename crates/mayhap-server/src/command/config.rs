@@ -137,7 +137,7 @@ fn set(call: &mut Call<'_, '_>) -> Outcome {
             .into());
         }
     }
-    let reloaded = call.shared.reload_with(set_all);
+    let reloaded = call.shared.reload_with(false, set_all);
     let reloaded = reloaded.map_err(|error| format!("ERR CONFIG SET failed - {error}"))?;
     for name in reloaded.changed {
         let value = find(name).map(|setting| (setting.get)(&call.shared.config()));

@@ -38,7 +38,7 @@ impl Queue {
     }
 
     /// That a request was refused.
-    pub(super) const fn fail(&mut self) {
+    pub(crate) const fn fail(&mut self) {
         self.failed = true;
     }
 

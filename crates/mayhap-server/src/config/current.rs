@@ -30,7 +30,8 @@ pub(crate) struct Merged {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Settings that hold at once, by name; `user` for the users.
+    /// Settings that hold at once, by name; `user` for the users, `certificate` for one that was
+    /// read from the same files.
     pub changed: Vec<&'static str>,
     /// Settings that hold after the next start.
     pub after_restart: Vec<&'static str>,
@@ -90,7 +91,9 @@ impl Current {
             config.users = new.users;
             reloaded.changed.push("user");
         }
-        check(&config, &mut Vec::new())?;
+        // The limit of one filter stays as at the start, above what all may take if need be.
+        let max_filter_bytes = config.max_filter_bytes.min(config.max_memory);
+        check(&Config { max_filter_bytes, ..config.clone() }, &mut Vec::new())?;
         Ok(Merged { config, reloaded, changed_users })
     }
 

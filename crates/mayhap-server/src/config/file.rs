@@ -12,8 +12,10 @@
 //! ```
 
 use super::error::{ConfigError, Origin};
+use super::key_file::open_to_all;
 use super::load::read_password;
 use super::{DEFAULT_USER, Rights, Users, settings};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -29,6 +31,8 @@ pub(super) type Said = (&'static str, String, Origin);
 struct Place<'a> {
     path: &'a Path,
     text: &'a str,
+    /// What is odd about it.
+    warnings: RefCell<Vec<String>>,
 }
 
 impl Place<'_> {
@@ -38,14 +42,27 @@ impl Place<'_> {
         Origin::File { path: self.path.to_owned(), line }
     }
 
+    /// A password that is in another file or in the environment.
+    fn password(&self, name: &str, source: &str) -> Result<Vec<u8>, String> {
+        let password = read_password(name, source)?;
+        if name == "password_file" {
+            self.warnings.borrow_mut().extend(open_to_all(source.as_ref(), "a password"));
+        }
+        Ok(password)
+    }
+
     fn error(&self, span: &Range<usize>, key: &str, problem: impl Into<String>) -> ConfigError {
         let (origin, key) = (self.origin(span), key.to_owned());
         ConfigError { origin, key, value: None, problem: problem.into() }
     }
 }
 
-/// Reads a file; its users go to `users` at once.
-pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigError> {
+/// Reads a file; its users go to `users` at once, and what is odd about it to `warnings`.
+pub(super) fn read(
+    path: &Path,
+    users: &mut Users,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Said>, ConfigError> {
     let whole = |problem: String| ConfigError {
         origin: Origin::File { path: path.to_owned(), line: 0 },
         key: String::new(),
@@ -55,7 +72,7 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigEr
     let bytes = mayhap_store::read_bytes(path, MAX_BYTES)
         .map_err(|error| whole(format!("cannot be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| whole(format!("is not text: {error}")))?;
-    let place = Place { path, text: &text };
+    let place = Place { path, text: &text, warnings: RefCell::default() };
     let table = DeTable::parse(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         place.error(&span, "", error.message().replace('\n', "; "))
@@ -74,15 +91,31 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigEr
             }
             "password_file" | "password_env" => {
                 let source = text_of(value).unwrap_or_default();
-                let password = read_password(name, &source)
-                    .map_err(|problem| place.error(&span, name, problem))?;
+                let password = place.password(name, &source);
+                let password = password.map_err(|problem| place.error(&span, name, problem))?;
                 let added = users.add(DEFAULT_USER, &password, Rights::ALL);
                 added.map_err(|problem| place.error(&span, name, problem))?;
             }
             _ => said.push(setting(name, &span, value, &place)?),
         }
     }
+    if has_password(table.get_ref()) {
+        warnings.extend(open_to_all(path, "a password"));
+    }
+    warnings.append(&mut place.warnings.borrow_mut());
     Ok(said)
+}
+
+/// Whether a password stands in the file itself.
+fn has_password(table: &DeTable<'_>) -> bool {
+    table.iter().any(|(key, value)| match (key.get_ref().as_ref(), value.get_ref()) {
+        ("password", _) => true,
+        ("user", DeValue::Array(users)) => users.iter().any(|user| match user.get_ref() {
+            DeValue::Table(fields) => fields.iter().any(|(key, _)| key.get_ref() == "password"),
+            _ => false,
+        }),
+        _ => false,
+    })
 }
 
 fn setting(
@@ -159,7 +192,7 @@ fn read_users(
             read_user_key(&mut draft, key.get_ref(), &key.span(), value, place)?;
         }
         let error = |problem: String| place.error(&user.span(), "user", problem);
-        add_user(draft, users).map_err(error)?;
+        add_user(draft, place, users).map_err(error)?;
     }
     Ok(())
 }
@@ -194,7 +227,7 @@ fn read_user_key(
     Ok(())
 }
 
-fn add_user(draft: Draft, users: &mut Users) -> Result<(), String> {
+fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), String> {
     let name = draft.name.ok_or("has no name")?;
     let mut rights = draft
         .rights
@@ -212,7 +245,8 @@ fn add_user(draft: Draft, users: &mut Users) -> Result<(), String> {
             .map_err(|problem| format!("{name:?}: password_hash {problem}")),
         ("password", password) => users.add(&name, password.as_bytes(), rights),
         (key, source) => {
-            let password = read_password(key, &source)
+            let password = place
+                .password(key, &source)
                 .map_err(|problem| format!("{name:?}: {key} {problem}"))?;
             users.add(&name, &password, rights)
         }

@@ -1,6 +1,8 @@
 //! Defaults, file, environment, flags: the later wins. And what would be unsafe is refused.
 
 use super::error::{ConfigError, Origin};
+use super::injected::{self, Services};
+use super::key_file::open_to_all;
 use super::{Config, DEFAULT_USER, Rights, Users, file, settings};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -30,9 +32,16 @@ pub struct Loaded {
 
 /// A longer file holds no password.
 const MAX_PASSWORD_BYTES: u64 = 4096;
+/// Variables of the password of the user `default`.
+const PASSWORDS: [&str; 2] = ["password", "password_file"];
 /// What else the project asks the environment, none of it a setting.
-const NOT_SETTINGS: [&str; 4] =
-    ["MAYHAP_REQUIRE_SERVERS", "MAYHAP_REQUIRE_TOOLS", "MAYHAP_SOAK", "MAYHAP_CONFIG"];
+const NOT_SETTINGS: [&str; 5] = [
+    "MAYHAP_REQUIRE_SERVERS",
+    "MAYHAP_REQUIRE_TOOLS",
+    "MAYHAP_SOAK",
+    "MAYHAP_CONFIG",
+    "MAYHAP_KERNEL",
+];
 
 impl Sources {
     /// Puts all together.
@@ -45,45 +54,89 @@ impl Sources {
         let mut warnings = Vec::new();
         let mut users = Users::new().map_err(ConfigError::whole)?;
         if let Some(path) = &self.file {
-            for (name, text, origin) in file::read(path, &mut users)? {
+            for (name, text, origin) in file::read(path, &mut users, &mut warnings)? {
                 apply(&mut config, name, &text, origin, name)?;
             }
         }
-        let mut passwords = Vec::new();
-        for (variable, text) in &self.environment {
-            let Some(name) = variable.strip_prefix("MAYHAP_") else { continue };
-            let name = name.to_ascii_lowercase();
-            if name == "password" {
-                passwords.push(text.clone().into_bytes());
-            } else if name == "password_file" {
-                passwords.push(read_password("password_file", text).map_err(|problem| {
-                    let (origin, key) = (Origin::Environment, variable.clone());
-                    ConfigError { origin, key, value: None, problem }
-                })?);
-            } else if settings::find(&name).is_some() {
-                apply(&mut config, &name, text, Origin::Environment, variable)?;
-            } else if !NOT_SETTINGS.contains(&variable.as_str()) {
-                warnings.push(format!("the environment has {variable}, which is not a setting"));
-            }
-        }
+        self.apply_environment(&mut config, &mut warnings)?;
         for (name, text) in &self.flags {
             let flag = format!("--{}", name.replace('_', "-"));
             apply(&mut config, name, text, Origin::Flag, &flag)?;
         }
-        if let Some(path) = &self.password_file {
-            let path = path.display().to_string();
-            passwords.push(read_password("password_file", &path).map_err(|problem| {
-                let (origin, key) = (Origin::Flag, "--password-file".into());
-                ConfigError { origin, key, value: None, problem }
-            })?);
-        }
-        // The last that was said counts; one in the file as well would be a second.
-        if let Some(password) = passwords.pop() {
+        // One in the file as well would be a second.
+        if let Some(password) = self.password(&mut warnings)? {
             users.add(DEFAULT_USER, &password, Rights::ALL).map_err(ConfigError::whole)?;
         }
         config.users = Arc::new(users);
+        if let Some(key) = &config.tls_key {
+            warnings.extend(open_to_all(key, "the private key of the certificate"));
+        }
         check(&config, &mut warnings)?;
         Ok(Loaded { config, warnings })
+    }
+
+    /// Takes the settings of the environment, but for those that a flag gives: what it says of
+    /// them is not even read.
+    fn apply_environment(
+        &self,
+        config: &mut Config,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), ConfigError> {
+        let services = Services::of(&self.environment);
+        let mut ignored = Vec::new();
+        for (variable, text) in &self.environment {
+            let Some(name) = variable.strip_prefix("MAYHAP_") else { continue };
+            let name = name.to_ascii_lowercase();
+            if self.flags.iter().any(|(flag, _)| *flag == name) || PASSWORDS.contains(&&*name) {
+                continue;
+            }
+            let is_setting = settings::find(&name).is_some();
+            if services.have(variable, text) {
+                ignored.extend(is_setting.then_some(variable.as_str()));
+            } else if is_setting {
+                let applied = apply(config, &name, text, Origin::Environment, variable);
+                applied.map_err(|mut error| {
+                    if text.contains("://") {
+                        error.problem = format!("{}; {}", error.problem, injected::HINT);
+                    }
+                    error
+                })?;
+            } else if !NOT_SETTINGS.contains(&variable.as_str()) {
+                warnings.push(format!("the environment has {variable}, which is not a setting"));
+            }
+        }
+        if !ignored.is_empty() {
+            warnings.push(format!(
+                "ignored, since Kubernetes has set it for a Service: {}; enableServiceLinks: false \
+                 of the pod keeps such variables away",
+                ignored.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// The password that is not in the file: the last that was said counts, and no other is read.
+    fn password(&self, warnings: &mut Vec<String>) -> Result<Option<Vec<u8>>, ConfigError> {
+        let wrong = |origin, key: &str| {
+            let key = key.to_owned();
+            move |problem| ConfigError { origin, key, value: None, problem }
+        };
+        if let Some(path) = &self.password_file {
+            let read = read_password("password_file", &path.display().to_string());
+            warnings.extend(open_to_all(path, "a password"));
+            return read.map(Some).map_err(wrong(Origin::Flag, "--password-file"));
+        }
+        let said = self.environment.iter().rev().find_map(|(variable, text)| {
+            let name = variable.strip_prefix("MAYHAP_")?.to_ascii_lowercase();
+            PASSWORDS.contains(&&*name).then_some((variable, name, text))
+        });
+        let Some((variable, name, text)) = said else { return Ok(None) };
+        if name == "password" {
+            return Ok(Some(text.clone().into_bytes()));
+        }
+        let read = read_password("password_file", text);
+        warnings.extend(open_to_all(text.as_ref(), "a password"));
+        read.map(Some).map_err(wrong(Origin::Environment, variable))
     }
 }
 
@@ -128,10 +181,12 @@ pub(super) fn read_password(key: &str, source: &str) -> Result<Vec<u8>, String> 
 /// Refuses what contradicts itself or lets strangers in.
 pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
     let asks_password = config.users.asks_password();
-    let mut places = vec![("bind", config.bind)];
+    let mut places: Vec<_> = config.bind.iter().map(|address| ("bind", address)).collect();
     if config.http_port.is_some() {
-        places.push(("http_bind", config.http_bind()));
+        places.extend(config.http_bind().iter().map(|address| ("http_bind", address)));
     }
+    // Said once, of the first of them that is open to others.
+    let mut warned = Vec::new();
     for (name, address) in places {
         if is_loopback(address) {
             continue;
@@ -147,6 +202,10 @@ pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), C
                     .into(),
             });
         }
+        if warned.contains(&name) {
+            continue;
+        }
+        warned.push(name);
         for user in config.users.with_short_passwords() {
             warnings.push(format!(
                 "the password of user {user:?} has fewer than 16 bytes, and other machines may \

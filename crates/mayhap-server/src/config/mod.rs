@@ -2,23 +2,28 @@
 //!
 //! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
 //! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
-//! and refuses what would be unsafe, `users.rs` is who may log in and `rights.rs` with what rights,
+//! and refuses what would be unsafe, `injected.rs` knows what Kubernetes puts into the environment,
+//! `users.rs` is who may log in and `rights.rs` with what rights, `addresses.rs` where to listen,
 //! `key_file.rs` reads a secret key, `current.rs` changes settings while a server runs. `error.rs`
 //! has what may be wrong with any of it.
 
+mod addresses;
 mod current;
 mod error;
 mod file;
+mod injected;
 mod key_file;
 mod load;
 mod rights;
 mod settings;
 mod users;
 
+pub use addresses::Addresses;
 pub(crate) use current::Current;
 pub use current::Reloaded;
 pub use error::{ConfigError, Origin};
-pub use key_file::{KeyFileError, read_key_file};
+pub(crate) use key_file::check_data_key;
+pub use key_file::{KeyFileError, read_key_file, read_key_file_of};
 pub use load::{Loaded, Sources};
 pub(crate) use load::{apply, is_loopback};
 pub use rights::Rights;
@@ -42,7 +47,7 @@ pub struct Config {
     /// File of the secret key; `key` in the data folder unless said.
     pub key_file: Option<PathBuf>,
     /// Where the Redis protocol is spoken.
-    pub bind: IpAddr,
+    pub bind: Addresses,
     /// Its port; 0 for any that is free.
     pub port: u16,
     /// Also on a Unix socket, for this user of the machine alone.
@@ -55,7 +60,7 @@ pub struct Config {
     /// TLS here, and no TLS on `port`.
     pub tls_port: Option<u16>,
     /// Where HTTP is spoken; `bind` unless said.
-    pub http_bind: Option<IpAddr>,
+    pub http_bind: Option<Addresses>,
     /// HTTP port, off by default; 0 for any that is free.
     pub http_port: Option<u16>,
     /// Names by which HTTP clients may call us, beside addresses of loopback and `http_bind`.
@@ -64,6 +69,8 @@ pub struct Config {
     pub http_tls: Option<bool>,
     /// Anybody who reaches a port that is not loopback may do everything.
     pub insecure_no_password: bool,
+    /// The secret key may be in a file that every user of the machine can read.
+    pub insecure_key_file: bool,
     /// Who may log in.
     pub users: Arc<Users>,
     /// When what is written becomes safe from a power cut.
@@ -138,7 +145,7 @@ impl Default for Config {
         Self {
             data: None,
             key_file: None,
-            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST).into(),
             port: 6380,
             unix_socket: None,
             tls_cert: None,
@@ -149,6 +156,7 @@ impl Default for Config {
             http_hosts: Vec::new(),
             http_tls: None,
             insecure_no_password: false,
+            insecure_key_file: false,
             users: Arc::default(),
             appendfsync: Policy::default(),
             checkpoint_bytes: 64 << 20,
@@ -160,7 +168,7 @@ impl Default for Config {
             max_clients: 10_000,
             max_word_bytes: 1 << 20,
             max_chunk_bytes: (16 << 20) + (64 << 10),
-            max_words: 1 << 16,
+            max_words: 1 << 20,
             max_request_bytes: 64 << 20,
             max_buffer_bytes: None,
             request_timeout_ms: 30_000,
@@ -193,8 +201,8 @@ impl Config {
     }
 
     /// Where HTTP is spoken.
-    pub fn http_bind(&self) -> IpAddr {
-        self.http_bind.unwrap_or(self.bind)
+    pub fn http_bind(&self) -> &Addresses {
+        self.http_bind.as_ref().unwrap_or(&self.bind)
     }
 
     /// Whether HTTP is spoken inside TLS.

@@ -5,12 +5,11 @@
     reason = "a row's writer takes a reference to its field, whatever that is"
 )]
 
-use super::{Config, LogFormat};
+use super::{Addresses, Config, LogFormat};
 use crate::durable::Policy;
 use mayhap_units::number::{format_bytes, format_count, parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::parse_millis;
 use std::fmt::Display;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 /// A setting: what it is called and what may be said of it.
@@ -101,10 +100,17 @@ pub const SETTINGS: &[Setting] = &[
         some(text),
         path
     ),
-    row!(bind, "ADDRESS", PLACES, "Address of the Redis protocol", address, shown),
+    row!(
+        bind,
+        "ADDRESS",
+        PLACES,
+        "Addresses of the Redis protocol, as a,b",
+        Addresses::parse,
+        shown
+    ),
     row!(port, "PORT", PLACES, "Port of the Redis protocol; 0 chooses a free one", number, shown),
     row!(unix_socket, "FILE", PLACES, "Also listen on this Unix socket", some(text), path),
-    row!(http_bind, "ADDRESS", PLACES, "HTTP address [as --bind]", some(address), maybe),
+    row!(http_bind, "ADDRESS", PLACES, "HTTP addresses [as --bind]", some(Addresses::parse), maybe),
     row!(http_port as "http", "PORT", PLACES, "HTTP port, off by default", some(number), maybe),
     row!(http_hosts, "NAMES", PLACES, "Host names accepted over HTTP, as a,b", names, joined),
     row!(threads, "N", PLACES, "Loop threads [one per core]", some(at_least_one), maybe),
@@ -122,6 +128,7 @@ pub const SETTINGS: &[Setting] = &[
     row!(http_tls, "BOOL", SAFETY, "TLS for HTTP [if --tls-cert]", some(switch), maybe),
     row!(key_file, "FILE", SAFETY, "Secret key of filters [DIR/key]", some(text), path),
     row!(insecure_no_password, "", SAFETY, "Allow any address without a password", switch, shown),
+    row!(insecure_key_file, "", SAFETY, "Allow a secret key that all can read", switch, shown),
     row!(appendfsync, "WHEN", KEEPING, "Sync: always, everysec or no", fsync, fsync_shown),
     row!(checkpoint_bytes, "SIZE", KEEPING, "Log size that starts a checkpoint", large, size),
     row!(
@@ -179,15 +186,6 @@ fn some<T>(read: impl Fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<
 
 fn text<T: for<'a> From<&'a str>>(text: &str) -> Result<T, String> {
     if text.is_empty() { Err("is empty; give a file or folder".into()) } else { Ok(text.into()) }
-}
-
-fn address(text: &str) -> Result<IpAddr, String> {
-    let what = "is not an address; allowed: an IP address such as 127.0.0.1, 0.0.0.0, ::1 or ::";
-    if text == "localhost" {
-        Ok([127, 0, 0, 1].into())
-    } else {
-        text.parse().map_err(|_| what.into())
-    }
 }
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {

@@ -142,6 +142,19 @@ impl Users {
         changed
     }
 
+    /// Whether these are the same users with the same passwords and rights, as far as that can be
+    /// seen: another hash of the same password is another one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_there = |user: &User| {
+            other.list.iter().any(|theirs| {
+                theirs.name == user.name
+                    && theirs.rights == user.rights
+                    && theirs.secret.is(&user.secret)
+            })
+        };
+        self.list.len() == other.list.len() && self.list.iter().all(is_there)
+    }
+
     /// What they are called.
     pub fn names(&self) -> Vec<&str> {
         self.list.iter().map(|user| user.name.as_str()).collect()

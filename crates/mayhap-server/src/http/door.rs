@@ -15,15 +15,15 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 /// Connections at once: people and scrapers, not fleets.
-pub(super) const MAX_CONNECTIONS: usize = 512;
-/// Requests at once that are no probes.
-const MAX_REQUESTS: usize = MAX_CONNECTIONS / 4 * 3;
+pub(crate) const MAX_CONNECTIONS: usize = 512;
 /// How long a place may take to be given back by one who was ended.
 const ENDED: Duration = Duration::from_millis(500);
 
 /// The places of all.
 #[derive(Debug)]
 pub(super) struct Door {
+    /// Connections at once.
+    most: usize,
     connections: Arc<Semaphore>,
     requests: Arc<Semaphore>,
     /// Those without a whole request.
@@ -33,10 +33,12 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new() -> Arc<Self> {
+    /// Places for so many connections at once.
+    pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
-            connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)),
-            requests: Arc::new(Semaphore::new(MAX_REQUESTS)),
+            most,
+            connections: Arc::new(Semaphore::new(most)),
+            requests: Arc::new(Semaphore::new(max_requests(most))),
             waiting: Strangers::default(),
             sending: Strangers::default(),
         })
@@ -53,9 +55,14 @@ impl Door {
 
     /// Waits until all have left.
     pub(super) async fn close(&self) {
-        let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
+        let all = u32::try_from(self.most).unwrap_or(u32::MAX);
         let _ = self.connections.acquire_many(all).await;
     }
+}
+
+/// Requests at once that are no probes, with so many connections.
+const fn max_requests(connections: usize) -> usize {
+    connections - connections / 4
 }
 
 /// A place, if need be that of the oldest of `those`.
@@ -104,8 +111,9 @@ impl Caller {
         }
         let place = take(&self.door.requests, &self.door.sending, self.peer).await;
         place.map(Some).ok_or_else(|| {
+            let most = max_requests(self.door.most);
             let problem = format!(
-                "{MAX_REQUESTS} requests are in progress already; try again \
+                "{most} requests are in progress already; try again \
                                    later"
             );
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem)

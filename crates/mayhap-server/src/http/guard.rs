@@ -98,8 +98,8 @@ fn is_ours(state: &State, authority: &Authority) -> bool {
     let config = &state.shared.config();
     match literal {
         Ok(address) => {
-            let bind = config.http_bind();
-            is_loopback(address) || address == bind || bind.is_unspecified()
+            let is_bound = |bind: IpAddr| address == bind || bind.is_unspecified();
+            is_loopback(address) || config.http_bind().iter().any(is_bound)
         }
         Err(_) => host == "localhost" || config.http_hosts.contains(&host),
     }

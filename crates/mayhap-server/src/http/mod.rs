@@ -30,6 +30,7 @@ mod server;
 mod ui;
 mod which;
 
+pub(crate) use door::MAX_CONNECTIONS;
 pub(crate) use mayhap_dashboard::path::encode;
 pub use server::Http;
 

@@ -1,10 +1,11 @@
 //! The thread of HTTP: its listener, connections and their end.
 
 use super::body::request_time;
-use super::door::{Caller, Door};
+use super::door::{Caller, Door, MAX_CONNECTIONS};
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
+use crate::net;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -12,10 +13,11 @@ use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
@@ -27,12 +29,12 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HEAD_BYTES: usize = 64 << 10;
 /// How long requests at hand may take once the server is to stop.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
-const BACKLOG: u32 = 1024;
+const BACKLOG: i32 = 1024;
 
 /// The thread that speaks HTTP.
 #[derive(Debug)]
 pub struct Http {
-    address: SocketAddr,
+    addresses: Vec<SocketAddr>,
     stop: watch::Sender<bool>,
     thread: JoinHandle<()>,
 }
@@ -44,8 +46,40 @@ impl Http {
     ///
     /// If the address is taken, TLS cannot be set up, or the system has no thread for us.
     pub fn start(shared: Arc<Shared>) -> io::Result<Self> {
+        Self::start_with(shared, MAX_CONNECTIONS).map_err(|(_, error)| error)
+    }
+
+    /// [`Http::start`] for so many connections at once, since there are files for no more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Http::start`].
+    pub(crate) fn start_with(
+        shared: Arc<Shared>,
+        connections: usize,
+    ) -> Result<Self, (SocketAddr, io::Error)> {
         let config = &shared.config();
-        let address = SocketAddr::new(config.http_bind(), config.http_port.unwrap_or_default());
+        let port = config.http_port.unwrap_or_default();
+        let places = config.http_bind().present();
+        let places: Vec<_> = places.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
+        let first = places.first().copied().unwrap_or_else(|| ([0, 0, 0, 0], port).into());
+        let mut listeners = Vec::new();
+        for place in &places {
+            let listener = net::listen(*place, places.iter().copied(), BACKLOG);
+            listeners.push(listener.map_err(|error| (*place, error))?);
+        }
+        if listeners.is_empty() {
+            return Err((first, io::ErrorKind::AddrNotAvailable.into()));
+        }
+        Self::run(shared, connections, listeners).map_err(|error| (first, error))
+    }
+
+    fn run(
+        shared: Arc<Shared>,
+        connections: usize,
+        listeners: Vec<std::net::TcpListener>,
+    ) -> io::Result<Self> {
+        let config = &shared.config();
         let tls = if config.http_tls() {
             let certificate = shared.certificate().map_err(io::Error::other)?;
             // Never in plain text instead.
@@ -60,27 +94,30 @@ impl Http {
             .thread_name("mayhap-http")
             .max_blocking_threads(32)
             .build()?;
-        let listener = {
+        let listeners = {
             let _inside = runtime.enter();
-            let socket =
-                if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-            socket.set_reuseaddr(true)?;
-            socket.bind(address)?;
-            socket.listen(BACKLOG)?
+            let listeners = listeners.into_iter().map(TcpListener::from_std);
+            listeners.collect::<io::Result<Vec<_>>>()?
         };
-        let address = listener.local_addr()?;
+        let addresses = listeners.iter().map(TcpListener::local_addr);
+        let addresses = addresses.collect::<io::Result<Vec<_>>>()?;
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new().name("mayhap-http".into()).spawn(move || {
-            runtime.block_on(serve(listener, shared, tls, stopped));
+            runtime.block_on(serve(listeners, shared, connections, tls, stopped));
             // What still runs in the background writes nothing that was acknowledged.
             runtime.shutdown_background();
         })?;
-        Ok(Self { address, stop, thread })
+        Ok(Self { addresses, stop, thread })
     }
 
-    /// Where it listens.
-    pub const fn address(&self) -> SocketAddr {
-        self.address
+    /// Where it listens first.
+    pub fn address(&self) -> SocketAddr {
+        self.addresses[0]
+    }
+
+    /// Everywhere where it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Takes no more requests, lets those at hand end and ends the thread.
@@ -90,19 +127,30 @@ impl Http {
     }
 }
 
+/// The next connection, wherever it comes in.
+async fn accept(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
+    std::future::poll_fn(|context| {
+        let mut all = listeners.iter().map(|listener| listener.poll_accept(context));
+        all.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    })
+    .await
+    .map(|(stream, peer)| (stream, net::canonical(peer)))
+}
+
 async fn serve(
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
+    connections: usize,
     tls: Option<TlsAcceptor>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let door = Door::new();
+    let door = Door::new(connections);
     let state = State { shared, is_tls: tls.is_some() };
     let router = routes::router(state.clone());
     let stop = stopped.clone();
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listeners) => accepted,
             _ = stopped.changed() => break,
         };
         let Ok((stream, peer)) = accepted else {
@@ -131,7 +179,7 @@ async fn serve(
             }
         });
     }
-    drop(listener);
+    drop(listeners);
     let _ = tokio::time::timeout(LAST_REQUESTS, door.close()).await;
 }
 

@@ -5,6 +5,7 @@ use super::{Counter, Took};
 use crate::Shared;
 use crate::clock::unix_ms;
 use crate::config::Rights;
+use crate::dropped_lines;
 use crate::durable::Stats;
 use crate::keyspace::{Entry, Info, Measured};
 use std::fmt::{Display, Write};
@@ -57,6 +58,8 @@ fn counters(shared: &Shared, out: &mut String) {
     one(out, "mayhap_connections", "gauge", "Connections now", clients.connected());
     let buffered = clients.buffered_bytes();
     one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests and unsent answers", buffered);
+    let dropped = dropped_lines();
+    one(out, "mayhap_log_lines_dropped_total", "counter", "Messages that nobody read", dropped);
     let uptime = metrics.uptime().as_secs_f64();
     one(out, "mayhap_uptime_seconds", "gauge", "Uptime of the server", uptime);
 }

@@ -30,7 +30,16 @@ enum Kind {
 }
 
 impl Listener {
-    pub(crate) fn bind(place: &Listen, keepalive: Duration) -> Result<Self, Error> {
+    /// Listens at a place, one of `all`.
+    pub(crate) fn bind(place: &Listen, all: &[Listen], keepalive: Duration) -> Result<Self, Error> {
+        let addresses = all.iter().filter_map(|place| match place {
+            Listen::Tcp(address) | Listen::Tls(address, _) => Some(*address),
+            Listen::Unix(_) => None,
+        });
+        let tcp = |address: SocketAddr| {
+            let socket = listen(address, addresses, BACKLOG)?;
+            Ok(TcpListener::from_std(socket))
+        };
         let (kind, place) = match place {
             Listen::Tcp(address) => {
                 (tcp(*address).map(|socket| Kind::Tcp(socket, None)), address.to_string())
@@ -79,6 +88,7 @@ impl Listener {
         match &self.kind {
             Kind::Tcp(listener, tls) => {
                 let (mut socket, address) = listener.accept()?;
+                let address = canonical(address);
                 let session = tls.as_ref().map(|tls| ServerConnection::new(Arc::clone(tls)));
                 let session = session.transpose().map_err(io::Error::other)?;
                 if !room(Some(address)) {
@@ -128,19 +138,36 @@ fn refuse(socket: &mut impl Write, plain: bool) {
     }
 }
 
-fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
+/// The address of a client as it has it: behind `::` one of IPv4 is written as one of IPv6, and all
+/// of those would be taken for neighbours.
+pub(crate) const fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Listens on an address, one of `all`, without blocking.
+///
+/// `::` takes IPv4 too, as most programs have it; where the list has `0.0.0.0`, that does.
+pub(crate) fn listen(
+    address: SocketAddr,
+    all: impl IntoIterator<Item = SocketAddr>,
+    backlog: i32,
+) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // Else the connections of the last process keep the port for a minute. Windows would let
     // another process in by it.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
-        socket.set_only_v6(true)?;
+        let is_v4 = |other: SocketAddr| {
+            other.is_ipv4() && other.ip().is_unspecified() && other.port() == address.port()
+        };
+        let is_shared = address.ip().is_unspecified() && all.into_iter().any(is_v4);
+        socket.set_only_v6(is_shared)?;
     }
     socket.set_nonblocking(true)?;
     socket.bind(&SockAddr::from(address))?;
-    socket.listen(BACKLOG)?;
-    Ok(TcpListener::from_std(socket.into()))
+    socket.listen(backlog)?;
+    Ok(socket.into())
 }
 
 #[cfg(unix)]
@@ -165,38 +192,4 @@ fn unix(path: &std::path::Path) -> io::Result<mio::net::UnixListener> {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     socket.listen(BACKLOG)?;
     Ok(mio::net::UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into()))
-}
-
-/// Files that stay for other things than connections: the log, images, the loops themselves.
-#[cfg(unix)]
-const RESERVED_FILES: u64 = 64;
-
-/// As many of the requested connections as the system has files for.
-#[cfg(unix)]
-pub(crate) fn max_clients(requested: usize) -> usize {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-    let needed = RESERVED_FILES.saturating_add(requested as u64);
-    let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_some_and(|current| current < needed) {
-        let current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
-        let raised = Rlimit { current, maximum: limit.maximum };
-        if setrlimit(Resource::Nofile, raised).is_ok() {
-            limit = raised;
-        }
-    }
-    let allowed = limit.current.map_or(u64::MAX, |files| files.saturating_sub(RESERVED_FILES));
-    let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
-    if allowed < requested {
-        log::warn!(
-            "max_clients is {requested}, but the limit of open files allows {allowed}; raise it \
-             (ulimit -n)"
-        );
-    }
-    requested.min(allowed)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn max_clients(requested: usize) -> usize {
-    requested
 }

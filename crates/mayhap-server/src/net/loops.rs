@@ -1,8 +1,6 @@
 //! The loop threads and the threads beside them, from their start to their end.
 
-use super::{
-    Control, Engine, Error, Inbox, Jobs, Listen, Listener, Loop, Options, WAKE, max_clients,
-};
+use super::{Control, Engine, Error, Inbox, Jobs, Listen, Listener, Loop, Options, Room, WAKE};
 use crate::cores::num_cores;
 use mio::{Poll, Waker};
 use std::io;
@@ -17,6 +15,7 @@ use std::thread::{self, JoinHandle};
 pub struct Loops {
     addresses: Vec<SocketAddr>,
     control: Arc<Control>,
+    http_clients: usize,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
@@ -43,11 +42,15 @@ impl Loops {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
             return Err(Error::Listen { place: "nothing".to_owned(), source });
         }
-        let bind = |place: &Listen| Listener::bind(place, options.keepalive);
+        // Before anybody can connect.
+        let threads = if options.threads == 0 { num_cores() } else { options.threads };
+        let room = Room::find(options.max_clients, options.http_clients, threads);
+        let room = room.map_err(|few| Error::Files { limit: few.limit, needed: few.needed })?;
+        room.warn(options.max_clients);
+        options.max_clients = room.clients;
+        let bind = |place: &Listen| Listener::bind(place, &options.listen, options.keepalive);
         let mut listeners = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
-        options.max_clients = max_clients(options.max_clients);
-        let threads = if options.threads == 0 { num_cores() } else { options.threads };
 
         let mut polls = Vec::new();
         let mut inboxes = Vec::new();
@@ -62,7 +65,8 @@ impl Loops {
         let progress = Arc::clone(&control);
         engine.on_progress(Box::new(move || progress.wake_all()));
         // From here on a failure stops what has started.
-        let mut loops = Self { addresses, control, threads: Vec::new() };
+        let (http_clients, started) = (room.http, Vec::new());
+        let mut loops = Self { addresses, control, http_clients, threads: started };
         let options = Arc::new(options);
         let (jobs, queues) = Jobs::new(options.max_jobs);
         let ways = std::iter::repeat_n(jobs, threads);
@@ -89,6 +93,11 @@ impl Loops {
     /// All addresses, in the order of [`Options::listen`].
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Connections at once for which HTTP has files, of those of [`Options::http_clients`].
+    pub const fn http_clients(&self) -> usize {
+        self.http_clients
     }
 
     /// What stops it from another thread, or when a signal comes.

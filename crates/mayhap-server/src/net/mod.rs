@@ -17,7 +17,7 @@
 //! `listen.rs` where clients arrive and `accept.rs` how they are taken, `strangers.rs` who makes
 //! room there, `clients.rs` who is there, `engine.rs` what a loop needs of the rest of the server,
 //! `send.rs` how answers go out, `tls.rs` encryption, `control.rs` how other threads reach a loop,
-//! `options.rs` its settings.
+//! `options.rs` its settings, `files.rs` how many connections there are open files for.
 
 mod accept;
 mod clients;
@@ -25,6 +25,7 @@ mod connection;
 mod control;
 mod engine;
 mod event_loop;
+mod files;
 mod jobs;
 mod listen;
 mod loops;
@@ -44,9 +45,11 @@ pub use loops::{Ended, Loops};
 pub use options::{Error, Listen, Options};
 pub use tls::Certificate;
 
+pub(crate) use files::Room;
+pub(crate) use listen::{canonical, listen};
 pub(crate) use strangers::Strangers;
 
 use control::Inbox;
 use event_loop::{Loop, WAKE};
 use jobs::Jobs;
-use listen::{Listener, max_clients};
+use listen::Listener;

@@ -30,6 +30,8 @@ pub struct Options {
     pub busy_poll: Duration,
     /// Connections at once. Fewer if the system allows fewer open files.
     pub max_clients: usize,
+    /// Connections at once of HTTP, for which open files are kept; 0 without it.
+    pub http_clients: usize,
     /// Bytes of unfinished requests and unsent answers of all connections together.
     pub max_buffer_bytes: usize,
     /// The largest request of those who may do anything.
@@ -57,6 +59,7 @@ impl Default for Options {
             threads: 0,
             busy_poll: Duration::from_micros(20),
             max_clients: 10_000,
+            http_clients: 0,
             max_buffer_bytes: 512 << 20,
             limits: Limits::default(),
             max_jobs: 128,
@@ -95,6 +98,13 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// The limit of open files leaves none for a client.
+    Files {
+        /// The limit.
+        limit: u64,
+        /// The least limit that does.
+        needed: u64,
+    },
     /// A loop thread ended in the middle of its work: a bug.
     Died,
 }
@@ -105,6 +115,11 @@ impl fmt::Display for Error {
             Self::Listen { place, source } => write!(f, "cannot listen on {place}: {source}"),
             Self::Tls { path, message } => write!(f, "{}: {message}", path.display()),
             Self::System { action, source } => write!(f, "cannot {action}: {source}"),
+            Self::Files { limit, needed } => write!(
+                f,
+                "the limit of open files (ulimit -n) is {limit}, which leaves none for a client; \
+                 {needed} is the least, and each client takes one more"
+            ),
             Self::Died => f.write_str("a loop thread ended in the middle of its work"),
         }
     }
@@ -114,7 +129,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Listen { source, .. } | Self::System { source, .. } => Some(source),
-            Self::Tls { .. } | Self::Died => None,
+            Self::Tls { .. } | Self::Files { .. } | Self::Died => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::jobs::Request;
 use super::share::{HEAVY_NS, Share};
 use super::{Engine, Options};
 use crate::command::After;
+use crate::metrics::Counter;
 use crate::resp::{Limits, Malformed, Parser, Reply};
 use crate::{Session, Turn};
 
@@ -68,7 +69,7 @@ impl Work {
         let Some(kept) = partial else {
             let mut job = Job { engine, options, session, turn, out, room };
             let ran = job.run(arrived, &mut self.parser, &mut self.places);
-            if ran.used < arrived.len() {
+            if ran.used < arrived.len() || self.parser.is_skipping() {
                 let bytes = arrived[ran.used..].to_vec();
                 let parser = std::mem::take(&mut self.parser);
                 let waits = ran.end == End::Waiting;
@@ -80,7 +81,7 @@ impl Work {
         kept.bytes.extend_from_slice(arrived);
         let Partial { bytes, parser, places } = &mut **kept;
         let ran = Job { engine, options, session, turn, out, room }.run(bytes, parser, places);
-        if ran.used == bytes.len() {
+        if ran.used == bytes.len() && !parser.is_skipping() {
             *partial = None;
         } else if ran.used > 0 {
             bytes.drain(..ran.used);
@@ -134,6 +135,10 @@ impl<E: Engine> Job<'_, E> {
             }
             let words = parser.words(rest, places);
             if words.is_empty() {
+                if let Some(text) = parser.take_refusal() {
+                    self.refuse(&text);
+                    count(&mut ran.writes, None, 0..0);
+                }
                 continue;
             }
             let before = self.out.len();
@@ -170,6 +175,18 @@ impl<E: Engine> Job<'_, E> {
         }
         ran.heavy = share.taken(self.turn) > HEAVY_NS;
         ran
+    }
+}
+
+impl<E> Job<'_, E> {
+    /// Answers a request that is too large for its limits.
+    #[cold]
+    fn refuse(&mut self, text: &str) {
+        self.turn.counts.add(Counter::Errors, 1);
+        if let Some(queue) = &mut self.session.queue {
+            queue.fail();
+        }
+        Reply::new(self.out, false).error(text);
     }
 }
 

@@ -27,14 +27,17 @@ impl Certificate {
         Ok(Arc::new(Self(ArcSwap::from_pointee(certified(cert, key)?))))
     }
 
-    /// Takes the place of the one before.
+    /// Takes the place of the one before; whether it is another.
     ///
     /// # Errors
     ///
     /// As [`Certificate::open`]; the one before stays.
-    pub fn read(&self, cert: &Path, key: &Path) -> Result<(), Error> {
-        self.0.store(Arc::new(certified(cert, key)?));
-        Ok(())
+    pub fn read(&self, cert: &Path, key: &Path) -> Result<bool, Error> {
+        let read = certified(cert, key)?;
+        // A chain has one key.
+        let is_other = self.0.load().cert != read.cert;
+        self.0.store(Arc::new(read));
+        Ok(is_other)
     }
 
     /// TLS 1.2 or newer with this certificate.

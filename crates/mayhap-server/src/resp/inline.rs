@@ -4,7 +4,7 @@
 //! end of the line. Source: `sdssplitargs` of Redis 7.
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
-use super::request::{Limits, Malformed, malformed};
+use super::request::{Malformed, malformed};
 
 /// The most bytes of a line, without its end.
 const MAX_LINE_BYTES: usize = 64 << 10;
@@ -17,7 +17,6 @@ pub(super) fn parse(
     input: &[u8],
     seen: usize,
     places: &mut Vec<(u32, u32)>,
-    limits: &Limits,
     unquoted: &mut Vec<u8>,
 ) -> Result<Option<usize>, Malformed> {
     let most = MAX_LINE_BYTES.saturating_add(1);
@@ -32,9 +31,6 @@ pub(super) fn parse(
         plain(line, places);
     } else if unquote(line, places, unquoted).is_none() {
         return malformed("unbalanced quotes in request");
-    }
-    if places.len() > limits.max_words as usize {
-        return malformed("invalid multibulk length");
     }
     let first = places.first().and_then(|&(start, end)| line.get(start as usize..end as usize));
     // A page in a browser can send a request for HTTP anywhere, with commands in its body.

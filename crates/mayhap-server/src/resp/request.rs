@@ -10,6 +10,8 @@
 //! once; and a number that can be none is refused at its first wrong byte.
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
+mod skip;
+
 use super::inline;
 
 /// The words of one request: places in the bytes that arrived.
@@ -84,22 +86,27 @@ impl Limits {
         stranger: true,
     };
 
-    fn max_bytes(&self, words: Words<'_>) -> u32 {
+    /// The limit of the word after these, and the setting that says so.
+    fn of_word(&self, words: Words<'_>) -> (u32, &'static str) {
         // Called only when a word is larger than others may be.
         let carries = words.get(0).is_some_and(|name| {
             name.eq_ignore_ascii_case(b"BF.LOADCHUNK") || name.eq_ignore_ascii_case(b"BF.LOAD")
         });
-        if carries { self.max_chunk_bytes.max(self.max_word_bytes) } else { self.max_word_bytes }
+        if carries && self.max_chunk_bytes > self.max_word_bytes {
+            (self.max_chunk_bytes, "max_chunk_bytes")
+        } else {
+            (self.max_word_bytes, "max_word_bytes")
+        }
     }
 }
 
 impl Default for Limits {
-    /// 65,536 words of 1 MiB (16 MiB and 64 KiB in `BF.LOADCHUNK`), 64 MiB in all.
+    /// 1,048,576 words of 1 MiB (16 MiB and 64 KiB in `BF.LOADCHUNK`), 64 MiB in all.
     fn default() -> Self {
         Self {
             max_word_bytes: 1 << 20,
             max_chunk_bytes: (16 << 20) + (64 << 10),
-            max_words: 1 << 16,
+            max_words: 1 << 20,
             max_request_bytes: 64 << 20,
             stranger: false,
         }
@@ -129,12 +136,16 @@ pub struct Parser {
     left: u32,
     /// The words of a line with quotes, which do not stand in the input as they are meant.
     pub(super) unquoted: Vec<u8>,
+    /// What is to come of a request that was refused.
+    rest: Option<skip::Rest>,
+    /// Why it was.
+    refusal: Option<String>,
 }
 
 impl Parser {
     /// A parser at the start of a request.
     pub const fn new() -> Self {
-        Self { at: 0, left: 0, unquoted: Vec::new() }
+        Self { at: 0, left: 0, unquoted: Vec::new(), rest: None, refusal: None }
     }
 
     /// Looks for one whole request at the start of `input`: the bytes that it takes, or `None` if
@@ -143,9 +154,13 @@ impl Parser {
     /// Its words are at `places`, to be looked at by [`Parser::words`]; there are none in an empty
     /// line, which has no answer. `places` is for the parser alone between two calls.
     ///
+    /// There are none either in a request that is larger than `limits`: it is refused once, by
+    /// [`Parser::take_refusal`], and the rest of it is taken piece by piece as it comes, without
+    /// being kept.
+    ///
     /// # Errors
     ///
-    /// [`Malformed`] if the bytes are no request, or one larger than `limits`.
+    /// [`Malformed`] if the bytes are no request, or one larger than the limits of a stranger.
     ///
     /// # Examples
     ///
@@ -168,6 +183,10 @@ impl Parser {
     ) -> Result<Option<usize>, Malformed> {
         if !self.unquoted.is_empty() {
             self.unquoted = Vec::new();
+        }
+        if self.rest.is_some() {
+            places.clear();
+            return self.pass_by(input);
         }
         let result = self.advance(input, places, limits);
         if !matches!(result, Ok(None)) {
@@ -197,7 +216,12 @@ impl Parser {
                 Some((b'*', line)) => match number(line) {
                     Number::Is(count, bytes) => {
                         self.at = bytes.saturating_add(1);
-                        self.left = words_to_come(count, limits)?;
+                        if count > i64::from(limits.max_words) {
+                            self.refuse_words(count, limits)?;
+                            return Ok(Some(self.at));
+                        }
+                        // Redis ignores an array of no words, or of fewer.
+                        self.left = u32::try_from(count).unwrap_or(0);
                         if self.left == 0 {
                             return Ok(Some(self.at));
                         }
@@ -206,8 +230,12 @@ impl Parser {
                     Number::None => return malformed("invalid multibulk length"),
                 },
                 Some(_) => {
-                    let found = inline::parse(input, self.at, places, limits, &mut self.unquoted)?;
+                    let found = inline::parse(input, self.at, places, &mut self.unquoted)?;
                     self.at = input.len();
+                    if places.len() > limits.max_words as usize {
+                        self.refuse_line(places.len(), limits)?;
+                        places.clear();
+                    }
                     return Ok(found);
                 }
             }
@@ -236,44 +264,32 @@ impl Parser {
                 Number::Unfinished => break,
                 Number::None => return malformed("invalid bulk length"),
             };
-            if length < 0 || length > i64::from(limits.max_word_bytes) {
-                check_length(length, limits, Words::new(input, places))?;
-            }
             let start = at.saturating_add(line_bytes).saturating_add(1);
+            let after = left.saturating_sub(1);
+            if length < 0 || length > i64::from(limits.max_word_bytes) {
+                let before = Words::new(input, places);
+                if self.refuse_length(length, after, before, limits)? {
+                    places.clear();
+                    return Ok(Some(start));
+                }
+            }
             let end = start.saturating_add(length as usize);
             let next = end.saturating_add(2);
             if next > limits.max_request_bytes as usize {
-                return malformed("request too large (max_request_bytes)");
+                self.refuse_bytes(length, after, limits)?;
+                places.clear();
+                return Ok(Some(start));
             }
             match input.get(end..next) {
                 None => break,
                 Some(b"\r\n") => places.push((start as u32, end as u32)),
                 Some(_) => return malformed("bulk string without CR LF at its end"),
             }
-            (at, left) = (next, left.saturating_sub(1));
+            (at, left) = (next, after);
         }
         (self.at, self.left) = (at, left);
         Ok((left == 0).then_some(at))
     }
-}
-
-/// Checks how many words are announced. Redis ignores an array of none, or of fewer.
-fn words_to_come(count: i64, limits: &Limits) -> Result<u32, Malformed> {
-    if count <= i64::from(limits.max_words) {
-        return Ok(u32::try_from(count).unwrap_or(0));
-    }
-    let whose = if limits.stranger { "unauthenticated" } else { "invalid" };
-    malformed(&format!("{whose} multibulk length"))
-}
-
-/// The limit of a word that is larger than most may be.
-#[cold]
-fn check_length(length: i64, limits: &Limits, words: Words<'_>) -> Result<(), Malformed> {
-    if length >= 0 && length <= i64::from(limits.max_bytes(words)) {
-        return Ok(());
-    }
-    let whose = if limits.stranger && length >= 0 { "unauthenticated" } else { "invalid" };
-    malformed(&format!("{whose} bulk length"))
 }
 
 #[cold]

@@ -1,6 +1,6 @@
 //! Why a server could not start or end.
 
-use crate::config::{Config, KeyFileError};
+use crate::config::KeyFileError;
 use crate::durable::{self, Refused};
 use crate::keyspace::RecoveryError;
 use crate::net;
@@ -55,9 +55,8 @@ impl StartError {
         move |source| Self::Thread { purpose, source }
     }
 
-    pub(super) fn http(config: &Config, source: io::Error) -> Self {
-        let port = config.http_port.unwrap_or_default();
-        Self::Http { address: SocketAddr::new(config.http_bind(), port), source }
+    pub(super) fn http((address, source): (SocketAddr, io::Error)) -> Self {
+        Self::Http { address, source }
     }
 }
 

@@ -74,6 +74,7 @@ impl Server {
         config: Config,
         report: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Running, StartError> {
+        network::check_files(&config)?;
         let certificate = network::certificate(&config)?;
         let network = network::options(&config, certificate.as_ref())?;
         let (keyspace, log) = open::open(&config, report)?;
@@ -88,8 +89,9 @@ impl Server {
         let upkeep = keyspace.start_upkeep(shared.log.clone());
         let upkeep = upkeep.map_err(thread("the threads that look after filters"))?;
         let loops = Loops::start(network, Arc::new(Live(shared.clone())))?;
-        let http = shared.config().http_port.map(|_| Http::start(shared.clone())).transpose();
-        let http = http.map_err(|source| StartError::http(&shared.config(), source))?;
+        let http = shared.config().http_port;
+        let http = http.map(|_| Http::start_with(shared.clone(), loops.http_clients()));
+        let http = http.transpose().map_err(StartError::http)?;
         let (control, addresses) = (loops.control(), loops.addresses().to_vec());
         let (loops, upkeep) = (Some(loops), Some(upkeep));
         Ok(Running { shared, control, addresses, loops, http, upkeep, log })
@@ -118,9 +120,14 @@ impl Running {
         &self.addresses
     }
 
-    /// The address of HTTP, if it is served.
+    /// The first address of HTTP, if it is served.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.http.as_ref().map(Http::address)
+    }
+
+    /// All addresses of HTTP.
+    pub fn http_addresses(&self) -> &[SocketAddr] {
+        self.http.as_ref().map_or(&[], Http::addresses)
     }
 
     /// The filters, settings and counters.

@@ -3,7 +3,8 @@
 use super::StartError;
 use crate::config::Config;
 use crate::cores::num_cores;
-use crate::net::{Certificate, Listen, Options};
+use crate::http::MAX_CONNECTIONS;
+use crate::net::{Certificate, Error, Listen, Options, Room};
 use crate::resp::Limits;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ pub(super) fn options(
         threads: config.loop_threads(),
         busy_poll: Duration::from_micros(busy_poll_us.into()),
         max_clients: config.max_clients as usize,
+        http_clients: http_clients(config),
         max_buffer_bytes: usize::try_from(config.buffer_bytes()).unwrap_or(usize::MAX),
         limits: Limits {
             max_word_bytes: config.max_word_bytes,
@@ -38,6 +40,20 @@ pub(super) fn options(
     })
 }
 
+/// Connections of HTTP, if it is spoken.
+fn http_clients(config: &Config) -> usize {
+    config.http_port.map_or(0, |_| MAX_CONNECTIONS)
+}
+
+/// Refuses a start for which there are not enough open files, before it meets one that it cannot
+/// open.
+pub(super) fn check_files(config: &Config) -> Result<(), StartError> {
+    let threads = config.loop_threads();
+    let room = Room::find(config.max_clients as usize, http_clients(config), threads);
+    room.map(|_| ())
+        .map_err(|few| StartError::Network(Error::Files { limit: few.limit, needed: few.needed }))
+}
+
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// The certificate, if there is to be TLS.
@@ -50,15 +66,18 @@ fn listen(
     config: &Config,
     certificate: Option<&Arc<Certificate>>,
 ) -> Result<Vec<Listen>, StartError> {
-    let address = |port| SocketAddr::new(config.bind, port);
+    let places = config.bind.present();
+    let at = |port| places.iter().map(move |&place| SocketAddr::new(place, port));
     let tls = certificate.map(Certificate::tls_config).transpose()?;
-    let mut listen = match (tls, config.tls_port) {
-        (None, _) => vec![Listen::Tcp(address(config.port))],
-        (Some(tls), None) => vec![Listen::Tls(address(config.port), tls)],
-        (Some(tls), Some(port)) => {
-            vec![Listen::Tcp(address(config.port)), Listen::Tls(address(port), tls)]
+    let mut listen: Vec<Listen> = match (&tls, config.tls_port) {
+        (Some(tls), None) => {
+            at(config.port).map(|address| Listen::Tls(address, tls.clone())).collect()
         }
+        _ => at(config.port).map(Listen::Tcp).collect(),
     };
+    if let (Some(tls), Some(port)) = (tls, config.tls_port) {
+        listen.extend(at(port).map(|address| Listen::Tls(address, tls.clone())));
+    }
     listen.extend(config.unix_socket.clone().map(Listen::Unix));
     Ok(listen)
 }

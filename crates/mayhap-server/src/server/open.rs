@@ -1,7 +1,7 @@
 //! The filters at the start of a server: those of its data folder, or none.
 
 use super::StartError;
-use crate::config::{Config, read_key_file};
+use crate::config::{Config, check_data_key, read_key_file_of};
 use crate::durable::{self, DataFolder, Log, Progress, Report};
 use crate::keyspace::{self, Keyspace, Recovery};
 use mayhap::{DigestFunction, SecretKey};
@@ -34,16 +34,17 @@ pub(super) fn open(
     config: &Config,
     report: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<(Keyspace, Option<Arc<Log>>), StartError> {
-    let key = config.key_file.as_deref().map(read_key_file).transpose();
-    let key = key.map_err(StartError::Key)?;
+    let key = read_key_file_of(config).map_err(StartError::Key)?;
     let Some(data) = &config.data else {
         let key = key.map_or_else(random_key, Ok)?;
         return Ok((Keyspace::new(limits(config, key)), None));
     };
     let folder = DataFolder::open(data)?;
-    let key = match key {
-        Some(key) => key,
-        None => folder.secret_key()?,
+    let key = if let Some(key) = key {
+        key
+    } else {
+        check_data_key(data, config.insecure_key_file).map_err(StartError::Key)?;
+        folder.secret_key()?
     };
     let began = Instant::now();
     let recovery = Recovery::new(limits(config, key));

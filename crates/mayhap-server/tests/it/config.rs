@@ -100,7 +100,7 @@ fn what_is_wrong_is_named_with_its_file_line_key_value_and_what_is_allowed() {
         ("default_error = nan", "is not a finite number"),
         ("idle_timeout = \"5m\"", "is not a duration; write it like 500ms, 30s"),
         ("data = \"\"", "data = \"\": is empty"),
-        ("bind = \"example.org\"", "is not an address; allowed: an IP address"),
+        ("bind = \"example.org\"", "is not an address; allowed: IP addresses"),
         ("port = [1", "mayhap.toml:1: "),
         ("port = 1\nport = 2", "mayhap.toml:2: "),
         ("[port]\nx = 1", "port: is a table; write text, a number, true or false"),

@@ -237,3 +237,68 @@ fn connections_after_a_reload_get_the_new_certificate() {
     assert!(ping().is_ok());
     running.shut_down().unwrap();
 }
+
+#[test]
+fn a_renewed_certificate_is_served_once_the_pair_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let [cert, key] = ["tls.crt", "tls.key"].map(|name| folder.path().join(name));
+    let take = |certificate: &str, private: &str| {
+        for (from, to) in [(certificate, &cert), (private, &key)] {
+            // As those who renew do it: another file under the same name.
+            let new = folder.path().join("new");
+            std::fs::copy(file(from), &new).unwrap();
+            std::fs::rename(&new, to).unwrap();
+        }
+    };
+    take("server.pem", "server.key");
+    let (tls_cert, tls_key) = (Some(cert.clone()), Some(key.clone()));
+    let config = Config { port: 0, tls_cert, tls_key, ..Config::default() };
+    let running = Server::start(config.clone()).unwrap();
+    let shared = running.shared();
+    let ping = || {
+        let socket = TcpStream::connect(running.address().unwrap()).unwrap();
+        speak(socket, "localhost", &TLS13).write_all(b"PING\r\n")
+    };
+    assert!(!shared.reload_certificate().unwrap(), "nothing has changed");
+    take("renewed.pem", "server.key");
+    assert!(shared.reload_certificate().is_err(), "a pair that does not match");
+    std::fs::write(&key, "").unwrap();
+    assert!(shared.reload_certificate().is_err(), "an empty key");
+    std::fs::remove_file(&cert).unwrap();
+    assert!(shared.reload_certificate().is_err(), "no certificate");
+    // Other settings change all the same.
+    let mut caller = Caller::another(shared);
+    assert_eq!(caller.line("CONFIG SET default-capacity 300"), "+OK\r\n");
+    assert!(ping().is_ok(), "the old one stays");
+    take("renewed.pem", "renewed.key");
+    assert!(shared.reload_certificate().unwrap());
+    assert!(!shared.reload_certificate().unwrap());
+    let error = ping().unwrap_err().to_string();
+    assert!(error.contains("UnknownIssuer"), "{error}");
+    take("server.pem", "server.key");
+    // By SIGHUP it is named, too.
+    let reloaded = shared.reload(Config { default_capacity: 300, ..config }).unwrap();
+    assert_eq!(reloaded.changed, ["certificate"]);
+    assert!(ping().is_ok());
+    running.shut_down().unwrap();
+}
+
+#[test]
+fn users_are_reloaded_alone() {
+    let before = [("stays", "one", Rights::ALL), ("changes", "two", Rights::ALL)];
+    let after = [("stays", "one", Rights::ALL), ("changes", "three", Rights::ALL)];
+    let mut server = Caller::with(config(&before), |_| {});
+    server.line("AUTH stays one");
+    assert_eq!(server.line("CONFIG SET default-capacity 300"), "+OK\r\n");
+    assert!(config(&before).users.is_same(&server.shared.config().users));
+    let users = config(&after).users;
+    assert!(!users.is_same(&server.shared.config().users));
+    let reloaded = server.shared.reload_users(users).unwrap();
+    assert_eq!((reloaded.changed, reloaded.after_restart), (vec!["user"], vec![]));
+    assert_eq!(server.shared.config().default_capacity, 300);
+    assert_eq!(server.line("PING"), "+PONG\r\n");
+    assert!(server.line("AUTH changes two").starts_with("-WRONGPASS"));
+    assert_eq!(server.line("AUTH changes three"), "+OK\r\n");
+    let fewer = config(&after[..1]).users;
+    assert!(!fewer.is_same(&config(&after).users) && !config(&after).users.is_same(&fewer));
+}

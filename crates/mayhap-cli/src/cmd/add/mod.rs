@@ -69,7 +69,7 @@ records; if the file records no capacity, it is never full, but a warning appear
 bits are set. A filter that clears itself is full when it would do so; with --overfill it does, \
 and each time is reported. Such a file cannot record how keys were extracted.";
 
-const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
+const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of the machine or container]";
 
 /// Add keys, one per line, to a filter file
 #[derive(Debug, clap::Args)]

@@ -177,7 +177,7 @@ impl Report {
             kernel,
             digest_function: set.digest_function().name(),
             num_bytes,
-            fits: fits_name(Fits::of(num_bytes, &memory_sizes(crate::memory::physical_bytes()))),
+            fits: fits_name(Fits::of(num_bytes, &memory_sizes(crate::memory::usable_bytes()))),
             items: set.items(),
             expected_items: set.capacity(),
             target_fpp: set.target_fpp(),

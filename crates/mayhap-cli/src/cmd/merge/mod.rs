@@ -51,7 +51,8 @@ Filters of one other system are merged in memory if that system can merge them; 
 in its format.";
 
 const KEY_FILE: &str = "The filters' secret key, if they are merged in memory";
-const MAX_MEMORY: &str = "Most memory to use for merging [default: the memory of this machine]";
+const MAX_MEMORY: &str =
+    "Most memory to use for merging [default: the memory of the machine or container]";
 
 /// Merge filters into one with the keys of all of them
 #[derive(Debug, clap::Args)]

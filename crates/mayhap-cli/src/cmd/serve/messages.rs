@@ -1,20 +1,65 @@
 //! What the server says while it runs: a line each, as text or as JSON, on stderr.
 
-use log::{LevelFilter, Log, Metadata, Record};
+use crate::error::Error;
+use crate::io::messages::{Sink, divert, flush, print};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use mayhap_server::LogLines;
 use mayhap_server::config::LogFormat;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::fs::File;
+use std::io::{Write, stderr};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Whether messages are JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Writes messages of the crate `log`.
 #[derive(Debug)]
-struct Messages {
-    format: LogFormat,
+struct Messages;
+
+/// Takes all that is written to stderr: nobody waits for its reader.
+struct Lines(LogLines);
+
+/// From now on messages are written, by a thread of its own. Only the first call of a process
+/// counts.
+///
+/// # Errors
+///
+/// [`Error::Io`] if the system has no thread.
+pub(super) fn begin(format: LogFormat) -> Result<(), Error> {
+    set(LevelFilter::Error, format);
+    // Not the handle of the standard library: a write that stands still holds its lock.
+    let out: Box<dyn Write + Send> = match stderr().as_fd().try_clone_to_owned() {
+        Ok(descriptor) => Box::new(File::from(descriptor)),
+        Err(_) => Box::new(stderr()),
+    };
+    let notice = |lines: u64| {
+        let what = if lines == 1 { "line was" } else { "lines were" };
+        own_line(Level::Warn, &format!("{lines} {what} dropped: nobody read stderr in time"), None)
+    };
+    let lines =
+        LogLines::begin(out, notice).map_err(Error::io("start", "the thread of the log"))?;
+    divert(Box::new(Lines(lines)));
+    // A thread that panics would write by itself, and wait.
+    std::panic::set_hook(Box::new(|panic| {
+        print(&own_line(Level::Error, &panic.to_string(), None));
+        flush();
+    }));
+    let _ = log::set_logger(&Messages);
+    Ok(())
 }
 
-/// From now on messages are written. Only the first call of a process counts.
-pub(super) fn begin(level: LevelFilter, format: LogFormat) {
-    if log::set_boxed_logger(Box::new(Messages { format })).is_ok() {
-        log::set_max_level(level);
-    }
+/// From now on messages of these levels are written, in this format.
+pub(super) fn set(level: LevelFilter, format: LogFormat) {
+    // ORDERING: Relaxed. It guards nothing; a line more in the old format harms nobody.
+    JSON.store(format == LogFormat::Json, Ordering::Relaxed);
+    log::set_max_level(level);
+}
+
+fn format() -> LogFormat {
+    // ORDERING: Relaxed, as in `set`.
+    if JSON.load(Ordering::Relaxed) { LogFormat::Json } else { LogFormat::Text }
 }
 
 impl Log for Messages {
@@ -25,17 +70,49 @@ impl Log for Messages {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            crate::io::messages::print(&line(self.format, record, SystemTime::now()));
+            let (level, target) = (record.level(), record.target());
+            let text = record.args().to_string();
+            print(&line(format(), level, target, &text, None, SystemTime::now()));
         }
     }
 
     fn flush(&self) {}
 }
 
-fn line(format: LogFormat, record: &Record<'_>, time: SystemTime) -> String {
+impl Sink for Lines {
+    fn put(&self, text: String) {
+        self.0.put(text);
+    }
+
+    fn line(&self, level: &str, message: &str, hint: Option<&str>) -> Option<String> {
+        let level = match level {
+            "error" => Level::Error,
+            "warning" => Level::Warn,
+            _ => Level::Info,
+        };
+        (format() == LogFormat::Json).then(|| own_line(level, message, hint))
+    }
+
+    fn flush(&self, most: Duration) {
+        self.0.flush(most);
+    }
+}
+
+/// A line of the command itself.
+fn own_line(level: Level, text: &str, hint: Option<&str>) -> String {
+    line(format(), level, "mayhap", text, hint, SystemTime::now())
+}
+
+fn line(
+    format: LogFormat,
+    level: Level,
+    target: &str,
+    text: &str,
+    hint: Option<&str>,
+    time: SystemTime,
+) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let time = timestamp(since.as_millis() as u64);
-    let (level, target, text) = (record.level(), record.target(), record.args().to_string());
     match format {
         LogFormat::Text => {
             let mut line = format!("{time} {level} ");
@@ -45,9 +122,12 @@ fn line(format: LogFormat, record: &Record<'_>, time: SystemTime) -> String {
         }
         LogFormat::Json => {
             let level = level.as_str().to_ascii_lowercase();
-            let line = serde_json::json!({
+            let mut line = serde_json::json!({
                 "time": time, "level": level, "target": target, "message": text,
             });
+            if let Some(hint) = hint {
+                line["hint"] = hint.into();
+            }
             line.to_string() + "\n"
         }
     }
@@ -77,7 +157,7 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::{LogFormat, date, line, timestamp};
-    use log::{Level, Record};
+    use log::Level;
     use std::time::UNIX_EPOCH;
 
     #[test]
@@ -98,12 +178,8 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_whatever_is_in_it() {
-        let text = |format| {
-            let arguments = format_args!("user \"a\"\n2026 INFO forged\r\u{1B}[31m");
-            let record =
-                Record::builder().level(Level::Warn).target("mayhap").args(arguments).build();
-            line(format, &record, UNIX_EPOCH)
-        };
+        let said = "user \"a\"\n2026 INFO forged\r\u{1B}[31m";
+        let text = |format| line(format, Level::Warn, "mayhap", said, None, UNIX_EPOCH);
         assert_eq!(
             text(LogFormat::Text),
             "1970-01-01T00:00:00.000Z WARN user \"a\" 2026 INFO forged  [31m\n"

@@ -1,8 +1,8 @@
 //! `mayhap serve`: filters for Redis clients and for HTTP.
 //!
 //! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says,
-//! `notify.rs` notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `repair.rs`
-//! makes a damaged folder one that opens.
+//! `notify.rs` notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `watch.rs`
+//! takes certificates and users that change, `repair.rs` makes a damaged folder one that opens.
 
 mod messages;
 mod notify;
@@ -10,15 +10,19 @@ mod repair;
 mod run;
 mod settings;
 mod startup;
+mod watch;
 
 use crate::error::Error;
 use crate::io::messages::{Talk, print_stdout};
 use crate::outcome::Outcome;
 use log::LevelFilter;
-use mayhap_server::config::{Config, ConfigError, Loaded, SETTINGS, Sources, hash_password};
+use mayhap_server::config::hash_password;
+use mayhap_server::config::{Config, ConfigError, Loaded, LogFormat, SETTINGS, Sources};
 use settings::Settings;
+use std::env;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,10 +42,11 @@ settings are named like max_memory, and users are tables [[user]]. Without users
 anyone on this machine may do everything; an address other than loopback needs a password, or \
 --insecure-no-password. On SIGTERM and SIGINT the server finishes the requests in progress; a \
 second signal stops it at once. Nothing that was acknowledged is lost either way. On SIGHUP it \
-reloads users, certificates and other settings. See docs/operations.md.";
+reloads users, certificates and other settings; certificates and users that change in their \
+files are taken without it. See docs/operations.md.";
 
 /// Serve filters to Redis clients and over HTTP
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// Read settings from this file
@@ -75,6 +80,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.hash_password {
         return print_hash(talk);
     }
+    messages::begin(expected_format(args))?;
     let Loaded { config, warnings } = sources(args)?.load().map_err(|error| wrong(&error))?;
     if args.check_config {
         run::check_tls(&config)?;
@@ -86,15 +92,39 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     // Only errors, whatever a file says: the flag is nearer.
     let level = if talk.is_quiet() { LevelFilter::Error } else { config.log_level };
-    messages::begin(level, config.log_format);
+    messages::set(level, config.log_format);
     for warning in warnings {
         log::warn!("{warning}");
     }
     if args.repair {
         return repair::run(&config, talk);
     }
-    let load = || sources(args)?.load().map_err(|error| wrong(&error));
-    run::run(config, &load, talk)
+    let args = args.clone();
+    let has_files = args.password_file.is_some()
+        || ["MAYHAP_CONFIG", "MAYHAP_PASSWORD_FILE"].iter().any(|name| env::var_os(name).is_some())
+        || args.config.is_some();
+    let load: run::Load = Arc::new(move || sources(&args)?.load().map_err(|error| wrong(&error)));
+    run::run(config, &load, has_files)
+}
+
+/// How the log is written if the settings can be read: what is wrong with them is said so too.
+fn expected_format(args: &Args) -> LogFormat {
+    let flag = args.settings.0.iter().find(|(name, _)| name == "log_format");
+    let said = flag.map(|(_, value)| value.clone()).or_else(|| env::var("MAYHAP_LOG_FORMAT").ok());
+    let said = said.or_else(|| {
+        let file = args.config.clone().or_else(|| env::var_os("MAYHAP_CONFIG").map(Into::into))?;
+        let text = std::fs::read_to_string(file).ok()?;
+        // The file as a whole may be wrong.
+        let value = text.lines().find_map(|line| {
+            line.trim().strip_prefix("log_format")?.trim_start().strip_prefix('=')
+        });
+        value?.split(['"', '\'']).nth(1).map(ToOwned::to_owned)
+    });
+    if said.is_some_and(|format| format.trim() == "json") {
+        LogFormat::Json
+    } else {
+        LogFormat::Text
+    }
 }
 
 fn wrong(error: &ConfigError) -> Error {
@@ -103,7 +133,7 @@ fn wrong(error: &ConfigError) -> Error {
 
 fn sources(args: &Args) -> Result<Sources, Error> {
     let mut environment = Vec::new();
-    for (name, value) in std::env::vars_os() {
+    for (name, value) in env::vars_os() {
         let Some(name) = name.to_str().filter(|name| name.starts_with("MAYHAP_")) else { continue };
         let value = value.into_string().map_err(|_| {
             Error::usage(

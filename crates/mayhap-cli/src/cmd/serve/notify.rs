@@ -5,6 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
+/// How long the reader of notifications may take to make room for one.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Sends a state, such as `READY=1`. Does nothing if nobody listens.
 pub(super) fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
@@ -12,7 +15,12 @@ pub(super) fn notify(state: &str) {
         Some((b'@', name)) => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(&name),
     };
-    let send = |address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address);
+    let send = |address| {
+        let socket = UnixDatagram::unbound()?;
+        // Its reader may stand still; we do not.
+        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.send_to_addr(state.as_bytes(), &address)
+    };
     if let Err(error) = address.and_then(send) {
         log::debug!("cannot notify systemd of {state}: {error}");
     }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
-use mayhap_server::config::{Config, read_key_file};
+use mayhap_server::config::{Config, read_key_file_of};
 use mayhap_server::durable::{DataFolder, Repaired, repair};
 use mayhap_units::number::format_bytes;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
         let problem = format!("{}: no such folder", data.display());
         return Err(Error::usage(problem, "name the data folder of the server"));
     }
-    let key = config.key_file.as_deref().map(read_key_file).transpose();
+    let key = read_key_file_of(config);
     let key = key.map_err(|error| Error::usage(error.to_string(), "name the right one"))?;
     let repaired = DataFolder::open(data).and_then(|folder| {
         folder.check_key(key)?;

@@ -2,13 +2,14 @@
 
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
-use crate::error::Error;
-use crate::io::messages::Talk;
-use crate::memory::physical_bytes;
+use super::watch;
+use crate::error::{Error, MORE_FILES, is_out_of_files};
+use crate::memory::Memory;
 use crate::outcome::Outcome;
 use mayhap_lists::Stop;
 use mayhap_server::config::{Config, KeyFileError, Loaded};
 use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};
+use mayhap_units::number::format_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
@@ -20,27 +21,36 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(200);
 
 /// Reads the settings again.
-type Load<'a> = &'a dyn Fn() -> Result<Loaded, Error>;
+pub(super) type Load = Arc<dyn Fn() -> Result<Loaded, Error> + Send + Sync>;
 
-/// Serves until a signal or `SHUTDOWN`; on SIGHUP, reloads the settings.
-pub(super) fn run(config: Config, load: Load<'_>, talk: Talk) -> Result<Outcome, Error> {
+/// Serves until a signal or `SHUTDOWN`; on SIGHUP, reloads the settings. With `has_files`, users
+/// may come from files.
+pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<Outcome, Error> {
     // From the very first moment, so that a signal during recovery ends it too.
     let stop = Stop::on_signals()?;
     let hangup = Arc::new(AtomicBool::new(false));
     flag::register(SIGHUP, hangup.clone()).map_err(Error::io("listen for", "signals"))?;
+    let is_said = config.max_memory.is_some();
     let config = with_memory(config);
+    if let (false, Some(memory), Some(limit)) = (is_said, Memory::found(), config.max_memory) {
+        let one = memory.for_one_filter().and(config.max_filter_bytes).map(format_bytes);
+        let one =
+            one.map(|one| format!("; max_filter_bytes: {one}, as a checkpoint copies a filter"));
+        let (limit, one) = (format_bytes(limit), one.unwrap_or_default());
+        log::info!("max_memory: {limit}, three quarters of {memory}{one}");
+    }
     if config.data.is_none() {
         log::warn!(
             "no data folder: filters are lost when the server stops; keep them with --data \
                     DIR"
         );
     }
-    let startup = Startup::new(talk);
+    let startup = Startup::new();
     let running = Server::start_with(config, &|event| startup.report(event));
     let running = running.map_err(|error| not_started(&error))?;
-    drop(startup);
     mayhap_store::notices(|notice| log::warn!("{notice}"));
     say_where(&running);
+    watch::begin(running.shared(), has_files.then(|| load.clone()));
     notify("READY=1");
     wait(&stop, &running, &hangup, load);
     notify("STOPPING=1");
@@ -50,16 +60,18 @@ pub(super) fn run(config: Config, load: Load<'_>, talk: Talk) -> Result<Outcome,
     Ok(Outcome::Done)
 }
 
-/// A filter beyond the machine's memory would only be found out by the OOM killer.
+/// A filter beyond the memory of the machine or the container would only be found out by the OOM
+/// killer.
 fn with_memory(mut config: Config) -> Config {
-    if config.max_memory.is_none() {
-        config.max_memory = physical_bytes().map(|bytes| bytes / 4 * 3);
+    if let (None, Some(memory)) = (config.max_memory, Memory::found()) {
+        config.max_memory = Some(memory.three_quarters());
+        config.max_filter_bytes = config.max_filter_bytes.or(memory.for_one_filter());
     }
     config
 }
 
 /// Takes the settings that can change, and names the others.
-fn reload(running: &Running, load: Load<'_>) {
+fn reload(running: &Running, load: &Load) {
     let Loaded { config, warnings } = match load() {
         Ok(loaded) => loaded,
         Err(error) => return log::error!("settings not reloaded: {error}"),
@@ -90,6 +102,7 @@ pub(super) fn check_tls(config: &Config) -> Result<(), Error> {
 
 fn not_started(error: &StartError) -> Error {
     let hint = match error {
+        error if is_out_of_files(error) => MORE_FILES,
         StartError::Network(error) => network_hint(error),
         StartError::Http { .. } => {
             "is another server running? choose another port with --http \
@@ -120,6 +133,7 @@ const fn network_hint(error: &net::Error) -> &'static str {
             "is another server running? choose another port with --port \
                                       PORT"
         }
+        net::Error::Files { .. } => MORE_FILES,
         _ => "",
     }
 }
@@ -158,14 +172,14 @@ fn say_where(running: &Running) {
     if let Some(path) = &config.unix_socket {
         log::info!("Redis clients: {}", path.display());
     }
-    if let Some(address) = running.http_address() {
+    for address in running.http_addresses() {
         let scheme = if config.http_tls() { "https" } else { "http" };
         log::info!("HTTP: {scheme}://{address}/");
     }
 }
 
 /// Waits for a signal, or until the server ends of itself.
-fn wait(stop: &Stop, running: &Running, hangup: &AtomicBool, load: Load<'_>) {
+fn wait(stop: &Stop, running: &Running, hangup: &AtomicBool, load: &Load) {
     let watchdog = watchdog();
     let mut notified = Instant::now();
     while !running.is_stopping() {

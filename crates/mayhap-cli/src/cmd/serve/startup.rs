@@ -1,7 +1,5 @@
-//! Progress and results of a start: a bar on a terminal, messages elsewhere.
+//! Progress and results of a start, as messages: a bar would wait for its terminal.
 
-use crate::io::messages::Talk;
-use crate::io::progress::Progress as Bar;
 use mayhap_server::Event;
 use mayhap_server::durable::{Progress, Report};
 use mayhap_units::number::{format_bytes, format_count, noun};
@@ -13,47 +11,34 @@ use std::time::{Duration, Instant};
 const MESSAGE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Reports a start; called from several threads.
-pub(super) struct Startup(Mutex<Recovering>);
-
-/// How far recovery is.
-struct Recovering {
-    bar: Option<Bar>,
-    talk: Talk,
-    last: Instant,
+pub(super) struct Startup {
+    /// When it was last said how far recovery is.
+    last: Mutex<Instant>,
 }
 
 impl Startup {
-    pub(super) fn new(talk: Talk) -> Self {
-        Self(Mutex::new(Recovering { bar: None, talk, last: Instant::now() }))
+    pub(super) fn new() -> Self {
+        Self { last: Mutex::new(Instant::now()) }
     }
 
     pub(super) fn report(&self, event: Event<'_>) {
-        let mut recovering = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::Recovering(progress) => recovering.show(progress),
+            Event::Recovering(progress) => self.show(progress),
             Event::Recovered { folder, report, filters, time } => {
-                recovering.bar = None;
                 say_recovered(folder, report, filters, time);
             }
             _ => {}
         }
     }
-}
 
-impl Recovering {
-    fn show(&mut self, progress: Progress) {
+    fn show(&self, progress: Progress) {
         let (what, done, total) = match progress {
             Progress::Images { done, total } => ("images", done, total),
             Progress::Log { done, total } => ("log", done, total),
         };
-        let talk = self.talk;
-        self.bar.get_or_insert_with(|| Bar::new(talk, Some(total))).tick_bytes(done);
-        if done == total {
-            // The next part has a total of its own.
-            self.bar = None;
-        }
-        if self.last.elapsed() >= MESSAGE_PAUSE {
-            self.last = Instant::now();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() >= MESSAGE_PAUSE {
+            *last = Instant::now();
             let (done, total) = (format_bytes(done), format_bytes(total));
             log::info!("recovering: {done} of {total} of the {what}");
         }

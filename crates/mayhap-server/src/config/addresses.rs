@@ -1,0 +1,96 @@
+//! Addresses to listen on: one, or a list as Redis takes it.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
+
+/// Addresses to listen on, at least one.
+///
+/// `::` takes IPv4 too, unless the list has `0.0.0.0`; it means the same for the Redis protocol and
+/// for HTTP.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_server::config::Addresses;
+///
+/// let list = Addresses::parse("127.0.0.1, -::1")?;
+/// assert_eq!(list.to_string(), "127.0.0.1,-::1");
+/// assert_eq!(Addresses::parse("*")?.to_string(), "0.0.0.0,-::");
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses(Vec<Address>);
+
+/// An address of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Address {
+    ip: IpAddr,
+    /// It may be one that this machine does not have: `-::1`.
+    is_optional: bool,
+}
+
+impl Addresses {
+    /// Reads addresses between commas or spaces; `*` is every one of the machine, and one after a
+    /// `-` is left out where the machine does not have it.
+    ///
+    /// # Errors
+    ///
+    /// What is allowed, if one is no address, or there is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let what = "is not an address; allowed: IP addresses such as 127.0.0.1, 0.0.0.0, ::1 or \
+                    ::, several as a,b, and * for all; one after a - may be absent";
+        let mut list = Vec::new();
+        for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+            let optional = word.strip_prefix('-');
+            let name = optional.unwrap_or(word);
+            let is_optional = optional.is_some();
+            match name {
+                "*" => {
+                    list.push(Address { ip: Ipv4Addr::UNSPECIFIED.into(), is_optional });
+                    list.push(Address { ip: Ipv6Addr::UNSPECIFIED.into(), is_optional: true });
+                }
+                "localhost" => list.push(Address { ip: Ipv4Addr::LOCALHOST.into(), is_optional }),
+                _ => {
+                    let ip = name.parse().map_err(|_| what.to_owned())?;
+                    list.push(Address { ip, is_optional });
+                }
+            }
+        }
+        let mut seen = Vec::new();
+        list.retain(|address| {
+            let is_new = !seen.contains(&address.ip);
+            seen.push(address.ip);
+            is_new
+        });
+        if list.is_empty() { Err(what.into()) } else { Ok(Self(list)) }
+    }
+
+    /// All of them, also those that the machine may not have.
+    pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
+        self.0.iter().map(|address| address.ip)
+    }
+
+    /// Those to listen on: without the optional ones that this machine does not have.
+    pub fn present(&self) -> Vec<IpAddr> {
+        let is_present =
+            |address: &&Address| !address.is_optional || TcpListener::bind((address.ip, 0)).is_ok();
+        self.0.iter().filter(is_present).map(|address| address.ip).collect()
+    }
+}
+
+impl From<IpAddr> for Addresses {
+    fn from(ip: IpAddr) -> Self {
+        Self(vec![Address { ip, is_optional: false }])
+    }
+}
+
+impl fmt::Display for Addresses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, Address { ip, is_optional }) in self.0.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            let minus = if *is_optional { "-" } else { "" };
+            write!(f, "{comma}{minus}{ip}")?;
+        }
+        Ok(())
+    }
+}
