@@ -44,6 +44,7 @@ pub use loops::{Ended, Loops};
 pub use options::{Error, Listen, Options};
 pub use tls::Certificate;
 
+pub(crate) use listen::keep_little_unsent;
 pub(crate) use strangers::Strangers;
 
 use control::Inbox;
