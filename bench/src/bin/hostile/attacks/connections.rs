@@ -10,9 +10,11 @@ pub(super) fn unread(target: &Target, until: Instant) -> Result<(), Error> {
     never_read(target, &command(&["KEYS", "*"]).repeat(100), until)
 }
 
-/// The same with answers of a MiB each.
+/// The same with answers of half a MiB each.
 pub(super) fn unread_dumps(target: &Target, until: Instant) -> Result<(), Error> {
-    never_read(target, &command(&["BF.SCANDUMP", "dump", "0"]).repeat(100), until)
+    let mut request = command(&["BF.SCANDUMP", "large", "0"]);
+    request.extend(command(&["BF.SCANDUMP", "large", "1"]).repeat(100));
+    never_read(target, &request, until)
 }
 
 fn never_read(target: &Target, request: &[u8], until: Instant) -> Result<(), Error> {
