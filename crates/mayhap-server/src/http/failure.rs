@@ -8,6 +8,7 @@ use crate::keyspace::{
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mayhap_dashboard::caller::HEADERS;
+use mayhap_dashboard::text::{MAX_PROBLEM_BYTES, shorten};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -22,25 +23,10 @@ pub(super) struct Failure {
 
 /// Bytes of a text that an answer repeats.
 const SHOWN_BYTES: usize = 256;
-/// Bytes of the text of any error.
-const MAX_PROBLEM_BYTES: usize = 4 * SHOWN_BYTES;
 
 /// A text of a request, as errors repeat it: its begin and its end.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
     shorten(text, SHOWN_BYTES)
-}
-
-/// A text of at most so many bytes, and a few: what is left out is in the middle, as an error says
-/// at its end what to do.
-fn shorten(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most {
-        return Cow::Borrowed(text);
-    }
-    let is_between = |at: &usize| text.is_char_boundary(*at);
-    let begin = (0..=most / 2).rev().find(is_between).unwrap_or(0);
-    let end = (text.len() - most / 2..text.len()).find(is_between).unwrap_or(text.len());
-    let left_out = end - begin;
-    Cow::Owned(format!("{}… ({left_out} bytes left out) …{}", &text[..begin], &text[end..]))
 }
 
 impl Failure {

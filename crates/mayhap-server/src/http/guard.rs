@@ -2,8 +2,7 @@
 
 use super::door::Caller;
 use super::failure::shown;
-use super::head::too_long_head;
-use super::server::MAX_HEAD_BYTES;
+use super::head::{MAX_HEAD_BYTES, too_long_head};
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::command::logged;
@@ -135,10 +134,12 @@ fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
         Version::HTTP_11 => !has("close"),
         _ => has("keep-alive"),
     };
-    if !stays || millis == 0 {
+    // Less than a second cannot be said.
+    let seconds = millis / 1000;
+    if !stays || seconds == 0 {
         return None;
     }
-    HeaderValue::from_str(&format!("timeout={}", millis / 1000)).ok()
+    HeaderValue::from_str(&format!("timeout={seconds}")).ok()
 }
 
 /// Refuses names that are not ours (a page whose name was bound to our address) and other

@@ -7,7 +7,6 @@
 
 use super::Failure;
 use super::door::Caller;
-use super::server::{MAX_HEAD_BYTES, MAX_HEAD_LINES};
 use axum::http::StatusCode;
 use mayhap_dashboard::caller::HEADERS;
 use std::io::{self, IoSlice};
@@ -18,6 +17,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+/// The head of a request is no longer. hyper stops reading there, and takes a longer one that is
+/// whole by then, which `guard` refuses.
+pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
+/// Lines of headers in it; hyper's own number, which costs no allocation.
+const MAX_HEAD_LINES: usize = 100;
 /// What is kept of a head, to say what is wrong with it.
 const KEPT_BYTES: usize = 8 << 10;
 

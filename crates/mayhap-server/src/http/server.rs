@@ -2,7 +2,7 @@
 
 use super::body::request_time;
 use super::door::{Caller, Door};
-use super::head::{Heads, Times};
+use super::head::{Heads, MAX_HEAD_BYTES, Times};
 use super::taking::Taking;
 use super::{State, routes};
 use crate::Shared;
@@ -25,11 +25,6 @@ use tokio_rustls::TlsAcceptor;
 /// The head of a request has arrived within this time, or `request_timeout` if that is less, and so
 /// has a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The head of a request is no longer. hyper stops reading there, and takes a longer one that is
-/// whole by then, which `guard` refuses.
-pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
-/// Lines of headers in it; hyper's own number, which costs no allocation.
-pub(super) const MAX_HEAD_LINES: usize = 100;
 /// How long requests at hand may take once the server is to stop.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
 const BACKLOG: u32 = 1024;

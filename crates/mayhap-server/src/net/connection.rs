@@ -184,9 +184,9 @@ impl Connection {
 
     /// Sends what is unsent, as far as the socket takes it.
     pub(super) fn flush(&mut self, now_ms: u64) -> io::Result<()> {
-        self.stream.flush()?;
+        let took = self.stream.flush()?;
         let taken = write_all(&mut self.stream, &self.unsent[self.sent..])?;
-        if taken > 0 {
+        if took || taken > 0 {
             self.progress_ms = now_ms;
         }
         self.sent += taken;

@@ -3,8 +3,10 @@
 
 use crate::http::Server;
 use crate::support::{Running, messages, narrow, options, until_logged};
+use crate::wire_tls::{file, speak};
 use mayhap_server::config::Config;
-use mayhap_server::net::Options;
+use mayhap_server::net::{Certificate, Listen, Options};
+use rustls::version::TLS13;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -65,11 +67,44 @@ fn a_client_of_a_unix_socket_that_reads_little_but_steadily_is_served() {
     reads_slowly(&mut slow, BIG, "a Unix socket");
 }
 
-fn http() -> Server {
-    let config = Config { output_timeout_ms: TIMEOUT.as_millis() as u64, ..Config::default() };
+/// A record of TLS is all or nothing to its reader, so that a little is more here.
+#[test]
+fn over_tls_a_slow_reader_is_served_too() {
+    let certificate = Certificate::open(&file("server.pem"), &file("server.key")).unwrap();
+    let config = certificate.tls_config().unwrap();
+    let listen = vec![Listen::Tls(([127, 0, 0, 1], 0).into(), config)];
+    let running = Running::new(Options { listen, write_timeout: TIMEOUT, ..options() });
+    let address = running.server.as_ref().unwrap().address().unwrap();
+    let mut slow = speak(narrow(address), "localhost", &TLS13);
+    slow.write_all(b"BIG 20000000\r\n").unwrap();
+    reads_slowly(&mut slow, BIG, "TLS");
+
+    let (tls_cert, tls_key) = (Some(file("server.pem")), Some(file("server.key")));
+    let server = http(Config { tls_cert, tls_key, ..Config::default() });
+    let mut slow = speak(narrow(server.address), "localhost", &TLS13);
+    slow.write_all(DOWNLOAD).unwrap();
+    reads_slowly(&mut slow, 8_000_000, "HTTPS");
+}
+
+/// With a filter of 9 MB.
+fn http(config: Config) -> Server {
+    let config = Config { output_timeout_ms: TIMEOUT.as_millis() as u64, ..config };
+    let is_tls = config.tls_cert.is_some();
     let server = Server::start(config);
     let large = json!({ "capacity": 8_000_000, "fixed": true });
-    assert_eq!(server.send("PUT /v1/filters/large", &large).status, 201);
+    if is_tls {
+        let body = large.to_string();
+        let length = body.len();
+        let mut stream = speak(narrow(server.address), "localhost", &TLS13);
+        let head = "PUT /v1/filters/large HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
+                    application/json";
+        write!(stream, "{head}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 201");
+    } else {
+        assert_eq!(server.send("PUT /v1/filters/large", &large).status, 201);
+    }
     server
 }
 
@@ -77,7 +112,7 @@ const DOWNLOAD: &[u8] = b"GET /v1/filters/large/file HTTP/1.1\r\nHost: localhost
 
 #[test]
 fn a_download_that_is_read_little_but_steadily_goes_on() {
-    let server = http();
+    let server = http(Config::default());
     let mut slow = narrow(server.address);
     slow.write_all(DOWNLOAD).unwrap();
     reads_slowly(&mut slow, 8_000_000, "a download");
@@ -85,7 +120,7 @@ fn a_download_that_is_read_little_but_steadily_goes_on() {
 
 #[test]
 fn answers_of_http_that_are_read_little_but_steadily_go_on() {
-    let server = http();
+    let server = http(Config::default());
     let mut slow = narrow(server.address);
     let request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     slow.write_all(&request.repeat(200)).unwrap();
