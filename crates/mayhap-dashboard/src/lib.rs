@@ -1,7 +1,8 @@
 //! The dashboard of filters in a browser.
 //!
 //! `page/` has its files, which [`files`] hands out; [`caller`] refuses pages of other sites,
-//! [`events`] writes the stream of numbers, [`path`] names in paths. `mayhap-server` serves its own
+//! [`events`] writes the stream of numbers, [`path`] names in paths, [`text`]
+//! shortens what answers repeat. `mayhap-server` serves its own
 //! filters with them. `remote/` (feature `remote`) is a server of its own, for the filters on any
 //! Redis or Valkey.
 
@@ -13,3 +14,4 @@ pub mod files;
 pub mod path;
 #[cfg(feature = "remote")]
 pub mod remote;
+pub mod text;

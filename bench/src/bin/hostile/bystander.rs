@@ -1,6 +1,6 @@
 //! Those who use the server while it is attacked.
 
-use crate::attacks::{Target, log_in};
+use crate::attacks::{BASIC, Target, log_in};
 use mayhap_bench::process::Error;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -32,10 +32,11 @@ pub(crate) struct Bystanders {
 /// What one asks, with a pause after it.
 type Asks = (fn(&mut Option<TcpStream>, (u16, u16)) -> Result<(), Error>, Duration);
 
-const ALL: [Asks; 3] = [
+const ALL: [Asks; 4] = [
     (goes_on, Duration::from_millis(1)),
     (connects, Duration::from_millis(20)),
     (probes, Duration::from_millis(20)),
+    (lists, Duration::from_millis(20)),
 ];
 
 impl Bystanders {
@@ -116,4 +117,14 @@ fn connects(_: &mut Option<TcpStream>, (port, _): (u16, u16)) -> Result<(), Erro
 fn probes(_: &mut Option<TcpStream>, (_, http): (u16, u16)) -> Result<(), Error> {
     let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     ask(&mut connect(http)?, request, b"HTTP/1.1 200")
+}
+
+/// With the right password, from an address of its own: who shares one with a guesser waits with
+/// him.
+fn lists(_: &mut Option<TcpStream>, (_, http): (u16, u16)) -> Result<(), Error> {
+    let request = format!(
+        "GET /v1/filters?limit=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {BASIC}\r\n\
+         Connection: close\r\n\r\n"
+    );
+    ask(&mut connect(http)?, request.as_bytes(), b"HTTP/1.1 200")
 }

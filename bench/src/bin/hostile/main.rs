@@ -1,7 +1,7 @@
 //! Attacks on `mayhap serve` while others use it: how long these wait, and what memory it takes.
 //!
 //! Each attack has its time; meanwhile one client queries and inserts a thousand times a second,
-//! one has a new connection each time, and one requests `/healthz`. Ends with 1 where a bound is
+//! one has a new connection each time, one requests `/healthz`, and one lists filters over HTTP. Ends with 1 where a bound is
 //! missed: p99 10 ms, the longest 100 ms, memory 1.2 times `max_memory` and 64 MiB, nobody kept
 //! out. With `--short` an attack has 200 ms, and the two bounds of time, which are those of a
 //! machine that does nothing else, are printed and not enforced. `attacks/` has the attacks,
@@ -181,7 +181,7 @@ fn report(facts: &[(&'static str, String)], rows: &[Row], times: bool) -> String
          {MEMORY} --threads 1 --data FOLDER \
          --password-file FILE`, attackers and bystanders on one machine. Milliseconds that \
          bystanders waited for an answer (a client that goes on, one with a new connection each \
-         time, `/healthz`), and MiB that were resident. Bounds: p99 {} ms, the longest {} ms, {} \
+         time, `/healthz`, a list of filters over HTTP with the right password), and MiB that were resident. Bounds: p99 {} ms, the longest {} ms, {} \
          MiB, nobody kept out.\n\n{}\n",
         MOST_WAITED.0,
         MOST_WAITED.1,

@@ -168,6 +168,16 @@ fn only_pages_of_this_machine_are_answered() {
     let many = vec!["a"; 10_001];
     assert_eq!(ui.post("/v1/filters/x/add", &many).0, 400);
     assert_eq!(ui.ask("GET /ui/events?filters=%25FF", &[], "").0, 400);
+    // Errors are JSON, of queries too, and repeat little.
+    let long = format!("GET /v1/filters?{}=1", "x".repeat(5000));
+    for request in
+        ["GET /v1/filters?limit=-1", "GET /ui/events?what=1", "GET /v1/filters/x?measure=1", &long]
+    {
+        let (status, body) = ui.ask(request, &[], "");
+        let error: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{body}"));
+        assert_eq!((status, error["error"].is_string()), (400, true), "{body}");
+        assert!(body.len() < 1200, "{} bytes", body.len());
+    }
     assert_eq!(ui.ask(&format!("GET /ui/events?filters={}", "a,".repeat(101)), &[], "").0, 400);
 }
 

@@ -1,5 +1,7 @@
 //! What goes wrong, as an answer: `{"error": "…"}`.
 
+use crate::text::{MAX_PROBLEM_BYTES, shorten};
+use axum::extract::rejection::QueryRejection;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mayhap_redis::Error;
@@ -39,9 +41,16 @@ impl Failure {
     }
 }
 
+impl From<QueryRejection> for Failure {
+    fn from(why: QueryRejection) -> Self {
+        Self::bad(why.body_text())
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.problem }).to_string() + "\n";
+        let problem = shorten(&self.problem, MAX_PROBLEM_BYTES);
+        let body = serde_json::json!({ "error": problem }).to_string() + "\n";
         (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
     }
 }

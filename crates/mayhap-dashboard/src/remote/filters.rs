@@ -5,6 +5,7 @@ use super::describe::{Bits, named};
 use super::failure::Failure;
 use super::keys::Act;
 use crate::events::{Numbers, Wanted};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as From};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -24,6 +25,9 @@ const MAX_ITEMS: usize = 10_000;
 
 pub(super) type Answer = Result<Response, Failure>;
 
+/// A query that may be none, whose error is as any other.
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
 /// A value as JSON in a line.
 pub(super) fn json(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], value.to_string() + "\n").into_response()
@@ -38,7 +42,8 @@ pub(super) struct Page {
 }
 
 /// `GET /v1/filters?cursor=0&limit=100`: names; their numbers come with the events.
-pub(super) async fn list(From(state): From<State>, Query(page): Query<Page>) -> Answer {
+pub(super) async fn list(From(state): From<State>, page: Asked<Page>) -> Answer {
+    let Query(page) = page?;
     let list = state.0.names.latest().await?;
     let rest = list.filters.get(page.cursor..).unwrap_or_default();
     let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
@@ -59,8 +64,9 @@ pub(super) struct Look {
 pub(super) async fn info(
     From(state): From<State>,
     Path(name): Path<String>,
-    Query(look): Query<Look>,
+    look: Asked<Look>,
 ) -> Answer {
+    let Query(look) = look?;
     let bits = if look.measure { Bits::All } else { Bits::Sample };
     Ok(json(&state.describe(&name, bits).await?))
 }
@@ -116,7 +122,8 @@ fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// `GET /ui/events?filters=a,b`
-pub(super) async fn events(From(state): From<State>, Query(wanted): Query<Wanted>) -> Answer {
+pub(super) async fn events(From(state): From<State>, wanted: Asked<Wanted>) -> Answer {
+    let Query(wanted) = wanted?;
     let names = wanted.names().map_err(Failure::bad)?.into_iter();
     let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));
     let names: Result<Arc<[String]>, _> = names.collect();

@@ -29,6 +29,8 @@ impl From<String> for Fault {
 
 /// The options do not follow the grammar.
 pub(super) const SYNTAX: &str = "ERR syntax error";
+/// There is no filter of this name.
+pub(super) const NOT_FOUND: &str = "ERR not found";
 /// A word should be a whole number.
 pub(super) const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
@@ -70,7 +72,16 @@ impl<'a> Call<'a, '_> {
 
     /// The filter of this name, or the error that there is none.
     pub(super) fn known(&self, name: &[u8]) -> Result<Arc<Entry>, Fault> {
-        self.entry(name).ok_or_else(|| "ERR not found".into())
+        self.entry(name).ok_or_else(|| NOT_FOUND.into())
+    }
+
+    /// What a read of a filter says that there is not: nothing, as `RedisBloom`, or that there is
+    /// none, if the setting `strict_names` says so.
+    pub(super) fn nothing<T>(&self, nothing: T) -> Result<T, Fault> {
+        if self.shared.config().strict_names {
+            return Err(NOT_FOUND.into());
+        }
+        Ok(nothing)
     }
 
     pub(super) fn log(&self) -> Option<&Log> {

@@ -105,8 +105,13 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
+const PREFIX: &str = "NOPERM settings are those of all names, and this user those of a prefix";
+
 /// `CONFIG SET name value …`: all of them, or none.
 fn set(call: &mut Call<'_, '_>) -> Outcome {
+    if call.session.rights.prefix.is_some() {
+        return Err(PREFIX.into());
+    }
     if call.words.len() < 4 || !call.words.len().is_multiple_of(2) {
         return Err(Call::arity("config|set"));
     }

@@ -6,6 +6,7 @@ use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
 use super::row::{Command, Places, Right, row};
+use super::tools::write_module;
 use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
 use crate::guesses::Try;
@@ -228,7 +229,8 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
     reply.bulk(b"role");
     reply.bulk(b"master");
     reply.bulk(b"modules");
-    reply.array(0);
+    reply.array(1);
+    write_module(&mut reply);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::bounds::{Answer, FILTER_NS};
 use super::call::{Call, Outcome};
 use super::row::{Command, Places, Right, row};
+use super::tools::MODULE_VERSION;
 use super::word::is;
 use crate::metrics::{Counter, Process};
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ const REDIS_VERSION: &str = "7.4.0";
 type Section = (&'static str, fn(&Call<'_, '_>, &mut String));
 
 /// The sections, in order. The last goes over all filters, so it has to be named.
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 11] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
@@ -29,6 +30,8 @@ const SECTIONS: [Section; 9] = [
     ("Stats", stats),
     ("Replication", replication),
     ("CPU", cpu),
+    ("Modules", modules),
+    ("Cluster", cluster),
     ("Keyspace", keyspace),
     ("Bloom", bloom),
 ];
@@ -144,6 +147,18 @@ fn cpu(_call: &Call<'_, '_>, out: &mut String) {
             "used_cpu_user": format_args!("{:.2}", process.user),
         );
     }
+}
+
+/// As `MODULE LIST`, in the words of Redis.
+fn modules(_call: &Call<'_, '_>, out: &mut String) {
+    _ = write!(
+        out,
+        "module:name=bf,ver={MODULE_VERSION},api=1,filters=0,usedby=[],using=[],options=[]\r\n"
+    );
+}
+
+fn cluster(_call: &Call<'_, '_>, out: &mut String) {
+    lines!(out, "cluster_enabled": 0);
 }
 
 fn stats(call: &Call<'_, '_>, out: &mut String) {

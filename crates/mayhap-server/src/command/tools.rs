@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
 /// 128 requests of 32 words of 128 bytes, and names.
 const SLOW_LOG_BYTES: u64 = 1 << 20;
 /// The version of `RedisBloom` whose commands ours are like, as modules number theirs.
-const MODULE_VERSION: i64 = 80_000;
+pub(super) const MODULE_VERSION: i64 = 80_000;
 
 type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
 
@@ -271,7 +271,7 @@ fn module(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// As clients look for it before they send `BF.*`.
-fn write_module(reply: &mut Reply<'_>) {
+pub(super) fn write_module(reply: &mut Reply<'_>) {
     reply.map(4);
     reply.bulk(b"name");
     reply.bulk(b"bf");

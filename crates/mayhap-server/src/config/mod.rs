@@ -105,6 +105,8 @@ pub struct Config {
     pub output_timeout_ms: u64,
     /// Idle timeout; 0 is never.
     pub idle_timeout_ms: u64,
+    /// How long an HTTP connection may be idle between two requests; 0 closes it after each.
+    pub http_keep_alive_ms: u64,
     /// TCP keepalive: when the system probes whether a silent client is still there.
     pub keepalive_ms: u64,
     /// Loop threads; one per core unless said.
@@ -117,6 +119,8 @@ pub struct Config {
     pub default_capacity: u64,
     /// Of filters that are made by an add.
     pub default_expansion: u32,
+    /// Whether a read of a filter that does not exist is an error, and not "surely not".
+    pub strict_names: bool,
     /// The least important messages that are written.
     pub log_level: log::LevelFilter,
     /// How they are written.
@@ -174,12 +178,14 @@ impl Default for Config {
             request_timeout_ms: 30_000,
             output_timeout_ms: 30_000,
             idle_timeout_ms: 0,
+            http_keep_alive_ms: 75_000,
             keepalive_ms: 300_000,
             threads: None,
             busy_poll_us: 20,
             default_error: 0.01,
             default_capacity: 100,
             default_expansion: 2,
+            strict_names: false,
             log_level: log::LevelFilter::Info,
             log_format: LogFormat::default(),
             metrics_filters: 100,

@@ -35,7 +35,7 @@ pub struct Setting {
 }
 
 /// The settings that can change while a server runs; users can, too.
-const LIVE: [&str; 9] = [
+const LIVE: [&str; 10] = [
     "http_hosts",
     "tls_cert",
     "tls_key",
@@ -44,6 +44,7 @@ const LIVE: [&str; 9] = [
     "default_error",
     "default_capacity",
     "default_expansion",
+    "strict_names",
     "log_level",
 ];
 
@@ -166,11 +167,20 @@ pub const SETTINGS: &[Setting] = &[
         span
     ),
     row!(idle_timeout_ms as "idle_timeout", "TIME", LIMITS, "Idle timeout; 0s = never", time, span),
+    row!(
+        http_keep_alive_ms as "http_keep_alive",
+        "TIME",
+        LIMITS,
+        "Idle HTTP connections; 0s = one request each",
+        time,
+        span
+    ),
     row!(keepalive_ms as "keepalive", "TIME", LIMITS, "Interval of TCP keepalive", time, span),
     row!(metrics_filters, "N", LIMITS, "Filters listed in /metrics", number, shown),
     row!(default_error, "P", DEFAULTS, "False-positive rate", rate, shown),
     row!(default_capacity, "N", DEFAULTS, "Initial capacity", capacity, shown),
     row!(default_expansion, "N", DEFAULTS, "Growth factor; 0 = fixed size", expansion, shown),
+    row!(strict_names, "", DEFAULTS, "Reading a name without a filter is an error", switch, shown),
     row!(log_level, "LEVEL", TALK, "error, warn, info, debug or trace", level, level_shown),
     row!(log_format, "FORMAT", TALK, "text or json", format, format_shown),
 ];

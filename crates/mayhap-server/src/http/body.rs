@@ -2,6 +2,8 @@
 
 use super::create::Create;
 use super::door::{Caller, Sending};
+use super::failure::shown;
+use super::object::Object;
 use super::{Failure, State};
 use crate::Shared;
 use crate::resp::Words;
@@ -14,6 +16,8 @@ use futures_util::{Stream, StreamExt};
 use mayhap::Digest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::error::Error as _;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -69,7 +73,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
 
     /// # Errors
     ///
-    /// 415 for another content type, 413, 408, 400.
+    /// 415 for another content type or a coded body, 413, 408, 400.
     async fn from_request(request: Request, state: &State) -> Result<Self, Failure> {
         check_type(request.headers(), "application/json")?;
         let _sending = sending(&request);
@@ -80,7 +84,7 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
         let elements = memchr::memchr_iter(b',', &bytes).count() + 1;
         charge.add(bytes.len() + elements * size_of::<String>())?;
         let parse = move || {
-            let value = serde_json::from_slice(&bytes);
+            let value = serde_json::from_slice(&bytes).map(|Object(value)| value);
             value.map_err(|error| Failure::bad(format!("the body: {error}")))
         };
         // A large one would keep all other connections waiting.
@@ -92,14 +96,23 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
 
 /// # Errors
 ///
-/// 415: what a form of another site can send is none of it.
+/// 415: what a form of another site can send is none of it, and nothing is decompressed.
 pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), Failure> {
     let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let found = found.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
-    if found.eq_ignore_ascii_case(expected) {
-        return Ok(());
+    if !found.eq_ignore_ascii_case(expected) {
+        let found = shown(found);
+        let problem = format!("the content type is {found:?}; send Content-Type: {expected}");
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
     }
-    let problem = format!("the content type is {found:?}; send Content-Type: {expected}");
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let Some(coding) = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    else {
+        return Ok(());
+    };
+    let coding = String::from_utf8_lossy(coding.as_bytes());
+    let problem =
+        format!("the content encoding is {:?}; send the body as it is, without", shown(&coding));
     Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
 }
 
@@ -153,17 +166,32 @@ impl Pace {
     ///
     /// # Errors
     ///
-    /// 408 when it takes too long, 400 if it ends early.
+    /// 408 when it takes too long, 400 if it ends early or its chunks are none.
     pub(super) async fn next(
         &mut self,
         body: &mut (impl Stream<Item = Result<Bytes, axum::Error>> + Unpin),
     ) -> Result<Option<Bytes>, Failure> {
-        let late =
-            |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
+        let late = |_| {
+            let problem = "the body took too long to arrive";
+            Failure::new(StatusCode::REQUEST_TIMEOUT, problem).and_close()
+        };
         let piece = tokio::time::timeout(self.left(), body.next()).await.map_err(late)?;
-        let piece = piece.transpose().map_err(|_| Failure::bad("the body ended early"))?;
+        let piece = piece.transpose().map_err(|error| broken(&error))?;
         self.received += piece.as_ref().map_or(0, |piece| piece.len() as u64);
         Ok(piece)
+    }
+}
+
+/// What is wrong with a body that does not go on.
+fn broken(error: &axum::Error) -> Failure {
+    let mut causes = std::iter::successors(error.source(), |&error| error.source());
+    let cause = causes.find_map(|error| error.downcast_ref::<io::Error>());
+    let is_malformed = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::InvalidInput)
+    };
+    match cause.filter(|error| is_malformed(error)) {
+        Some(why) => Failure::bad(format!("malformed chunk: {why}")).and_close(),
+        None => Failure::bad("the body ended early").and_close(),
     }
 }
 
@@ -181,7 +209,7 @@ async fn read(
 ) -> Result<Vec<u8>, Failure> {
     let too_large = || {
         let problem = format!("the body is above the limit of {limit} bytes");
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem).and_close()
     };
     // Not waited for, if it says so itself.
     if HttpBody::size_hint(&body).lower() > limit as u64 {
@@ -223,7 +251,7 @@ pub(super) struct Add {
     items: Option<Vec<String>>,
     items_base64: Option<Vec<String>>,
     digests_base64: Option<String>,
-    pub(super) create: Option<Create>,
+    pub(super) create: Option<Object<Create>>,
 }
 
 impl Add {

@@ -1,18 +1,21 @@
 //! Places for connections and requests, and who makes room where they are taken.
 //!
-//! A connection without a whole request is at the door: the oldest of them goes when another one
-//! comes and there is no place. Requests that probes do not send have three quarters of the places,
-//! and where those are taken, the one whose body has been arriving for the longest goes. So heads
-//! and bodies that never end keep nobody out.
+//! A connection is at the door while nobody is known to have a request on it that may be carried
+//! out: it is idle, its head arrives, its user is not known yet, or it is refused. The oldest of
+//! them goes when another one comes and there is no place. Requests of those who may send them, and
+//! which are no probes, have three quarters of the places, until the last byte of their answer is
+//! made; where those are taken, the one whose body has been on its way for the longest goes, up or
+//! down. So heads and bodies that never end keep nobody out, and neither do guesses at passwords,
+//! refusals, and downloads that nobody reads.
 
 use super::Failure;
 use crate::net::Strangers;
 use axum::http::StatusCode;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// Connections at once: people and scrapers, not fleets.
 pub(crate) const MAX_CONNECTIONS: usize = 512;
@@ -26,9 +29,14 @@ pub(super) struct Door {
     most: usize,
     connections: Arc<Semaphore>,
     requests: Arc<Semaphore>,
-    /// Those without a whole request.
+    /// For a password that takes time to check: one at a time, as [`Users::login`] does, or those
+    /// who guess would have all threads.
+    ///
+    /// [`Users::login`]: crate::config::Users::login
+    logins: Semaphore,
+    /// Those that are at the door.
     waiting: Strangers<Arc<Notify>>,
-    /// Those whose body is arriving.
+    /// Those whose body is on its way.
     sending: Strangers<Arc<Notify>>,
 }
 
@@ -39,6 +47,7 @@ impl Door {
             most,
             connections: Arc::new(Semaphore::new(most)),
             requests: Arc::new(Semaphore::new(max_requests(most))),
+            logins: Semaphore::new(1),
             waiting: Strangers::default(),
             sending: Strangers::default(),
         })
@@ -50,7 +59,14 @@ impl Door {
         let ending = Arc::new(Notify::new());
         let number = self.waiting.add(Some(peer.ip()), ending.clone());
         let (door, number) = (self.clone(), AtomicU64::new(number));
-        Some(Caller { door, peer, ending, number, _place: place })
+        let (asks, asked) = (AtomicBool::new(false), AtomicU64::new(0));
+        Some(Caller { door, peer, ending, number, asks, asked, _place: place })
+    }
+
+    /// How many connections are at the door, and how many places of requests are free.
+    #[cfg(test)]
+    pub(super) fn standing(&self) -> (usize, usize) {
+        (self.waiting.len(), self.requests.available_permits())
     }
 
     /// Waits until all have left.
@@ -84,8 +100,12 @@ pub(super) struct Caller {
     door: Arc<Door>,
     pub(super) peer: SocketAddr,
     ending: Arc<Notify>,
-    /// Its number among those at the door; 0 while it has a request.
+    /// Its number among those at the door; 0 while it is not.
     number: AtomicU64,
+    /// The head of a request has arrived, and not all of its answer is made.
+    asks: AtomicBool,
+    /// Requests so far.
+    asked: AtomicU64,
     _place: OwnedSemaphorePermit,
 }
 
@@ -95,39 +115,41 @@ impl Caller {
         self.ending.notified().await;
     }
 
-    /// Its request has arrived, but for its body.
-    ///
-    /// # Errors
-    ///
-    /// 503 if there are too many, and none of them only waits for its body.
-    pub(super) async fn begin(
-        &self,
-        is_probe: bool,
-    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-        // ORDERING: Relaxed. One task has the connection; the lists are behind their locks.
-        self.door.waiting.remove(self.number.swap(0, Ordering::Relaxed));
-        if is_probe {
-            return Ok(None);
-        }
-        let place = take(&self.door.requests, &self.door.sending, self.peer).await;
-        place.map(Some).ok_or_else(|| {
-            let most = max_requests(self.door.most);
-            let problem = format!(
-                "{most} requests are in progress already; try again \
-                                   later"
-            );
-            Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem)
-        })
+    /// Waits until it is its turn to have a password checked, which is until this is dropped.
+    pub(super) async fn login(&self) -> Option<SemaphorePermit<'_>> {
+        self.door.logins.acquire().await.ok()
     }
 
-    /// It is answered, and may be idle.
-    pub(super) fn end(&self) {
+    /// Its request has arrived, but for its body. It stays at the door, as the newest.
+    pub(super) fn ask(self: &Arc<Self>) -> Asking {
+        // ORDERING: Relaxed. One task has the connection, and a body that ends elsewhere only lets
+        // it be idle a moment later; the lists are behind their locks.
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.asks.store(true, Ordering::Relaxed);
+        self.come();
+        Asking(self.clone())
+    }
+
+    /// How many requests it has sent, and whether the last one is being answered.
+    pub(super) fn requests(&self) -> (u64, bool) {
+        // ORDERING: Relaxed, as in `ask`.
+        (self.asked.load(Ordering::Relaxed), self.asks.load(Ordering::Relaxed))
+    }
+
+    /// The newest at the door.
+    fn come(&self) {
+        self.leave();
         let number = self.door.waiting.add(Some(self.peer.ip()), self.ending.clone());
-        // ORDERING: Relaxed, as in `begin`.
+        // ORDERING: Relaxed, as in `ask`.
         self.number.store(number, Ordering::Relaxed);
     }
 
-    /// Its body is arriving, until this is dropped.
+    fn leave(&self) {
+        // ORDERING: Relaxed, as in `ask`.
+        self.door.waiting.remove(self.number.swap(0, Ordering::Relaxed));
+    }
+
+    /// Its body is on its way, until this is dropped.
     pub(super) fn send(self: &Arc<Self>) -> Sending {
         let number = self.door.sending.add(Some(self.peer.ip()), self.ending.clone());
         Sending { door: self.door.clone(), number }
@@ -136,12 +158,59 @@ impl Caller {
 
 impl Drop for Caller {
     fn drop(&mut self) {
-        // ORDERING: Relaxed, as in `begin`.
-        self.door.waiting.remove(self.number.load(Ordering::Relaxed));
+        self.leave();
     }
 }
 
-/// A body that is arriving.
+/// A request at the door, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Asking(Arc<Caller>);
+
+impl Asking {
+    /// It may be carried out, and has a place until what comes back is dropped; a probe needs none.
+    ///
+    /// # Errors
+    ///
+    /// 503 if there are too many, and none of them only waits for its body.
+    pub(super) async fn begin(self, is_probe: bool) -> Result<Place, Failure> {
+        self.0.leave();
+        if is_probe {
+            return Ok(Place { _permit: None, asking: self });
+        }
+        let permit = take(&self.0.door.requests, &self.0.door.sending, self.0.peer).await;
+        let Some(permit) = permit else {
+            let most = max_requests(self.0.door.most);
+            let problem = format!("{most} requests are in progress already; try again later");
+            return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem));
+        };
+        Ok(Place { _permit: Some(permit), asking: self })
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        // ORDERING: Relaxed, as in `ask`.
+        self.0.asks.store(false, Ordering::Relaxed);
+        self.0.come();
+    }
+}
+
+/// The place of a request: of the handler, and of a body that is made while it is sent.
+#[derive(Debug)]
+pub(super) struct Place {
+    // In this order: who is back at the door has given its place back.
+    _permit: Option<OwnedSemaphorePermit>,
+    asking: Asking,
+}
+
+impl Place {
+    /// The body of the answer is on its way, until this is dropped.
+    pub(super) fn send(&self) -> Sending {
+        self.asking.0.send()
+    }
+}
+
+/// A body that is on its way.
 #[derive(Debug)]
 pub(super) struct Sending {
     door: Arc<Door>,
@@ -153,3 +222,6 @@ impl Drop for Sending {
         self.door.sending.remove(self.number);
     }
 }
+
+#[cfg(test)]
+mod tests;

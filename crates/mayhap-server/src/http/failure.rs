@@ -7,17 +7,37 @@ use crate::keyspace::{
 };
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use mayhap_dashboard::caller::HEADERS;
+use mayhap_dashboard::text::{MAX_PROBLEM_BYTES, shorten};
+use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// What goes wrong, as an HTTP answer.
 #[derive(Debug)]
 pub(super) struct Failure {
     status: StatusCode,
     problem: String,
+    /// What follows on the connection cannot be read.
+    closes: bool,
+}
+
+/// Bytes of a text that an answer repeats.
+const SHOWN_BYTES: usize = 256;
+
+/// A text of a request, as errors repeat it: its begin and its end.
+pub(super) fn shown(text: &str) -> Cow<'_, str> {
+    shorten(text, SHOWN_BYTES)
 }
 
 impl Failure {
     pub(super) fn new(status: StatusCode, problem: impl Into<String>) -> Self {
-        Self { status, problem: problem.into() }
+        Self { status, problem: problem.into(), closes: false }
+    }
+
+    /// The same, and the connection is closed.
+    pub(super) const fn and_close(mut self) -> Self {
+        self.closes = true;
+        self
     }
 
     pub(super) fn bad(problem: impl Into<String>) -> Self {
@@ -36,14 +56,38 @@ impl Failure {
     }
 }
 
+impl Failure {
+    fn body(&self) -> String {
+        let problem = shorten(&self.problem, MAX_PROBLEM_BYTES);
+        serde_json::json!({ "error": problem }).to_string() + "\n"
+    }
+
+    /// The last answer of a connection, as it is sent.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let (status, body) = (self.status, self.body());
+        let mut text = format!("HTTP/1.1 {status}\r\n");
+        for (name, value) in HEADERS {
+            // Writing to a text does not fail.
+            let _ = write!(text, "{name}: {value}\r\n");
+        }
+        let length = body.len();
+        text += "content-type: application/json\r\nconnection: close\r\n";
+        let _ = write!(text, "content-length: {length}\r\n\r\n{body}");
+        text.into_bytes()
+    }
+}
+
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let body = serde_json::json!({ "error": self.problem }).to_string() + "\n";
+        let body = self.body();
         let json = [(header::CONTENT_TYPE, "application/json")];
         let mut response = (self.status, json, body).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Basic realm=\"mayhap\", charset=\"UTF-8\"");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        if self.closes {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }

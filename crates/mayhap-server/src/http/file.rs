@@ -1,14 +1,16 @@
 //! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
 
 use super::body::{Buffered, Pace, check_type, request_time, sending};
+use super::door::{Place, Sending};
 use super::filters::{blocking, created, need_on};
 use super::name::Name;
+use super::query::{Query, flag};
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::LoadError;
+use crate::keyspace::{LoadError, Outgoing};
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, Query, Request, State as From};
+use axum::extract::{Extension, Request, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -25,10 +27,12 @@ type Answer = Result<Response, Failure>;
 
 /// `GET /v1/filters/{name}/file`
 ///
-/// The copy is charged to `max_memory` until its last byte is sent or the client is gone.
+/// The copy is charged to `max_memory`, and the request keeps its place, until the last byte is
+/// sent or the client is gone.
 pub(super) async fn download(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
+    Extension(place): Extension<Arc<Place>>,
     Name(name): Name,
 ) -> Answer {
     need_on(rights.read, "read", &rights, &name)?;
@@ -38,12 +42,11 @@ pub(super) async fn download(
             let problem = "the filter is of another system and has no file in mayhap's format";
             return Err(Failure::new(StatusCode::CONFLICT, problem));
         }
-        let dump = Arc::new(state.shared.keyspace.begin_dump(&entry, unix_ms())?);
-        let length = dump.bytes().len();
-        let pieces = (0..length).step_by(PIECE_BYTES).map(move |start| {
-            let end = (start + PIECE_BYTES).min(length);
-            Ok::<_, Infallible>(Bytes::copy_from_slice(&dump.bytes()[start..end]))
-        });
+        let dump = state.shared.keyspace.begin_dump(&entry, unix_ms())?;
+        let copy = Copy { dump, _sending: place.send(), _place: place };
+        let length = copy.dump.bytes().len();
+        let pieces = (0..length).step_by(PIECE_BYTES);
+        let pieces = pieces.map(move |start| Ok::<_, Infallible>(copy.piece(start)));
         let headers = [
             (header::CONTENT_TYPE, KIND.to_owned()),
             (header::CONTENT_LENGTH, length.to_string()),
@@ -55,12 +58,25 @@ pub(super) async fn download(
     .await
 }
 
+/// What is downloaded, with its place.
+struct Copy {
+    dump: Outgoing,
+    _sending: Sending,
+    _place: Arc<Place>,
+}
+
+impl Copy {
+    fn piece(&self, start: usize) -> Bytes {
+        let bytes = self.dump.bytes();
+        Bytes::copy_from_slice(&bytes[start..(start + PIECE_BYTES).min(bytes.len())])
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct How {
     /// In place of the filter of this name.
-    #[serde(default)]
-    replace: bool,
+    replace: Option<String>,
 }
 
 /// `PUT /v1/filters/{name}/file?replace=true`
@@ -71,9 +87,10 @@ pub(super) async fn upload(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Query(How { replace }): Query<How>,
+    Query(how): Query<How>,
     request: Request,
 ) -> Answer {
+    let replace = flag("replace", how.replace.as_deref())?;
     need_on(rights.write, "write", &rights, &name)?;
     check_type(request.headers(), KIND)?;
     state.check_writable()?;

@@ -2,13 +2,14 @@
 
 use super::body::Json;
 use super::name::Name;
+use super::query::{Query, flag, number};
 use super::{Failure, State, encode};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::durable::Unwritten;
 use crate::keyspace::{Entry, Info};
-use axum::extract::{Extension, Query, State as From};
+use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -204,8 +205,8 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Page {
-    cursor: Option<u64>,
-    limit: Option<usize>,
+    cursor: Option<String>,
+    limit: Option<String>,
     #[serde(rename = "match")]
     pattern: Option<String>,
 }
@@ -217,11 +218,13 @@ pub(super) async fn list(
     Query(page): Query<Page>,
 ) -> Answer {
     need(rights.read, "read")?;
+    let cursor = number("cursor", page.cursor.as_deref())?.unwrap_or(0);
+    let limit: u64 = number("limit", page.limit.as_deref())?.unwrap_or(100);
     blocking(move || {
-        let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_PAGE);
         let pattern = page.pattern.as_deref().map(str::as_bytes);
         let keyspace = &state.shared.keyspace;
-        let found = keyspace.scan(page.cursor.unwrap_or(0), limit, pattern, unix_ms())?;
+        let found = keyspace.scan(cursor, limit, pattern, unix_ms())?;
         let names = found.names.iter().filter(|name| rights.covers(name));
         // One that was removed meanwhile is left out.
         let filters: Vec<Described> = names
@@ -237,8 +240,7 @@ pub(super) async fn list(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Look {
-    #[serde(default)]
-    measure: bool,
+    measure: Option<String>,
 }
 
 /// `GET /v1/filters/{name}?measure=true`
@@ -249,10 +251,11 @@ pub(super) async fn info(
     Query(look): Query<Look>,
 ) -> Answer {
     need_on(rights.read, "read", &rights, &name)?;
+    let measures = flag("measure", look.measure.as_deref())?;
     blocking(move || {
         let entry = state.filter(&name)?;
         let mut described = describe(&name, &entry);
-        if look.measure {
+        if measures {
             let measured = entry.measure();
             entry.check_file()?;
             described.fill_ratio = Some(measured.fill_ratio);

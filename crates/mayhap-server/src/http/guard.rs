@@ -1,6 +1,8 @@
 //! Who may ask at all: names by which we are called, origins, users.
 
 use super::door::Caller;
+use super::failure::shown;
+use super::head::{MAX_HEAD_BYTES, too_long_head};
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::command::logged;
@@ -9,13 +11,13 @@ use crate::guesses::Try;
 use crate::metrics::Counter;
 use axum::extract::{Extension, Request, State as From};
 use axum::http::uri::Authority;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap_dashboard::caller::{HEADERS, host, is_of_other_site, single};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,11 @@ const FAILED_LOGIN_DELAY: Duration = Duration::from_secs(1);
 /// Paths that reveal nothing about filters: probes, the page, its style, the description.
 const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.json"];
 
+/// Those of the probes.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+
+static KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+
 /// Stands before every request: counts it, refuses it, or hands the user's rights to its handler.
 pub(super) async fn guard(
     From(state): From<State>,
@@ -33,33 +40,29 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let began = Instant::now();
-    let is_open = OPEN.contains(&request.uri().path());
-    let is_file = request.method() == Method::GET && request.uri().path().ends_with("/file");
-    let (place, checked) = match caller.begin(is_open).await {
-        Err(failure) => (None, Err(failure)),
-        Ok(place) => {
-            let checked = match check_caller(&state, &request) {
-                Ok(()) => {
-                    let given = single(request.headers(), &header::AUTHORIZATION);
-                    let given = given.and_then(credentials);
-                    check_user(&state, caller.peer, given, is_open).await
-                }
-                Err(failure) => Err(failure),
-            };
-            (place, checked)
-        }
+    let path = request.uri().path();
+    let is_open = OPEN.contains(&path);
+    let keep_alive = keep_alive(&state, &request);
+    let asking = caller.ask();
+    let given = check_request(&state, &request);
+    let admitted = async {
+        let rights = check_user(&state, &caller, given?, is_open).await?;
+        // Only who may ask takes a place.
+        Ok::<_, Failure>((rights, asking.begin(is_open).await?))
     };
-    let mut response = match checked {
-        Ok(rights) => {
+    let mut response = match admitted.await {
+        Ok((rights, place)) => {
             request.extensions_mut().insert(rights);
+            // Given back with the last that has it: the request, or a body that is on its way.
+            request.extensions_mut().insert(Arc::new(place));
             next.run(request).await
         }
         Err(failure) => failure.into_response(),
     };
-    drop(place);
-    // The rest of a file is on its way: the connection makes room for nobody.
-    if !is_file {
-        caller.end();
+    if let Some(value) = keep_alive
+        && !response.headers().contains_key(header::CONNECTION)
+    {
+        response.headers_mut().insert(&KEEP_ALIVE, value);
     }
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -71,6 +74,72 @@ pub(super) async fn guard(
     }
     lane.took(began.elapsed());
     response
+}
+
+/// Who says to ask: a user and a password.
+type Given = Option<(Vec<u8>, Vec<u8>)>;
+
+/// What does not depend on the user; who it says to be.
+///
+/// # Errors
+///
+/// Those of [`check_size`], [`check_framing`] and [`check_caller`].
+fn check_request(state: &State, request: &Request) -> Result<Given, Failure> {
+    check_size(request)?;
+    check_framing(request)?;
+    if !is_probe(request) {
+        check_caller(state, request)?;
+    }
+    Ok(single(request.headers(), &header::AUTHORIZATION).and_then(credentials))
+}
+
+/// Whether it asks for what tells nothing but that the server lives: a load balancer calls the
+/// server by any name, or by none.
+fn is_probe(request: &Request) -> bool {
+    PROBES.contains(&request.uri().path()) && request.uri().query().is_none()
+}
+
+/// Refuses a head that is longer than hyper promises to refuse.
+fn check_size(request: &Request) -> Result<(), Failure> {
+    let line = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + value.len() + ": \r\n".len()
+    };
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let bytes = path + request.headers().iter().map(line).sum::<usize>();
+    if bytes <= MAX_HEAD_BYTES {
+        return Ok(());
+    }
+    Err(too_long_head().and_close())
+}
+
+/// Refuses what a proxy before us may read as another body than we do (RFC 9112, 6.1).
+fn check_framing(request: &Request) -> Result<(), Failure> {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else { return Ok(()) };
+    if codings.next().is_none() && coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
+        return Ok(());
+    }
+    let coding = String::from_utf8_lossy(coding.as_bytes());
+    let coding = shown(&coding);
+    let problem = format!("Transfer-Encoding is {coding:?}; send it as chunked, once, or not");
+    Err(Failure::new(StatusCode::NOT_IMPLEMENTED, problem).and_close())
+}
+
+/// What an answer says of how long the connection may be idle; nothing if it is closed.
+fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
+    let millis = state.shared.config().http_keep_alive_ms;
+    let asked = single(request.headers(), &header::CONNECTION).unwrap_or_default();
+    let has = |wanted: &str| asked.split(',').any(|one| one.trim().eq_ignore_ascii_case(wanted));
+    let stays = match request.version() {
+        Version::HTTP_11 => !has("close"),
+        _ => has("keep-alive"),
+    };
+    // Less than a second cannot be said.
+    let seconds = millis / 1000;
+    if !stays || seconds == 0 {
+        return None;
+    }
+    HeaderValue::from_str(&format!("timeout={seconds}")).ok()
 }
 
 /// Refuses names that are not ours (a page whose name was bound to our address) and other
@@ -108,8 +177,8 @@ fn is_ours(state: &State, authority: &Authority) -> bool {
 /// What the user may do; 401 if a password is needed and not given or wrong.
 async fn check_user(
     state: &State,
-    peer: SocketAddr,
-    given: Option<(Vec<u8>, Vec<u8>)>,
+    caller: &Caller,
+    given: Given,
     is_open: bool,
 ) -> Result<Rights, Failure> {
     let users = &state.shared.config().users;
@@ -122,6 +191,7 @@ async fn check_user(
             "a password is needed: Basic or Bearer",
         ));
     };
+    let peer = caller.peer;
     match state.shared.guesses.next(Some(peer.ip()), unix_ms()) {
         Try::Now => {}
         Try::At(time) => {
@@ -132,15 +202,28 @@ async fn check_user(
             return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, problem));
         }
     }
-    let (shared, user) = (state.shared.clone(), name.clone());
-    let login = move || shared.config().users.login(&user, &password);
-    let rights = tokio::task::spawn_blocking(login).await.ok().flatten();
+    let shared = state.shared.clone();
+    let is_slow = users.is_slow(&name, &password);
+    // Counted although the connection may have to make room meanwhile.
+    let login = move || {
+        let rights = shared.config().users.login(&name, &password);
+        if rights.is_none() {
+            shared.guesses.failed(Some(peer.ip()), unix_ms());
+            shared.metrics.http().add(Counter::LoginsFailed, 1);
+            log::warn!("HTTP login failed for user \"{}\" from {peer}", logged(&name));
+        }
+        rights
+    };
+    // Who is known does not queue behind those who guess.
+    let rights = if is_slow {
+        let _turn = caller.login().await;
+        tokio::task::spawn_blocking(login).await.ok().flatten()
+    } else {
+        login()
+    };
     if let Some(rights) = rights {
         return Ok(rights);
     }
-    state.shared.guesses.failed(Some(peer.ip()), unix_ms());
-    state.shared.metrics.http().add(Counter::LoginsFailed, 1);
-    log::warn!("HTTP login failed for user \"{}\" from {peer}", logged(&name));
     tokio::time::sleep(FAILED_LOGIN_DELAY).await;
     Err(Failure::new(StatusCode::UNAUTHORIZED, "the user or the password is wrong"))
 }

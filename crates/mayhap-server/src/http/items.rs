@@ -3,6 +3,7 @@
 use super::body::{Add, Batch, Items, Json, Sent};
 use super::filters::{Answer, blocking, json, need_on};
 use super::name::Name;
+use super::object::Object;
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::config::Rights;
@@ -24,7 +25,8 @@ pub(super) async fn add(
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
     let config = state.shared.config();
-    let wanted = add.create.as_ref().map(|create| create.reservation(&config)).transpose()?;
+    let wanted =
+        add.create.as_ref().map(|Object(create)| create.reservation(&config)).transpose()?;
     let sent = add.read(&state)?;
     blocking(move || {
         let _charge = charge;

@@ -92,7 +92,9 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
-        Ok(Scalar::Real(number))
+        // `1000.0` and `1e3` are whole numbers, as JSON Schema has it.
+        let is_count = number >= 0.0 && number < u64::MAX as f64 && number.fract() == 0.0;
+        Ok(if is_count { Scalar::Count(number as u64) } else { Scalar::Real(number) })
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {

@@ -2,10 +2,12 @@
 
 use super::body::request_time;
 use super::door::{Caller, Door, MAX_CONNECTIONS};
+use super::head::{Heads, MAX_HEAD_BYTES, Times};
+use super::taking::Taking;
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
-use crate::net;
+use crate::net::{self, keep_little_unsent};
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,14 +21,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 /// The head of a request has arrived within this time, or `request_timeout` if that is less, and so
 /// has a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// The head of a request is no longer; hyper's least is 8 KiB.
-const MAX_HEAD_BYTES: usize = 64 << 10;
 /// How long requests at hand may take once the server is to stop.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
 const BACKLOG: i32 = 1024;
@@ -103,7 +102,8 @@ impl Http {
         let addresses = addresses.collect::<io::Result<Vec<_>>>()?;
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new().name("mayhap-http".into()).spawn(move || {
-            runtime.block_on(serve(listeners, shared, connections, tls, stopped));
+            let door = Door::new(connections);
+            runtime.block_on(serve(listeners, shared, tls, door, stopped));
             // What still runs in the background writes nothing that was acknowledged.
             runtime.shutdown_background();
         })?;
@@ -137,14 +137,13 @@ async fn accept(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)
     .map(|(stream, peer)| (stream, net::canonical(peer)))
 }
 
-async fn serve(
+pub(super) async fn serve(
     listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
-    connections: usize,
     tls: Option<TlsAcceptor>,
+    door: Arc<Door>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let door = Door::new(connections);
     let state = State { shared, is_tls: tls.is_some() };
     let router = routes::router(state.clone());
     let stop = stopped.clone();
@@ -168,9 +167,9 @@ async fn serve(
             millis => Some(Duration::from_millis(millis)),
         };
         let (stop, router) = (stop.clone(), router.clone());
-        let head_timeout = HEAD_TIMEOUT.min(request_time(&state));
-        let connection =
-            Connection { caller: caller.clone(), stop, router, head_timeout, write_timeout };
+        let keep_alive = Duration::from_millis(state.shared.config().http_keep_alive_ms);
+        let times = Times { head: HEAD_TIMEOUT.min(request_time(&state)), keep_alive };
+        let connection = Connection { caller: caller.clone(), stop, router, times, write_timeout };
         let tls = tls.clone();
         tokio::spawn(async move {
             tokio::select! {
@@ -187,7 +186,7 @@ struct Connection {
     caller: Arc<Caller>,
     stop: watch::Receiver<bool>,
     router: Router,
-    head_timeout: Duration,
+    times: Times,
     /// A client that takes nothing of an answer for so long is left.
     write_timeout: Option<Duration>,
 }
@@ -195,17 +194,20 @@ struct Connection {
 impl Connection {
     async fn begin(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
         let _ = stream.set_nodelay(true);
+        keep_little_unsent(&stream);
         match tls {
             None => {
                 // A Redis client, or a page that makes a browser speak its protocol.
                 let mut first = [0];
-                let peeked = tokio::time::timeout(self.head_timeout, stream.peek(&mut first)).await;
+                let peeked = tokio::time::timeout(self.times.head, stream.peek(&mut first)).await;
                 if matches!(peeked, Ok(Ok(1..))) && first != *b"*" {
+                    let stream = Taking::new(stream, self.write_timeout);
                     self.run(stream).await;
                 }
             }
             Some(tls) => {
-                let stream = tokio::time::timeout(self.head_timeout, tls.accept(stream)).await;
+                let stream = Taking::new(stream, self.write_timeout);
+                let stream = tokio::time::timeout(self.times.head, tls.accept(stream)).await;
                 if let Ok(Ok(stream)) = stream {
                     self.run(stream).await;
                 }
@@ -217,12 +219,12 @@ impl Connection {
         let router = self.router.layer(axum::Extension(self.caller.clone()));
         // For answers that have no end of their own.
         let router = router.layer(axum::Extension(self.stop.clone()));
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(self.write_timeout);
-        let stream = Box::pin(stream);
+        let stream = Heads::new(stream, self.caller.clone(), self.times);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.head_timeout)
+            // `Heads` has the times. With none here hyper would not ask it for the next head.
+            .header_read_timeout(self.times.head + self.times.keep_alive + LAST_REQUESTS)
+            .keep_alive(!self.times.keep_alive.is_zero())
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
         let mut connection = std::pin::pin!(connection);

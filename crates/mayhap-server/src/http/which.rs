@@ -58,6 +58,9 @@ pub(super) async fn which(
             }
         };
         names.iter().try_for_each(|name| need_on(rights.read, "read", &rights, name))?;
+        if state.shared.config().strict_names {
+            names.iter().try_for_each(|name| state.filter(name).map(drop))?;
+        }
         let found = state.shared.keyspace.which(names.into_iter(), items.words(), &mut turn)?;
         state.end(&mut turn)?;
         answer(&state, &found, charge)

@@ -70,14 +70,17 @@ impl Keyspace {
         cursor: i64,
         now: u64,
     ) -> Result<(i64, Vec<u8>), ChangeError> {
-        let mut outgoing = locked(&entry.outgoing);
         if cursor == 0 {
-            *outgoing = None;
+            // Neither copied nor given back under the lock: a loop may wait for it with a chunk.
+            let before = locked(&entry.outgoing).take();
+            drop(before);
             let begun = self.begin_dump(entry, now)?;
             let header = begun.dump.bytes[..begun.dump.header_bytes].to_vec();
-            *outgoing = Some(begun);
+            let before = locked(&entry.outgoing).replace(begun);
+            drop(before);
             return Ok((1, header));
         }
+        let mut outgoing = locked(&entry.outgoing);
         let Some(Outgoing { dump, touched, .. }) = &mut *outgoing else {
             return Err(ChangeError::NoDump);
         };

@@ -54,6 +54,7 @@ pub use kind::FEWEST_ITEMS;
 pub use load::{CHUNK_BYTES, LoadError};
 pub use names::Keyspace;
 pub use options::Options;
+pub(crate) use outgoing::Outgoing;
 pub use overhead::overhead_bytes;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};

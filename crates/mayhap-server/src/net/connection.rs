@@ -16,6 +16,9 @@ pub(super) const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// that come one by one are not copied each time.
 const SPARE: usize = 8;
 
+/// Looks in the time after which a client is closed that takes nothing of its answers.
+const LOOKS: u128 = 8;
+
 /// How long a client may take to close a connection after its last answer, in milliseconds.
 const LINGER_MS: u64 = 1000;
 
@@ -200,9 +203,9 @@ impl Connection {
 
     /// Sends what is unsent, as far as the socket takes it.
     pub(super) fn flush(&mut self, now_ms: u64) -> io::Result<()> {
-        self.stream.flush()?;
+        let took = self.stream.flush()?;
         let taken = write_all(&mut self.stream, &self.unsent[self.sent..])?;
-        if taken > 0 {
+        if took || taken > 0 {
             self.progress_ms = now_ms;
         }
         self.sent += taken;
@@ -215,6 +218,13 @@ impl Connection {
             self.unsent.shrink_to(self.unsent.len() + self.unsent.len() / SPARE);
         }
         Ok(())
+    }
+
+    /// Whether it is time to try whether the client has taken something: the system says so only
+    /// once a good part of what it keeps is gone, which with a slow reader takes its time.
+    pub(super) fn is_to_be_tried(&self, now_ms: u64, options: &Options) -> bool {
+        let pause = options.write_timeout.as_millis() / LOOKS;
+        self.has_unsent() && u128::from(now_ms.saturating_sub(self.progress_ms)) >= pause
     }
 
     /// Begins to throw away what comes, once everything is sent.
@@ -267,7 +277,7 @@ impl Connection {
             return (now_ms >= until_ms).then_some(Overdue::Gone);
         }
         if self.has_unsent() && since(self.progress_ms) >= options.write_timeout.as_millis() {
-            return Some(Overdue::Gone);
+            return Some(Overdue::Answers);
         }
         if self.is_paused() || self.phase != Phase::Open {
             return None;
@@ -287,8 +297,10 @@ impl Connection {
 /// Why the time of a connection is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overdue {
-    /// It takes no answers, or does nothing.
+    /// It does nothing.
     Gone,
+    /// It takes no answers.
+    Answers,
     /// Its request does not arrive.
     Request,
     /// Nobody logs in.

@@ -426,8 +426,20 @@ impl<E: Engine> Loop<E> {
         if !self.watching {
             return;
         }
+        self.watch();
+    }
+
+    /// Looks for connections whose time is over.
+    fn watch(&mut self) {
         let (now_ms, options) = (self.now_ms, Arc::clone(&self.options));
         self.watching = false;
+        let tried =
+            |(_, connection): &(usize, &Connection)| connection.is_to_be_tried(now_ms, &options);
+        let tried: Vec<usize> =
+            self.connections.iter().filter(tried).map(|(index, _)| index).collect();
+        for index in tried {
+            self.flush(index);
+        }
         let mut overdue = Vec::new();
         for (index, connection) in &self.connections {
             self.watching |= connection.is_watched(&options);
@@ -436,10 +448,26 @@ impl<E: Engine> Loop<E> {
         for (index, why) in overdue {
             match why {
                 Overdue::Gone => self.close(index),
+                Overdue::Answers => self.leave(index),
                 Overdue::Request => self.refuse(index, TOO_SLOW),
                 Overdue::Login => self.refuse(index, NO_LOGIN),
             }
         }
+    }
+
+    /// Closes a connection that takes no answers, and says so.
+    fn leave(&mut self, index: usize) {
+        if let Some(connection) = self.connections.get(index) {
+            let (client, bytes) = (&connection.client, connection.unsent_bytes());
+            let address = client.address.map_or_else(|| "unix".into(), |at| at.to_string());
+            log::warn!(
+                "client {} ({address}) closed: it has taken nothing of {bytes} bytes of answers \
+                 for {} s (output_timeout)",
+                client.id,
+                self.options.write_timeout.as_secs_f64()
+            );
+        }
+        self.close(index);
     }
 
     fn close_those(&mut self, which: impl Fn(&Connection) -> bool) {

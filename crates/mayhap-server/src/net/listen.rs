@@ -117,9 +117,27 @@ impl Listener {
     /// Answers go at once, and who is gone is noticed. A client can do without either.
     fn prepare(&self, socket: &TcpStream) {
         let _ = socket.set_nodelay(true);
+        keep_little_unsent(socket);
         let keepalive = TcpKeepalive::new().with_time(self.keepalive);
         let _ = SockRef::from(socket).set_tcp_keepalive(&keepalive);
     }
+}
+
+/// Bytes that the system keeps for a client before it takes more, beside those on their way.
+#[cfg(any(target_os = "android", target_os = "linux"))]
+const UNSENT_BYTES: u32 = 128 << 10;
+
+/// Lets the system say soon that a client has taken something, and keep little for one that takes
+/// nothing: by itself it keeps megabytes, and waits until a third of them is gone. A client can do
+/// without.
+pub(crate) fn keep_little_unsent<'a, S>(socket: &'a S)
+where
+    SockRef<'a>: From<&'a S>,
+{
+    #[cfg(any(target_os = "android", target_os = "linux"))]
+    let _ = SockRef::from(socket).set_tcp_notsent_lowat(UNSENT_BYTES);
+    #[cfg(not(any(target_os = "android", target_os = "linux")))]
+    let _ = SockRef::from(socket);
 }
 
 #[cfg(unix)]

@@ -46,7 +46,7 @@ pub use options::{Error, Listen, Options};
 pub use tls::Certificate;
 
 pub(crate) use files::Room;
-pub(crate) use listen::{canonical, listen};
+pub(crate) use listen::{canonical, keep_little_unsent, listen};
 pub(crate) use strangers::Strangers;
 
 use control::Inbox;

@@ -67,11 +67,12 @@ impl Stream {
         matches!(self, Self::Tls(tls) if tls.session.wants_write())
     }
 
-    /// Writes what [`Stream::wants_write`] means, as far as the socket takes it.
-    pub(super) fn flush(&mut self) -> io::Result<()> {
+    /// Writes what [`Stream::wants_write`] means, as far as the socket takes it; whether it took
+    /// any.
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
         match self {
             Self::Tls(tls) => tls.flush(),
-            _ => Ok(()),
+            _ => Ok(false),
         }
     }
 
@@ -132,16 +133,17 @@ impl Tls {
         if taken == 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<bool> {
+        let mut took = false;
         while self.session.wants_write() {
             match self.session.write_tls(&mut self.socket) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(_) => {}
+                Ok(_) => took = true,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(took)
     }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# redis-py, node-redis, ioredis and valkey-cli against `mayhap serve`: tests/interop/run.sh
+# redis-py, node-redis, ioredis, valkey-cli and schemathesis against `mayhap serve`: tests/interop/run.sh
 #
 # redis-cli and the Rust crate are in `make test` (crates/mayhap-cli/tests/clients). The snippets of
 # docs/server.md run here too. What is missing is named by a SKIPPED line.
@@ -28,16 +28,27 @@ snippet() {
     sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$repository/docs/server.md" | sed "/^\`\`\`/d; s/6380/$port/g"
 }
 
+# a package of requirements.txt, in the version that stands there
+pip_install() {
+    "$work/venv/bin/python" -m pip install --quiet "$(grep "^$1==" "$here/requirements.txt")" \
+        >"$work/pip-$1.log" 2>&1
+}
+
 if [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"; then
-    if "$work/venv/bin/python" -m pip install --quiet 'redis==8.1.0' >"$work/pip.log" 2>&1; then
+    if pip_install redis; then
         "$work/venv/bin/python" "$here/clients.py" "$port"
         snippet python >"$work/run/snippet.py"
         "$work/venv/bin/python" "$work/run/snippet.py"
     else
-        echo 'SKIPPED interop redis-py: redis==8.1.0 cannot be installed'
+        echo 'SKIPPED interop redis-py: it cannot be installed'
+    fi
+    if pip_install schemathesis; then
+        sh "$here/openapi.sh" "$target/debug/mayhap" "$work/venv/bin/schemathesis" "$work/run/openapi"
+    else
+        echo 'SKIPPED interop schemathesis: it cannot be installed'
     fi
 else
-    echo 'SKIPPED interop redis-py: no python3 with venv'
+    echo 'SKIPPED interop redis-py, schemathesis: no python3 with venv'
 fi
 
 cd "$work/node"

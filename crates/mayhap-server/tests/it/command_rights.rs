@@ -126,3 +126,26 @@ fn a_user_with_a_prefix_sees_no_other_names() {
     server.line("AUTH all secret");
     assert_eq!(server.line("KEYS *"), "*1\r\n$5\r\nother\r\n");
 }
+
+/// Limits are those of everybody, as a backup is.
+#[test]
+fn a_user_with_a_prefix_changes_no_setting() {
+    let shop = Rights { prefix: Some(Arc::from(&b"shop:"[..])), ..Rights::ALL };
+    let mut server = Server::with(users(&[("all", Rights::ALL), ("shop", shop)]), |_| {});
+    server.line("AUTH shop secret");
+    for line in [
+        "CONFIG SET max_memory 1MiB",
+        "CONFIG SET maxmemory 1048576",
+        "CONFIG SET default-capacity 7",
+        "CONFIG SET log-level off strict-names yes",
+        "CONFIG SET nonsense 1",
+        "config set metrics_filters 0",
+    ] {
+        let refused = server.line(line);
+        assert!(refused.starts_with("-NOPERM settings are those of all names"), "{line} {refused}");
+    }
+    assert_eq!(server.line("CONFIG GET maxmemory"), "*2\r\n$9\r\nmaxmemory\r\n$1\r\n0\r\n");
+    assert_eq!(server.shared.config().default_capacity, Config::default().default_capacity);
+    server.line("AUTH all secret");
+    assert_eq!(server.line("CONFIG SET max_memory 1MiB"), "+OK\r\n");
+}

@@ -2,12 +2,13 @@
 //! `http_guard` every path and the metrics.
 
 use crate::command::{Server, hostile_names};
+use crate::support::messages;
 use crate::wire_live::{shared, users};
 use mayhap_server::command::execute;
 use mayhap_server::net::{Engine, Live};
 use mayhap_server::resp::Words;
 use std::path::Path;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::Arc;
 
 /// All files below a folder.
 fn files(folder: &Path) -> Vec<String> {
@@ -78,30 +79,9 @@ fn a_hostile_name_is_no_path_and_comes_back_as_it_was() {
     }
 }
 
-/// Takes what is logged in this process, from all tests.
-struct Messages(Mutex<Vec<String>>);
-
-static MESSAGES: Messages = Messages(Mutex::new(Vec::new()));
-static BEGIN: Once = Once::new();
-
-impl log::Log for Messages {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
-    }
-
-    fn log(&self, record: &log::Record<'_>) {
-        self.0.lock().unwrap().push(record.args().to_string());
-    }
-
-    fn flush(&self) {}
-}
-
 #[test]
 fn a_hostile_name_breaks_no_message_and_passwords_are_in_none() {
-    BEGIN.call_once(|| {
-        log::set_logger(&MESSAGES).unwrap();
-        log::set_max_level(log::LevelFilter::Trace);
-    });
+    let messages = messages();
     let names = hostile_names();
     for name in &names {
         // A session of its own: the first wrong password of each is told.
@@ -109,7 +89,7 @@ fn a_hostile_name_breaks_no_message_and_passwords_are_in_none() {
         let answer = server.ask(&[b"AUTH".to_vec(), name.clone(), b"hunter2 secret".to_vec()]);
         assert!(answer.starts_with(b"-WRONGPASS "));
     }
-    let messages = MESSAGES.0.lock().unwrap();
+    let messages = messages.lock().unwrap();
     let failed = messages.iter().filter(|text| text.starts_with("login failed for user "));
     assert!(failed.clone().count() >= names.len());
     for text in failed {

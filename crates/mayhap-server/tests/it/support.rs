@@ -6,10 +6,11 @@ use mayhap_server::durable::{Refused, State, Ticket, Unwritten};
 use mayhap_server::net::{Clients, Engine, Listen, Loops, Options};
 use mayhap_server::resp::{Reply, Words};
 use mayhap_server::{Session, Turn};
+use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Options of a server on a free port of the loopback, with two loops.
@@ -281,4 +282,66 @@ pub(crate) fn request(words: &[&str]) -> Vec<u8> {
         .chain(words_too)
         .collect::<String>()
         .into_bytes()
+}
+
+/// Takes what is logged in this process, from all tests.
+struct Messages(Mutex<Vec<String>>);
+
+static MESSAGES: Messages = Messages(Mutex::new(Vec::new()));
+static BEGIN: Once = Once::new();
+
+impl log::Log for Messages {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if record.target().starts_with("mayhap") {
+            self.0.lock().unwrap().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// What has been logged in this process since the first call, by all tests.
+pub(crate) fn messages() -> &'static Mutex<Vec<String>> {
+    BEGIN.call_once(|| {
+        log::set_logger(&MESSAGES).unwrap();
+        log::set_max_level(log::LevelFilter::Trace);
+    });
+    &MESSAGES.0
+}
+
+/// Waits until something is logged that has all of these parts.
+pub(crate) fn until_logged(parts: &[&str]) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let is_there = || {
+        let messages = messages().lock().unwrap();
+        messages.iter().any(|text| parts.iter().all(|part| text.contains(part)))
+    };
+    while !is_there() {
+        assert!(Instant::now() < deadline, "{parts:?} is never logged");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A connection whose system takes little before its reader does.
+pub(crate) fn narrow(address: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.set_recv_buffer_size(4 << 10).unwrap();
+    socket.connect(&address.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// A connection from this address of the loopback.
+pub(crate) fn connect_from(last: u8, address: SocketAddr) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, last], 0)).into()).unwrap();
+    socket.connect(&address.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
 }

@@ -113,6 +113,34 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
     assert_eq!(db0(&mut server), "keys=1,expires=0,avg_ttl=0");
 }
 
+/// redis-py's own conftest looks for the first, `RedisBloom`'s flow runner for the second.
+#[test]
+fn info_says_that_there_is_no_cluster_and_which_module_there_is() {
+    let mut server = Server::new();
+    for section in ["", "all", "everything", "cluster", "default"] {
+        assert_eq!(field(&mut server, section, "cluster_enabled"), "0", "{section}");
+    }
+    for section in ["", "modules", "everything"] {
+        let module = field(&mut server, section, "module");
+        assert_eq!(
+            module, "name=bf,ver=80000,api=1,filters=0,usedby=[],using=[],options=[]",
+            "{section}"
+        );
+    }
+    let all = server.line("INFO");
+    for title in ["# Modules\r\nmodule:name=bf", "# Cluster\r\ncluster_enabled:0\r\n"] {
+        assert_eq!(all.matches(title).count(), 1, "{all}");
+    }
+    // They agree with what else tells of it.
+    let list = server.line("MODULE LIST");
+    assert!(list.contains("$2\r\nbf\r\n") && list.contains(":80000\r\n"), "{list}");
+    for hello in ["HELLO 2", "HELLO 3"] {
+        let text = server.line(hello);
+        let (_, modules) = text.split_once("$7\r\nmodules\r\n*1\r\n").unwrap();
+        assert!(modules.contains("$2\r\nbf\r\n"), "{text}");
+    }
+}
+
 #[test]
 fn a_copy_has_all_items_and_the_end_of_its_source_and_replaces_nothing() {
     let mut server = Server::new();

@@ -7,12 +7,22 @@ use std::time::Instant;
 
 /// Answers pile up in the server until it takes no more requests.
 pub(super) fn unread(target: &Target, until: Instant) -> Result<(), Error> {
-    let request = command(&["KEYS", "*"]).repeat(100);
+    never_read(target, &command(&["KEYS", "*"]).repeat(100), until)
+}
+
+/// The same with answers of half a MiB each.
+pub(super) fn unread_dumps(target: &Target, until: Instant) -> Result<(), Error> {
+    let mut request = command(&["BF.SCANDUMP", "large", "0"]);
+    request.extend(command(&["BF.SCANDUMP", "large", "1"]).repeat(100));
+    never_read(target, &request, until)
+}
+
+fn never_read(target: &Target, request: &[u8], until: Instant) -> Result<(), Error> {
     let mut streams = Vec::new();
     for _ in 0..200 {
         let mut stream = target.connect()?;
         stream.set_nonblocking(true)?;
-        let _ = stream.write(&request);
+        let _ = stream.write(request);
         streams.push(stream);
     }
     wait(until);

@@ -1,8 +1,8 @@
 //! HTTP heads, bodies, downloads and streams.
 
-use super::{BASIC, Target, flood, from_elsewhere, wait};
+use super::{BASIC, Target, flood, from, from_elsewhere, wait};
 use mayhap_bench::process::Error;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,50 @@ pub(super) fn passwords(target: &Target, until: Instant) -> Result<(), Error> {
     let request = b"GET /v1/filters HTTP/1.1\r\nHost: localhost\r\n\
         Authorization: Basic ZGVmYXVsdDp3cm9uZw==\r\n\r\n";
     flood(|| from_elsewhere(target.http), &request.repeat(50), until)
+}
+
+/// Of a stranger who has many connections and several addresses; each guesses again once it is
+/// answered.
+pub(super) fn guesses(target: &Target, until: Instant) -> Result<(), Error> {
+    let request = b"GET /v1/filters HTTP/1.1\r\nHost: localhost\r\n\
+        Authorization: Basic ZGVmYXVsdDp3cm9uZw==\r\n\r\n";
+    repeatedly(450, |at| from(70 + (at % 5) as u8, target.http), request, until)
+}
+
+/// Of a stranger without a password: an answer to a path that looks like a download.
+pub(super) fn refusals(target: &Target, until: Instant) -> Result<(), Error> {
+    let request = b"GET /x/file HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    repeatedly(512, |_| from_elsewhere(target.http), request, until)
+}
+
+/// Connections that all send this, again after each answer, and are made anew when they are ended.
+fn repeatedly(
+    count: usize,
+    connect: impl Fn(usize) -> Result<TcpStream, Error>,
+    request: &[u8],
+    until: Instant,
+) -> Result<(), Error> {
+    let open = |at: usize| -> Result<TcpStream, Error> {
+        let mut stream = connect(at)?;
+        stream.set_nonblocking(true)?;
+        let _ = stream.write(request);
+        Ok(stream)
+    };
+    let mut streams = (0..count).map(open).collect::<Result<Vec<_>, _>>()?;
+    let mut buffer = [0; 4096];
+    while Instant::now() < until {
+        for (at, stream) in streams.iter_mut().enumerate() {
+            match stream.read(&mut buffer) {
+                Ok(1..) => {
+                    let _ = stream.write(request);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                _ => *stream = open(at)?,
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 pub(super) fn bodies(target: &Target, until: Instant) -> Result<(), Error> {

@@ -50,10 +50,13 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("HTTP sent to the Redis port", malformed::wrong_port),
     ("BF.LOADCHUNK of forged dumps", malformed::dumps),
     ("200 lists that nobody reads", connections::unread),
+    ("200 dumps that nobody reads", connections::unread_dumps),
     ("2,000 silent connections", connections::silent),
     ("connections, as fast as they come", connections::connections),
     ("wrong passwords, as fast as they come", connections::passwords),
     ("wrong passwords over HTTP", http::passwords),
+    ("450 wrong passwords over HTTP at once, of 5 addresses", http::guesses),
+    ("refusals of downloads on 512 connections", http::refusals),
     ("150 JSON bodies that never end", http::bodies),
     ("chunked bodies that never end", http::chunks),
     ("600 HTTP heads that never end", http::heads),
@@ -75,7 +78,7 @@ const FILTERS: usize = 5000;
 /// Of the user `default`. Attackers have it too, but for those of `connections.rs`.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 /// The same with the user's name, as Basic authentication has it.
-const BASIC: &str = "ZGVmYXVsdDpjb3JyZWN0IGhvcnNlIGJhdHRlcnkgc3RhcGxl";
+pub(crate) const BASIC: &str = "ZGVmYXVsdDpjb3JyZWN0IGhvcnNlIGJhdHRlcnkgc3RhcGxl";
 
 impl Target {
     pub(crate) fn new(port: u16, http: u16) -> Result<Self, Error> {
@@ -126,8 +129,13 @@ impl Target {
 }
 
 fn from_elsewhere(port: u16) -> Result<TcpStream, Error> {
+    from(66, port)
+}
+
+/// A connection from this address of the loopback.
+fn from(last: u8, port: u16) -> Result<TcpStream, Error> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    socket.bind(&SocketAddr::from(([127, 0, 0, 66], 0)).into())?;
+    socket.bind(&SocketAddr::from(([127, 0, 0, last], 0)).into())?;
     socket.connect(&SocketAddr::from(([127, 0, 0, 1], port)).into())?;
     Ok(socket.into())
 }

@@ -18,7 +18,8 @@ pub(in crate::command) fn work_of_scan(call: &Call<'_, '_>) -> u64 {
     match number::integer(call.word(2)) {
         // The copy, and its bytes.
         Some(0) => bounds::copying(call.bytes_of(std::iter::once(call.word(1))).saturating_mul(2)),
-        Some(_) => bounds::reading(CHUNK_BYTES as u64),
+        // Copied, and written into new memory once more for a client that does not read.
+        Some(_) => bounds::copying(CHUNK_BYTES as u64),
         None => 0,
     }
 }

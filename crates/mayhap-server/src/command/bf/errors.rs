@@ -6,7 +6,7 @@ use crate::keyspace::{
     ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
 };
 
-pub(super) const NOT_FOUND: &str = "ERR not found";
+pub(super) use crate::command::call::NOT_FOUND;
 
 impl From<InsertError> for Fault {
     fn from(error: InsertError) -> Self {

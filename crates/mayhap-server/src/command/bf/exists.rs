@@ -10,8 +10,10 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
         let found = entry.contains(item, now);
         entry.check_file_at(now).map(|()| found)
     });
-    let found = found.transpose()?;
-    let found = found.unwrap_or(false);
+    let found = match found.transpose()? {
+        Some(found) => found,
+        None => call.nothing(false)?,
+    };
     call.turn.counts.checked(1, found.into());
     call.reply().boolean(found);
     Ok(())
@@ -27,6 +29,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
         entry.check_file()
     });
     if found.transpose()?.is_none() {
+        call.nothing(())?;
         call.turn.answers.clear_to(items.len());
     }
     call.turn.counts.checked(items.len(), call.turn.answers.count_ones());

@@ -10,7 +10,10 @@ use mayhap::sizing::scalable::SHARE;
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.entry(call.word(1));
     entry.as_ref().map_or(Ok(()), |entry| entry.check_file())?;
-    let items = entry.map_or(0, |entry| entry.items());
+    let items = match entry {
+        Some(entry) => entry.items(),
+        None => call.nothing(0)?,
+    };
     call.reply().integer(signed(items));
     Ok(())
 }

@@ -23,6 +23,9 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.words.from(2 + num_keys);
     let names = names.iter().take(num_keys);
     names.clone().try_for_each(|name| call.within(name))?;
+    if names.clone().any(|name| call.entry(name).is_none()) {
+        call.nothing(())?;
+    }
     let found = call.shared.keyspace.which(names, items, call.turn)?;
     let names: Vec<&[u8]> = found.names().collect();
     let name_bytes = |at: usize| names[at].len() + ELEMENT_BYTES;

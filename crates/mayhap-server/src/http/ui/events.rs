@@ -2,11 +2,12 @@
 //! events.
 
 use super::super::name::Name;
+use super::super::query::Query;
 use super::super::{Failure, State, filters};
 use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::metrics::Counter;
-use axum::extract::{Extension, Query, State as From};
+use axum::extract::{Extension, State as From};
 use axum::response::Response;
 use mayhap_dashboard::events::{Numbers, Wanted, stream};
 use serde_json::{Value, json};
