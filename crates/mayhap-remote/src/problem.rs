@@ -31,9 +31,10 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
     };
     let message = match source {
         // They name the server.
-        Redis::Unavailable { .. } | Redis::Unauthorized { .. } | Redis::BadUrl { .. } => {
-            source.to_string()
-        }
+        Redis::Unavailable { .. }
+        | Redis::Unauthorized { .. }
+        | Redis::BadUrl { .. }
+        | Redis::Broken { .. } => source.to_string(),
         _ => format!("{name}: {source}"),
     };
     (message, (!hint.is_empty()).then(|| hint.into()))

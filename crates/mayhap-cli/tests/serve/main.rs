@@ -7,6 +7,7 @@
 
 mod backup;
 mod client;
+mod cut_short;
 mod damage;
 mod displaced;
 mod file_systems;

@@ -1,7 +1,7 @@
 //! The file system as the log sees it, so that tests can lose and fail each operation.
 
 #[cfg(not(any(loom, shuttle)))]
-use mayhap_store::sync_names;
+pub(super) use mayhap_store::sync_names;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -90,7 +90,7 @@ pub(super) fn read_up_to(file: &dyn DiskFile, buffer: &mut [u8], at: u64) -> io:
 
 /// For the model checkers, which build nothing of other crates here; their disk is a double.
 #[cfg(any(loom, shuttle))]
-fn sync_names(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
@@ -119,13 +119,18 @@ impl Folder {
     }
 }
 
-/// Makes a folder, if it is not there, and locks it.
-fn take(path: &Path) -> io::Result<File> {
+/// Makes a folder for its owner alone, if it is not there, and those that it is in.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
+    builder.create(path)
+}
+
+/// Makes a folder, if it is not there, and locks it.
+fn take(path: &Path) -> io::Result<File> {
+    make_private(path)?;
     if cfg!(unix) {
         // What is kept in a folder is not kept if its name is not.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -158,7 +163,8 @@ impl Drop for Folder {
     }
 }
 
-fn private() -> OpenOptions {
+/// How files are opened: to be read and written, by their owner alone.
+pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     #[cfg(unix)]
@@ -224,8 +230,9 @@ impl Disk for Folder {
             return Ok(());
         }
         if !is_known {
-            // Somebody's filters, put there by mistake or to be restored.
-            if self.path.join(super::store::MANIFEST).exists() {
+            // Somebody's filters, put there by mistake or to be restored, perhaps not yet all.
+            let has = |name| self.path.join(name).exists();
+            if has(super::store::MANIFEST) || has(super::incomplete::INCOMPLETE) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             // The folder that a disk is mounted on, without the disk: it would hide what is

@@ -21,6 +21,11 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A copy into the folder was cut short.
+    Incomplete {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Bytes are not what was written.
     Damaged {
         /// The file.
@@ -36,6 +41,13 @@ pub enum Error {
         path: PathBuf,
         /// How that is known.
         why: &'static str,
+    },
+    /// The folder has filters, and not the secret key that they were filled with.
+    NoKey {
+        /// The file of the key.
+        path: PathBuf,
+        /// The id of the key, which `BF.INFO key DIGEST` shows in hexadecimal.
+        id: u64,
     },
     /// The folder was written by a later version.
     Newer {
@@ -166,6 +178,12 @@ impl fmt::Display for Error {
             Self::Locked { folder } => {
                 write!(f, "{}: another process is serving this folder", folder.display())
             }
+            Self::Incomplete { folder } => write!(
+                f,
+                "{}: this copy is not complete: mayhap backup or mayhap restore was ended before \
+                 its last file was there; run it again, or remove the folder to go on without it",
+                folder.display()
+            ),
             Self::Damaged { path, offset, what } => write!(
                 f,
                 "{}: damaged at byte {offset}: {what}; nothing was changed. Restore the folder \
@@ -175,6 +193,13 @@ impl fmt::Display for Error {
             Self::Missing { path, why } => {
                 write!(f, "{}: missing: {why}; restore it from a backup", path.display())
             }
+            Self::NoKey { path, id } => write!(
+                f,
+                "{}: missing: the filters here need the secret key {id:016x}, and no other can \
+                 tell which keys they have; put it back, or give its file with --key-file; nothing \
+                 was changed",
+                path.display()
+            ),
             Self::Newer { path, found, supported } => write!(
                 f,
                 "{}: written by a later version (format {found}, this one reads {supported})",

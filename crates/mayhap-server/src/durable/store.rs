@@ -9,6 +9,7 @@
 //! filters/N.pack     images of small filters together, N of the same numbers
 //! filters/N.list     lists of filters and their images, N of the same numbers
 //! import/            what users put there
+//! incomplete         in a copy of a folder until it is complete
 //! *.tmp              what is being written; removed at start
 //! ```
 
@@ -24,7 +25,7 @@ pub(super) const FILTERS: &str = "filters";
 pub(super) const IMPORT: &str = "import";
 pub(super) const MANIFEST: &str = "manifest";
 pub(super) const KEY: &str = "key";
-const TEMPORARY: &str = ".tmp";
+pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn segment_path(number: u64) -> String {
     format!("{LOG}/{number}.log")
