@@ -93,10 +93,10 @@ fn repair_images(
     repaired: &mut Repaired,
 ) -> Result<(), Error> {
     for number in packs_of(manifest) {
-        // All packs begin alike: nothing is lost with a header.
+        // All packs begin alike, and their ends say how long they are: nothing is lost with them.
         if let Err(Error::Damaged { .. } | Error::Newer { .. }) = pack::check(store, number) {
             keep_copy(store, &pack_path(number), repaired)?;
-            pack::mend_header(store, number)?;
+            pack::mend(store, number)?;
         }
     }
     let damaged = verify_images(store, manifest);
