@@ -7,6 +7,7 @@ use super::manifest::{ImageOf, Manifest};
 use super::previous::{Checkpoints, ImagesById};
 use super::recorder::Unsafe;
 use super::segment;
+use super::shown::{counted, format_bytes};
 use super::store::{FILTERS, LOG, MANIFEST, list_path, segment_path};
 use super::trouble::Trouble;
 use super::{Error, Filters, Log, Refused, Saved};
@@ -14,6 +15,7 @@ use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::io;
 use std::sync::PoisonError;
 use std::time::Instant;
@@ -31,6 +33,19 @@ pub struct Saves {
     pub list_bytes: u64,
     /// Bytes of log that are not needed any more.
     pub log_bytes: u64,
+}
+
+impl fmt::Display for Saves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { images, moved, image_bytes, list_bytes, log_bytes } = *self;
+        write!(f, "{} saved", counted(images, "filter"))?;
+        if moved > 0 {
+            write!(f, " and {moved} moved")?;
+        }
+        let [image_bytes, list_bytes, log_bytes] =
+            [image_bytes, list_bytes, log_bytes].map(format_bytes);
+        write!(f, ": {image_bytes} of images, {list_bytes} of lists; {log_bytes} of log dropped")
+    }
 }
 
 fn trouble() -> Refused {
@@ -111,7 +126,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], say of a full disk; [`Error::Refused`] if the log may have lost something.
+    /// [`Error::NoRoom`] if the images cannot fit onto the disk: then nothing was begun;
+    /// [`Error::Io`]; [`Error::Refused`] if the log may have lost something.
     pub fn checkpoint(&self, filters: &dyn Filters) -> Result<Saves, Error> {
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
@@ -127,6 +143,7 @@ impl Log {
         checkpoints: &mut Checkpoints,
         filters: &dyn Filters,
     ) -> Result<Saves, Error> {
+        self.check_room(checkpoints, filters)?;
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
         let mut made = Vec::new();
         match self.save(checkpoints, &mut begun, filters, &mut made) {

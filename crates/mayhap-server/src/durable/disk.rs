@@ -24,6 +24,8 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn create_dir(&self, path: &str) -> io::Result<()>;
     /// Which file a path leads to: the [`DiskFile::id`] of one that is open, if it is that one.
     fn id(&self, path: &str) -> io::Result<FileId>;
+    /// Bytes that this process may still write there; `None` if nobody can tell.
+    fn free_bytes(&self) -> Option<u64>;
     /// Whether the folder is the one that was locked.
     fn is_ours(&self) -> io::Result<bool>;
     /// Makes and locks the folder if it is not ours any more. What stands in its place is left
@@ -215,6 +217,21 @@ impl Disk for Folder {
 
     fn id(&self, path: &str) -> io::Result<FileId> {
         Ok(id_of(&fs::metadata(self.path.join(path))?))
+    }
+
+    #[cfg(unix)]
+    fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::statvfs(&self.path).ok()?;
+        // Some file systems that have no blocks say so.
+        let is_known = found.f_blocks > 0;
+        let blocks =
+            if rustix::process::geteuid().is_root() { found.f_bfree } else { found.f_bavail };
+        is_known.then(|| blocks.saturating_mul(found.f_frsize))
+    }
+
+    #[cfg(not(unix))]
+    fn free_bytes(&self) -> Option<u64> {
+        None
     }
 
     fn is_ours(&self) -> io::Result<bool> {

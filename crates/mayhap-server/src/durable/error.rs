@@ -1,5 +1,6 @@
 //! What can be wrong with a data folder.
 
+use super::shown::format_bytes;
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -85,6 +86,17 @@ pub enum Error {
         folder: PathBuf,
         /// What is known of the one that stands there.
         what: &'static str,
+    },
+    /// A checkpoint was not begun, as its images do not fit onto the disk.
+    NoRoom {
+        /// The folder.
+        folder: PathBuf,
+        /// Bytes of the images, about.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes of them that are left to the log.
+        log: u64,
     },
     /// Nothing can be saved, as the log said before.
     Refused(Refused),
@@ -219,6 +231,17 @@ impl fmt::Display for Error {
                 "{}: this is not the server's own folder ({what}): put that one back, or move this \
                  one away, and all filters are saved there again",
                 folder.display()
+            ),
+            Self::NoRoom { folder, needed, free, log } => write!(
+                f,
+                "{}: the images of a checkpoint take {}, and {} are free, {} of which are left to \
+                 the log: free at least {}, or delete filters; until then the log grows, and \
+                 nothing is lost",
+                folder.display(),
+                format_bytes(*needed),
+                format_bytes(*free),
+                format_bytes(*log),
+                format_bytes((needed + log).saturating_sub(*free)),
             ),
             Self::Refused(refused) => refused.fmt(f),
         }

@@ -2,7 +2,7 @@
 
 use super::log::Inner;
 use super::trouble::Trouble;
-use super::{Filters, Log, Policy};
+use super::{Error, Filters, Log, Policy};
 use crate::sync::Ordering;
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -204,14 +204,19 @@ impl Log {
             if requested || due {
                 match self.checkpoint(filters) {
                     Ok(saves) => {
-                        log::info!("checkpoint: {saves:?}");
+                        log::info!("checkpoint: {saves}");
                         failed.clear();
                     }
-                    // Tried each second, and said once.
-                    Err(error) if self.is_displaced() && error.to_string() == failed => {}
                     Err(error) => {
-                        log::error!("no checkpoint: {error}");
-                        failed = error.to_string();
+                        // Tried again and again, and said once, however much is free by then.
+                        let why = match error {
+                            Error::NoRoom { .. } => "no room".to_owned(),
+                            _ => error.to_string(),
+                        };
+                        if why != failed {
+                            log::error!("no checkpoint: {error}");
+                        }
+                        failed = why;
                     }
                 }
                 last = Instant::now();

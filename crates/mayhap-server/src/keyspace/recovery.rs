@@ -381,6 +381,11 @@ impl Filters for Keyspace {
         ours.cloned().map(saved).collect()
     }
 
+    fn image_bytes(&self, id: u64) -> u64 {
+        let entry = super::lock::read(&self.by_id).get(&id).map(|named| named.entry.clone());
+        entry.map_or(0, |entry| entry.num_bytes())
+    }
+
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         let entry = super::lock::read(&self.by_id).get(&id).map(|named| named.entry.clone());
         let Some(entry) = entry else { return Ok(None) };

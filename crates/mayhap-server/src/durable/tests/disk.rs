@@ -137,6 +137,8 @@ pub(crate) struct State {
     next_inode: usize,
     /// Another folder stands there.
     pub(crate) is_other: bool,
+    /// Bytes that are free, if that is known.
+    pub(crate) free: Option<u64>,
 }
 
 impl State {
@@ -275,6 +277,10 @@ impl Disk for MemoryDisk {
     fn id(&self, path: &str) -> io::Result<FileId> {
         let inode = *self.state().files.names.get(path).ok_or_else(not_found)?;
         Ok(FileId(0, inode as u64))
+    }
+
+    fn free_bytes(&self) -> Option<u64> {
+        self.state().free
     }
 
     fn is_ours(&self) -> io::Result<bool> {

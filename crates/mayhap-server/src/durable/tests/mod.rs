@@ -4,7 +4,8 @@
 //! `run.rs` what is done to a log, `note.rs` and `client.rs` what has to be there afterwards.
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
 //! every byte, `packs.rs` has many small filters and `lists.rs` their names, `harness.rs` the runs
-//! by which planted bugs are found, `refused.rs` the replies to clients, `real.rs` the file system, `displaced.rs` what is taken away, `copies.rs` what is
+//! by which planted bugs are found, `refused.rs` the replies to clients, `room.rs` a disk with
+//! little room, `real.rs` the file system, `displaced.rs` what is taken away, `copies.rs` what is
 //! copied, `leases.rs` while a server goes on. `schedules.rs` is for model checkers, which try the
 //! orders of threads.
 
@@ -40,5 +41,7 @@ mod packs;
 mod real;
 #[cfg(not(any(loom, shuttle)))]
 mod refused;
+#[cfg(not(any(loom, shuttle)))]
+mod room;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod run;
