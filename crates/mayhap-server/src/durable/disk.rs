@@ -116,6 +116,11 @@ impl Folder {
         Ok(Self { path: path.into(), lock: take(path)?.into() })
     }
 
+    /// Opens or makes a folder and does not lock it.
+    pub(super) fn unlocked(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.into(), lock: prepare(path)?.into() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, File> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,15 +135,20 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a folder, if it is not there, and locks it.
-fn take(path: &Path) -> io::Result<File> {
+/// Makes a folder, if it is not there, and the file that locks it.
+fn prepare(path: &Path) -> io::Result<File> {
     make_private(path)?;
     if cfg!(unix) {
         // What is kept in a folder is not kept if its name is not.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync_names(parent.unwrap_or(Path::new(".")))?;
     }
-    let lock = private().create(true).truncate(false).open(path.join(LOCK))?;
+    private().create(true).truncate(false).open(path.join(LOCK))
+}
+
+/// Makes a folder, if it is not there, and locks it.
+fn take(path: &Path) -> io::Result<File> {
+    let lock = prepare(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),

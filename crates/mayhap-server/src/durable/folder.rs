@@ -60,6 +60,22 @@ impl DataFolder {
         }
     }
 
+    /// The same also where the file system has no locks: for a copy, which nobody serves.
+    pub(super) fn lock_if_possible(path: &Path) -> Result<Self, Error> {
+        match Self::lock(path) {
+            Err(Error::Io { action: "lock", path: of, source }) => {
+                log::warn!(
+                    "{}: the file system has no locks ({source}): nothing keeps another process \
+                     out of the copy",
+                    of.display()
+                );
+                let disk = Folder::unlocked(path).map_err(Error::io("open", path.into()))?;
+                Ok(Self::on(Arc::new(disk), path))
+            }
+            locked => locked,
+        }
+    }
+
     pub(super) fn on(disk: Arc<dyn Disk>, path: &Path) -> Self {
         Self { store: Store::new(disk, path) }
     }

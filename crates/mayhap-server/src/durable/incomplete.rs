@@ -79,7 +79,7 @@ pub(super) fn begin(folder: &Path) -> Result<DataFolder, Error> {
         let taken = "it has files already, and a copy needs a new or an empty folder";
         return Err(Error::io("copy into", folder.into())(taken_by(taken)));
     }
-    let locked = DataFolder::lock(folder).inspect_err(|_| {
+    let locked = DataFolder::lock_if_possible(folder).inspect_err(|_| {
         if was_empty {
             // A server was faster, and the folder is its own.
             let _ = fs::remove_file(folder.join(INCOMPLETE));
@@ -121,7 +121,8 @@ fn mark(folder: &Path) -> io::Result<()> {
     let path = folder.join(INCOMPLETE);
     let mut file = private().create(true).truncate(true).open(path)?;
     file.write_all(TEXT)?;
-    file.sync_all()?;
+    // As all files, so that what file systems cannot do with folders is no error of a file.
+    file.sync_data()?;
     sync_names(folder)
 }
 
