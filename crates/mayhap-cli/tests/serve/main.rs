@@ -15,6 +15,7 @@ mod flood;
 mod full;
 mod imports;
 mod kill;
+mod little_room;
 mod load;
 mod mixed;
 #[cfg(feature = "fail-points")]

@@ -83,6 +83,12 @@ impl<'a> Call<'a, '_> {
         Ok(())
     }
 
+    /// The same of a request that takes filters away.
+    pub(super) fn deletable(&self) -> Result<(), Fault> {
+        self.log().map_or(Ok(()), Log::check_deletable)?;
+        Ok(())
+    }
+
     /// Takes a filter away; `false` if there is none.
     pub(super) fn remove(&mut self, name: &[u8]) -> Result<bool, Fault> {
         self.turn.wrote = true;

@@ -1,6 +1,6 @@
 //! Checkpoints: filters are saved as images and listed, so that the log before them can go.
 
-use super::images::{Images, worn};
+use super::images::{Images, Packs, worn};
 use super::list::Record;
 use super::lists::{self, ListOf, Touch};
 use super::manifest::{ImageOf, Manifest};
@@ -108,6 +108,29 @@ impl Listing {
     }
 }
 
+/// Filters with images of their own that are gone, in order.
+pub(super) struct Gone(Vec<u64>);
+
+impl Gone {
+    /// Those of the lists, but for the `listed`.
+    pub(super) fn new(
+        checkpoints: &Checkpoints,
+        filters: &dyn Filters,
+        listed: &HashSet<u64>,
+    ) -> Self {
+        let ids: HashSet<u64> = filters.ids().into_iter().collect();
+        let is_gone = |(id, of): &&(u64, ImageOf)| {
+            let has_file = of.number != 0 && !of.is_packed();
+            has_file && !ids.contains(id) && !listed.contains(id)
+        };
+        Self(checkpoints.images.iter().filter(is_gone).map(|(id, _)| *id).collect())
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Why a filter needs a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
@@ -143,6 +166,9 @@ impl Log {
         checkpoints: &mut Checkpoints,
         filters: &dyn Filters,
     ) -> Result<Saves, Error> {
+        if self.is_full() || self.check_room(checkpoints, filters).is_err() {
+            self.drop_gone(checkpoints, filters)?;
+        }
         self.check_room(checkpoints, filters)?;
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
         let mut made = Vec::new();
@@ -312,6 +338,34 @@ impl Log {
         let written = lists::write(&self.store, number, changes)?;
         let touched = std::mem::take(touched).into_iter().collect();
         Ok(written.map(|of| ListOf { touched, ..of }))
+    }
+
+    /// Writes a list of filters that are gone, and the manifest that names it.
+    pub(super) fn save_gone(&self, checkpoints: &mut Checkpoints, gone: Gone) -> Result<(), Error> {
+        let number = checkpoints.manifest.next_image;
+        checkpoints.manifest.next_image += 1;
+        let mut manifest = checkpoints.manifest.clone();
+        let records = gone.0.iter().map(|&id| Record::Gone(id));
+        let prepared = lists::write(&self.store, number, records).and_then(|list| {
+            self.store.sync_dir(FILTERS)?;
+            let touched = gone.0.iter().map(|&id| (id, Touch::All)).collect();
+            manifest.lists.extend(list.map(|of| ListOf { touched, ..of }));
+            self.store.prepare(MANIFEST, &manifest.encode())
+        });
+        if let Err(error) = prepared {
+            checkpoints.garbage.push(list_path(number));
+            self.remove_garbage(checkpoints);
+            return Err(error);
+        }
+        if matches!(self.store.disk.is_ours(), Ok(false)) {
+            return Err(Error::Displaced { folder: self.store.path(""), what: "it was replaced" });
+        }
+        self.store.put_in_place(MANIFEST)?;
+        let is_gone = |id: &u64| gone.0.binary_search(id).is_ok();
+        let images = checkpoints.images.iter().filter(|(id, _)| !is_gone(id)).copied().collect();
+        checkpoints.replace(manifest, images, Packs::new());
+        self.remove_garbage(checkpoints);
+        Ok(())
     }
 
     /// The filters that need a new image, in order, and why.

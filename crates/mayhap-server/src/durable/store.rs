@@ -4,6 +4,7 @@
 //! lock               locked while a process serves the folder
 //! key                the secret key of its digests
 //! manifest           which lists of filters there are, where the log begins
+//! spare              room for the records of deletions
 //! log/N.log          segments, N = 1, 2, 3, …
 //! filters/N.mayhap   images, N = 1, 2, 3, …; never by the name of a filter
 //! filters/N.pack     images of small filters together, N of the same numbers
