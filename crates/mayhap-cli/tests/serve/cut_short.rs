@@ -6,7 +6,7 @@ use crate::server::{Ended, Server};
 use crate::soak;
 use crate::strike::have_strace;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -33,24 +33,32 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A verb that copies `from` into the folder `data`, which is empty or not there before.
+/// A data folder, and the server that has it.
+struct Source {
+    path: PathBuf,
+    url: String,
+}
+
+/// A verb that copies a folder into the folder `data`, which is empty or not there before.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     verb: &'static str,
     flag: &'static str,
     is_there: bool,
+    by_url: bool,
 }
 
 impl Case {
-    const ALL: [Self; 4] = [
-        Self { verb: "restore", flag: "--data", is_there: false },
-        Self { verb: "restore", flag: "--data", is_there: true },
-        Self { verb: "backup", flag: "-o", is_there: false },
-        Self { verb: "backup", flag: "-o", is_there: true },
+    const ALL: [Self; 5] = [
+        Self { verb: "restore", flag: "--data", is_there: false, by_url: false },
+        Self { verb: "restore", flag: "--data", is_there: true, by_url: false },
+        Self { verb: "backup", flag: "-o", is_there: false, by_url: false },
+        Self { verb: "backup", flag: "-o", is_there: true, by_url: false },
+        Self { verb: "backup", flag: "-o", is_there: false, by_url: true },
     ];
 
     /// Ends it at this call, and looks what a server makes of it; whether it struck.
-    fn strike(self, from: &Path, calls: &str, when: u32, ends: &[AtomicUsize; 3]) -> bool {
+    fn strike(self, source: &Source, calls: &str, when: u32, ends: &[AtomicUsize; 3]) -> bool {
         let what = format!("{self:?}, {calls} {when}");
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
@@ -61,7 +69,9 @@ impl Case {
         let trace = format!("trace={calls}");
         let inject = format!("inject={calls}:signal=KILL:when={when}");
         let wrapper = ["strace", "-qq", "-f", "-o", "trace", "-e", &trace, "-e", &inject];
-        let copy = [self.verb, from.to_str().unwrap(), self.flag, "data"];
+        let from = if self.by_url { &source.url } else { source.path.to_str().unwrap() };
+        let mut copy = vec![self.verb, from, self.flag, "data"];
+        copy.extend(self.by_url.then_some("--with-key"));
         let struck = match mayhap(folder, &wrapper, &copy).status.code() {
             Some(0) => false,
             None => true,
@@ -79,7 +89,7 @@ impl Case {
                 assert!(said.contains("is not complete"), "{what}: {said}");
                 assert!(said.contains("run it again"), "{what}: {said}");
                 let key = fs::read(data.join("key")).ok();
-                let whole = fs::read(from.join("key")).unwrap();
+                let whole = fs::read(source.path.join("key")).unwrap();
                 let copied = key.is_none_or(|key| whole.starts_with(&key));
                 assert!(copied, "{what}: a new key");
                 ends[1].fetch_add(1, Ordering::Relaxed);
@@ -106,8 +116,11 @@ fn a_copy_that_is_ended_at_any_call_is_complete_or_refused_and_never_empty() {
     if !have_strace() {
         return;
     }
-    let source = damage::folder();
-    let from = source.path().join("data");
+    let folder = damage::folder();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let port = server.port("Redis clients: 127.0.0.1:");
+    let (path, url) = (folder.path().join("data"), format!("redis://127.0.0.1:{port}"));
+    let source = Source { path, url };
     let calls = CALLS.iter().chain(if soak() { &OTHER_CALLS[..] } else { &[] });
     let cases: Vec<(Case, &str)> =
         calls.flat_map(|&calls| Case::ALL.map(|case| (case, calls))).collect();
@@ -117,7 +130,7 @@ fn a_copy_that_is_ended_at_any_call_is_complete_or_refused_and_never_empty() {
             scope.spawn(|| {
                 while let Some(&(case, calls)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let mut when = 1;
-                    while case.strike(&from, calls, when, &ends) {
+                    while case.strike(&source, calls, when, &ends) {
                         when += 1;
                         assert!(when < 500, "{case:?}, {calls}: it does not end");
                     }

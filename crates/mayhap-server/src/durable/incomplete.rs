@@ -45,7 +45,7 @@ fn is_just_made(folder: &Path) -> io::Result<bool> {
 ///
 /// [`Error::Incomplete`]; [`Error::Io`].
 pub(super) fn check(folder: &Path) -> Result<(), Error> {
-    let error = || Error::io("look into", folder.into());
+    let error = || Error::io("open", folder.into());
     if is_incomplete(folder).map_err(error())? {
         return Err(Error::Incomplete { folder: folder.into() });
     }
