@@ -83,7 +83,7 @@ impl Case {
             return true;
         }
         match Server::begin(folder, &[], &ARGUMENTS, &[]) {
-            Ok(server) => self.check_complete(&what, &server),
+            Ok(server) => check_complete(&what, &server),
             Err(Ended { status, said }) => {
                 assert!(struck && status.code() == Some(2), "{what}: {said}");
                 assert!(said.contains("is not complete"), "{what}: {said}");
@@ -95,7 +95,7 @@ impl Case {
                 ends[1].fetch_add(1, Ordering::Relaxed);
                 let again = mayhap(folder, &[], &copy);
                 assert!(again.status.success(), "{what}: {}", text(&again));
-                self.check_complete(&what, &Server::start(folder, &ARGUMENTS));
+                check_complete(&what, &Server::start(folder, &ARGUMENTS));
                 assert!(!folder.join("data.partial").exists(), "{what}");
                 return true;
             }
@@ -103,11 +103,11 @@ impl Case {
         ends[2].fetch_add(1, Ordering::Relaxed);
         struck
     }
+}
 
-    fn check_complete(self, what: &str, server: &Server) {
-        for (filter, key) in KEYS {
-            assert!(damage::has(server, filter, key), "{what}: {filter} is not there");
-        }
+fn check_complete(what: &str, server: &Server) {
+    for (filter, key) in KEYS {
+        assert!(damage::has(server, filter, key), "{what}: {filter} is not there");
     }
 }
 

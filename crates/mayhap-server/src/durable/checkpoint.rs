@@ -341,7 +341,11 @@ impl Log {
     }
 
     /// Writes a list of filters that are gone, and the manifest that names it.
-    pub(super) fn save_gone(&self, checkpoints: &mut Checkpoints, gone: Gone) -> Result<(), Error> {
+    pub(super) fn save_gone(
+        &self,
+        checkpoints: &mut Checkpoints,
+        gone: &Gone,
+    ) -> Result<(), Error> {
         let number = checkpoints.manifest.next_image;
         checkpoints.manifest.next_image += 1;
         let mut manifest = checkpoints.manifest.clone();

@@ -133,7 +133,7 @@ impl Log {
                 self.give_block();
             }
         }
-        self.save_gone(checkpoints, gone)
+        self.save_gone(checkpoints, &gone)
     }
 }
 
