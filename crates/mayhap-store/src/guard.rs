@@ -22,12 +22,8 @@ use std::sync::atomic::AtomicPtr;
 use sync::{Ordering, fence};
 
 mod slot;
+mod sync;
 use slot::Slot;
-
-/// For `slot.rs`, which a model checker is given others for.
-mod sync {
-    pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-}
 
 /// A range of memory whose lost pages become zeros.
 #[derive(Debug)]
