@@ -432,6 +432,17 @@ impl Remote {
         self.with(py, |set| Ok(set.unsure_keys()))
     }
 
+    /// Keys that went into a filter that another client has replaced since (``push --force``,
+    /// ``clear``): they are in the new one only if it was made with them. The keys of one call are
+    /// always in one filter.
+    #[getter]
+    fn replaced(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |set| {
+            set.refresh()?;
+            Ok(set.replaced_keys())
+        })
+    }
+
     /// How the command cuts keys out of lines for this filter; "" if lines are keys.
     #[getter]
     fn key_options(&self) -> &str {

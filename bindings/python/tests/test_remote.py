@@ -42,7 +42,8 @@ def test_a_filter_is_created_filled_and_opened_by_others(server):
     assert "f" in other and 5 in other and not other.add("e") and other.add("g")
     assert "g" in seen and seen.count == 9 == other.count
     assert seen.target_fpp == 1e-6 and seen.fpp < 1e-6 and seen.health == "ok"
-    assert seen.unsure == 0 and seen.ttl is None and seen.num_bytes > 1000
+    assert seen.unsure == 0 and seen.replaced == 0
+    assert seen.ttl is None and seen.num_bytes > 1000
     assert seen.kind == "remote" and seen.key_options == ""
     again = mayhap_bloom.create(url, 100_000, 1e-6)
     assert "a" in again and again.scheme == seen.scheme

@@ -5,6 +5,8 @@ use crate::{Error, Server};
 use redis::{Value, cmd};
 
 const BACKUP: &str = "BF.BACKUP";
+/// What the server says to who reads on another connection.
+const NOT_BEGUN: &str = "no backup was begun on this connection";
 /// Bytes per reply; the server allows no more.
 const READ_BYTES: usize = 1 << 20;
 
@@ -54,15 +56,34 @@ impl RemoteBackup {
     ///
     /// # Errors
     ///
-    /// Those of a call; [`Error::Refused`] if the backup is over.
+    /// Those of a call; [`Error::Refused`] if the backup is over; [`Error::Broken`] if the
+    /// connection is another one by now.
     pub async fn read(&self, path: &str, offset: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut read = cmd(BACKUP);
         read.arg("READ").arg(path).arg(offset).arg(READ_BYTES);
-        let reply = self.server.one(Command::write("", read)).await?;
-        match reply.of("", BACKUP)? {
+        // Never sent again: what is kept is kept for this connection.
+        let reply = self.server.one(Command::once("", read)).await;
+        let value =
+            reply.and_then(|reply| reply.of("", BACKUP)).map_err(|error| self.broken(error));
+        match value? {
             Value::BulkString(bytes) if bytes.len() <= READ_BYTES => Ok(Some(bytes)),
             Value::Nil => Ok(None),
             other => Err(Error::strange(BACKUP, &other)),
+        }
+    }
+
+    /// The error of a connection that a backup has lost, by whatever it shows.
+    fn broken(&self, error: Error) -> Error {
+        let is_broken = match &error {
+            Error::Lost { .. } | Error::Unavailable { .. } => true,
+            // The client has connected anew, and nothing was begun there.
+            Error::Refused { reason, .. } => reason.contains(NOT_BEGUN),
+            _ => false,
+        };
+        if is_broken {
+            Error::Broken { server: self.server.name().into(), what: "the backup" }
+        } else {
+            error
         }
     }
 

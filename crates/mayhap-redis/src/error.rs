@@ -103,6 +103,13 @@ pub enum Error {
         /// The command.
         what: String,
     },
+    /// The connection broke in the middle of what has to be done over one.
+    Broken {
+        /// The server, without its password.
+        server: String,
+        /// What was being done.
+        what: &'static str,
+    },
     /// The scheme of the filter, or its server, has no such operation.
     Unsupported {
         /// The name.
@@ -196,6 +203,9 @@ impl fmt::Display for Error {
                 "the reply to {what} was lost, and sending it again may do harm: it may or may not \
                  have been executed"
             ),
+            Self::Broken { server, what } => {
+                write!(f, "the connection to {server} broke, and {what} with it; run it again")
+            }
             Self::Unsupported { name, scheme, what, reason } => {
                 write!(f, "{name} is a filter of {scheme} and cannot be {what}: {reason}")
             }

@@ -37,6 +37,11 @@ pub struct NativeSet {
     sent_since: u64,
     /// Those of which it is not known, since the start.
     unsure: u64,
+    /// Which of the filters of this name was there last, and the keys that were sent to it.
+    generation: i64,
+    sent: u64,
+    /// Keys that were sent to filters that were replaced since.
+    replaced: u64,
     /// How long the server takes for nothing much.
     round_trip: Duration,
 }
@@ -57,7 +62,18 @@ impl NativeSet {
         // First: where the filter is switched meanwhile, all that follows is of the new one.
         let seen = wait(filter.info())?.map_err(|source| failed(&name, &source))?;
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
-        let set = Self { name, filter, seen, new_since: 0, sent_since: 0, unsure: 0, round_trip };
+        let set = Self {
+            generation: filter.generation(),
+            name,
+            filter,
+            seen,
+            new_since: 0,
+            sent_since: 0,
+            unsure: 0,
+            sent: 0,
+            replaced: 0,
+            round_trip,
+        };
         Ok((set, options))
     }
 
@@ -69,6 +85,35 @@ impl NativeSet {
     /// Its numbers.
     pub fn params(&self) -> FilterParams {
         self.filter.params()
+    }
+
+    /// Sends keys until all of them are in one filter.
+    fn send(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        loop {
+            let generation = self.filter.generation();
+            let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
+            let parts = self.wait(try_join_all(parts))?;
+            for (i, part) in parts.iter().enumerate() {
+                for one in part.new.iter_ones().chain(part.unsure.iter_ones()) {
+                    new.set(i * INSERT_PART + one);
+                }
+                self.unsure += part.unsure.count_ones() as u64;
+            }
+            if self.filter.generation() == generation {
+                self.note_generation();
+                self.sent += digests.len() as u64;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Notes if the filter is another one than before.
+    fn note_generation(&mut self) {
+        let generation = self.filter.generation();
+        if generation != self.generation {
+            self.generation = generation;
+            self.replaced += std::mem::take(&mut self.sent);
+        }
     }
 
     fn wait<T>(&self, call: impl Future<Output = Result<T, RedisError>>) -> Result<T, Error> {
@@ -91,15 +136,10 @@ impl KeySet for NativeSet {
     }
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
-        new.clear_to(0);
-        let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
-        let parts = self.wait(try_join_all(parts))?;
         new.clear_to(digests.len());
-        for (i, part) in parts.iter().enumerate() {
-            for one in part.new.iter_ones().chain(part.unsure.iter_ones()) {
-                new.set(i * INSERT_PART + one);
-            }
-            self.unsure += part.unsure.count_ones() as u64;
+        if let Err(error) = self.send(digests, new) {
+            new.clear_to(0);
+            return Err(error);
         }
         let count = new.count_ones() as u64;
         self.new_since += count;
@@ -128,12 +168,15 @@ impl KeySet for NativeSet {
     /// Its parameters and its expiry stay.
     fn clear(&mut self) -> Result<bool, Error> {
         self.wait(self.filter.clear())?;
+        // As was wanted.
+        self.sent = 0;
         self.refresh()?;
         Ok(true)
     }
 
     fn refresh(&mut self) -> Result<(), Error> {
         self.seen = self.wait(self.filter.info())?;
+        self.note_generation();
         (self.new_since, self.sent_since) = (0, 0);
         Ok(())
     }
@@ -214,6 +257,10 @@ impl KeySet for NativeSet {
 
     fn unsure_keys(&self) -> u64 {
         self.unsure
+    }
+
+    fn replaced_keys(&self) -> u64 {
+        self.replaced
     }
 }
 

@@ -31,9 +31,10 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
     };
     let message = match source {
         // They name the server.
-        Redis::Unavailable { .. } | Redis::Unauthorized { .. } | Redis::BadUrl { .. } => {
-            source.to_string()
-        }
+        Redis::Unavailable { .. }
+        | Redis::Unauthorized { .. }
+        | Redis::BadUrl { .. }
+        | Redis::Broken { .. } => source.to_string(),
         _ => format!("{name}: {source}"),
     };
     (message, (!hint.is_empty()).then(|| hint.into()))
@@ -57,7 +58,54 @@ fn way_out(trouble: &Trouble) -> &'static str {
         Trouble::Tls { .. } => {
             "certificates are checked against those of this machine; without TLS use redis://"
         }
+        Trouble::Other { reason } => way_out_of(reason),
+        _ => "wait longer with --timeout TIME",
+    }
+}
+
+/// What to do about what a server answered until the time was over, by its first word.
+fn way_out_of(reason: &str) -> &'static str {
+    match reason.split(' ').next().unwrap_or_default() {
+        "READONLY" => {
+            "this server is a replica, which takes no writes: give the URL of its master, or wait \
+             longer for a failover with --timeout TIME"
+        }
+        "LOADING" => "it is loading its data: wait longer with --timeout TIME",
+        "MASTERDOWN" => "this server is a replica that has lost its master: give another URL",
+        "NOREPLICAS" => {
+            "its master has fewer replicas than its min-replicas-to-write: start them, or wait \
+             longer with --timeout TIME"
+        }
+        "BUSY" => "a script keeps it busy: end it with SCRIPT KILL, or wait with --timeout TIME",
+        "CLUSTERDOWN" => {
+            "its cluster lacks nodes: see CLUSTER INFO, or wait longer with --timeout TIME"
+        }
         _ => "is it a cluster (redis+cluster://)? Wait longer with --timeout TIME",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_answers_is_not_taken_for_a_cluster() {
+        let hint = |reason: &str| {
+            let trouble = Trouble::Other { reason: reason.into() };
+            way_out(&trouble)
+        };
+        for (reason, part) in [
+            ("READONLY You can't write against a read only replica.", "is a replica"),
+            ("LOADING Redis is loading the dataset in memory", "loading its data"),
+            ("MASTERDOWN Link with MASTER is down", "lost its master"),
+            ("NOREPLICAS Not enough good replicas to write.", "min-replicas-to-write"),
+            ("BUSY Redis is busy running a script.", "SCRIPT KILL"),
+            ("CLUSTERDOWN Hash slot not served", "lacks nodes"),
+        ] {
+            let hint = hint(reason);
+            assert!(hint.contains(part) && !hint.contains("is it a cluster"), "{reason}: {hint}");
+        }
+        assert!(hint("connection reset").contains("is it a cluster"));
     }
 }
 

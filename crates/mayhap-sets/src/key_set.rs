@@ -339,6 +339,13 @@ pub trait KeySet: fmt::Debug {
     fn unsure_keys(&self) -> u64 {
         0
     }
+
+    /// Keys that were inserted into a filter on a server that another client has replaced since,
+    /// as far as [`KeySet::refresh`] or an insertion has noticed: they are in the one that stands
+    /// there now only if it was made with them. The keys of one call are never among them.
+    fn replaced_keys(&self) -> u64 {
+        0
+    }
 }
 
 fn digests_of(function: DigestFunction, keys: Keys<'_>) -> Vec<Digest> {

@@ -18,21 +18,16 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+use std::sync::atomic::AtomicPtr;
+use sync::{Ordering, fence};
+
+mod slot;
+mod sync;
+use slot::Slot;
 
 /// A range of memory whose lost pages become zeros.
 #[derive(Debug)]
 pub(crate) struct Guard(&'static Slot);
-
-/// An entry of the table: free while `version` is even.
-#[derive(Debug)]
-struct Slot {
-    version: AtomicUsize,
-    /// 0 if there is no range.
-    start: AtomicUsize,
-    end: AtomicUsize,
-    lost: AtomicBool,
-}
 
 const SLOTS: usize = 64;
 
@@ -48,60 +43,6 @@ static TABLE: Chunk = Chunk::new();
 static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
 /// The previous handler.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
-
-impl Slot {
-    const fn new() -> Self {
-        Self {
-            version: AtomicUsize::new(0),
-            start: AtomicUsize::new(0),
-            end: AtomicUsize::new(0),
-            lost: AtomicBool::new(false),
-        }
-    }
-
-    /// Takes it, if it is free.
-    fn take(&self, start: usize, end: usize) -> bool {
-        // ORDERING: Relaxed. The exchange below decides.
-        let version = self.version.load(Ordering::Relaxed);
-        // ORDERING: Acquire, with the Release of `free`: its previous user has finished with it. A
-        // handler that reads what is written next sees a different version than before.
-        let taken = version.is_multiple_of(2)
-            && self
-                .version
-                .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok();
-        if taken {
-            self.lost.store(false, Ordering::Relaxed);
-            self.end.store(end, Ordering::Relaxed);
-            // ORDERING: Release, with the Acquire of `range_of`: with the start, which makes it a
-            // range, the end and the version are seen.
-            self.start.store(start, Ordering::Release);
-        }
-        taken
-    }
-
-    fn free(&self) {
-        // ORDERING: Relaxed. No thread faults in the range any more, and another range in its place
-        // has another version.
-        self.start.store(0, Ordering::Relaxed);
-        // ORDERING: Release, with the Acquire of `take`.
-        self.version.fetch_add(1, Ordering::Release);
-    }
-
-    /// The range, if it is a range now, and this address is in it.
-    fn range_of(&self, address: usize) -> Option<(usize, usize)> {
-        // ORDERING: Acquire, and the fence before the second read: start and end have the same
-        // version.
-        let version = self.version.load(Ordering::Acquire);
-        let start = self.start.load(Ordering::Acquire);
-        let end = self.end.load(Ordering::Relaxed);
-        fence(Ordering::Acquire);
-        let is_range = self.version.load(Ordering::Relaxed) == version
-            && !version.is_multiple_of(2)
-            && start != 0;
-        (is_range && (start..end).contains(&address)).then_some((start, end))
-    }
-}
 
 impl Chunk {
     const fn new() -> Self {

@@ -31,12 +31,13 @@ redis+cluster://host:port,host:port/name for a cluster. Put the password into th
 
 The bits of the file are written to the server as they are, in values of at most 4 MiB, spread \
 over all masters of a cluster, together with its key options. The new filter becomes visible only \
-when it is complete: readers and writers see the old one or the new one. If this command is \
-killed, what it has sent expires; until then another push to that name is refused, unless \
---discard-unfinished deletes it. With --merge the shards are merged one after another, and the \
-filter there keeps its time to live; it must have the same size and digest. If the result would \
-exceed its capacity, nothing is sent (exit code 2), unless --overfill is given; if the keys of \
-both might not fit, its bits are read first.
+when it is complete: readers and writers see the old one or the new one. Keys that others added to \
+the old one are not in the new one unless the file has them: mayhap add, beside --force, counts \
+those of its run and exits with 2. If this command is killed, what it has sent expires; until then \
+another push to that name is refused, unless --discard-unfinished deletes it. With --merge the \
+shards are merged one after another, and the filter there keeps its time to live; it must have the \
+same size and digest. If the result would exceed its capacity, nothing is sent (exit code 2), \
+unless --overfill is given; if the keys of both might not fit, its bits are read first.
 
 The file is read into memory, with its log. Every 8 MiB must arrive within a third of --timeout. \
 Filters of the layout standard must fit into one value: --shard-size allows up to 512MiB, but a \
@@ -137,6 +138,7 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     } else {
         Connection::open(place, &args.whole.server, args.replicas, talk)?
     };
+    connection.warn_of_eviction(args.ttl)?;
     if let Some(chunks) = other_form(args, &connection, &known)? {
         return push_chunks(args, &connection, &chunks, &known);
     }

@@ -93,6 +93,25 @@ impl Summary {
     }
 }
 
+/// Refuses to be done with keys that went into a filter that is not there any more.
+///
+/// # Errors
+///
+/// [`Error::Remote`], with how many.
+pub fn check_replaced(name: &str, set: &dyn KeySet) -> Result<(), Error> {
+    let keys = set.replaced_keys();
+    if keys == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "{name}: another client replaced the filter meanwhile (mayhap push --force, mayhap clear), \
+         and {} of this run went into the old one: the new one has them only if it was made with \
+         them",
+        counted(keys, "key")
+    );
+    Err(Error::Remote { message, hint: Some("run it again with the same input".into()) })
+}
+
 /// Warns of keys that were sent to a server again after a reply was lost.
 pub fn warn_of_unsure(set: &dyn KeySet, talk: Talk) {
     let keys = set.unsure_keys();

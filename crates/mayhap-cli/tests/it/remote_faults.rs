@@ -294,3 +294,79 @@ fn every_verb_begins_again_where_a_push_comes_between_two_of_its_steps() {
         }
     }
 }
+
+/// Who adds while somebody else pushes says how many keys went into the filter that is gone.
+#[test]
+fn keys_that_went_into_a_filter_that_was_replaced_are_an_error_with_their_number() {
+    let Some(server) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let url = url(&server, "seen");
+    file(folder, "others", &lines("o", 0..100));
+    succeed(
+        folder,
+        &["build", "-q", "--layout", "blocked", "-n", "50000", "-o", "f", "others"],
+        b"",
+    );
+    for verb in [&["add", &url][..], &["dedup", "--state", &url, "-n", "50000"]] {
+        succeed(folder, &["push", "--force", "f", &url], b"");
+        let mut child = start(folder, verb);
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(&lines("k", 0..1_000)).unwrap();
+        let there = |key: &str| {
+            let line = format!("{key}\n");
+            run(folder, &["check", "-q", &url], line.as_bytes()).status.success()
+        };
+        let came = (0..1_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            there("k-999")
+        });
+        assert!(came, "nothing is added while more may come");
+        succeed(folder, &["push", "--force", "f", &url], b"");
+        input.write_all(&lines("k", 1_000..2_000)).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("1,000 keys of this run went into the old one"), "{said}");
+        assert!(said.contains("run it again"), "{said}");
+        assert!(there("k-1999") && !there("k-500"));
+    }
+    // Nothing is lost of what came after, or with the new one.
+    let output = run(folder, &["add", &url], &lines("k", 0..2_000));
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_that_evicts_keys_is_a_warning_where_a_filter_is_made() {
+    let options = RedisOptions {
+        maxmemory: Some("100mb".into()),
+        maxmemory_policy: Some("allkeys-lru".into()),
+        ..RedisOptions::default()
+    };
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let server = RedisServer::start(&options).unwrap();
+    let folder = folder();
+    let folder = folder.path();
+    let url = url(&server, "seen");
+    succeed(folder, &["build", "-q", "--layout", "blocked", "-n", "10", "-o", "f"], b"a\n");
+    for (verb, warns) in [
+        (vec!["create", &url, "-n", "10"], true),
+        (vec!["push", "--force", "f", &url], true),
+        (vec!["add", &url], false),
+    ] {
+        let said = stderr(&run(folder, &verb, b"b\n"));
+        assert_eq!(said.contains("maxmemory-policy allkeys-lru"), warns, "{verb:?}: {said}");
+    }
+    server.cli(&["CONFIG", "SET", "maxmemory-policy", "volatile-lru"]).unwrap();
+    for (ttl, warns) in [(&[][..], false), (&["--ttl", "1h"], true)] {
+        let verb = [&["create", "--force", &url, "-n", "10"], ttl].concat();
+        let said = stderr(&run(folder, &verb, b""));
+        assert_eq!(said.contains("maxmemory-policy volatile-lru"), warns, "{said}");
+    }
+    server.cli(&["CONFIG", "SET", "maxmemory", "0"]).unwrap();
+    let said = stderr(&run(folder, &["create", "--force", &url, "-n", "10", "--ttl", "1h"], b""));
+    assert!(!said.contains("maxmemory-policy"), "{said}");
+}

@@ -4,6 +4,8 @@ use crate::client::Answer;
 use crate::damage;
 use crate::server::{Server, ok, write_key};
 use std::fs;
+use std::io::{self, Read};
+use std::net::{Shutdown, TcpListener};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -189,4 +191,88 @@ fn a_backup_without_the_key_opens_with_the_key_and_with_no_other() {
     for (filter, key) in [("saved", "saved-key"), ("logged", "99")] {
         assert!(damage::has(&server, filter, key), "{filter}");
     }
+}
+
+/// A way to a server that breaks the first connection after so many bytes of answers; later ones
+/// lead to it too if `is_open`.
+fn breaking(port: u16, after: u64, is_open: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut limit = after;
+        while let Ok((client, _)) = listener.accept() {
+            let server = Server::connect_tcp(port);
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || io::copy(&mut from, &mut to));
+            // Answers are counted; requests are not.
+            let _ = io::copy(&mut (&server).take(limit), &mut &client);
+            let _ = (client.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
+            if !is_open {
+                break;
+            }
+            limit = u64::MAX;
+        }
+    });
+    own
+}
+
+#[test]
+fn a_backup_whose_connection_breaks_says_so_and_can_be_begun_again() {
+    let folder = damage::folder();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let mut client = server.connect();
+    assert_eq!(client.ask("BF.RESERVE large 0.001 2000000 NONSCALING"), ok());
+    assert_eq!(client.ask("BF.ADD large 1"), Answer::Number(1));
+    assert_eq!(client.ask("SAVE"), ok());
+    let port = server.port("Redis clients: 127.0.0.1:");
+    for is_open in [true, false] {
+        // In the middle of an image of megabytes.
+        let url = format!("redis://127.0.0.1:{}", breaking(port, 2_000_000, is_open));
+        let output = mayhap(folder.path(), &["backup", &url, "-o", "copy", "--timeout", "9s"]);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("broke, and the backup with it; run it again"), "{said}");
+        assert!(!said.contains("was begun") && !said.contains("6379"), "{said}");
+        assert!(!folder.path().join("copy/manifest").exists());
+    }
+    let url = url(&server);
+    let output = mayhap(folder.path(), &["backup", &url, "-o", "copy", "--with-key"]);
+    assert!(output.status.success(), "{}", text(&output));
+    server.stop();
+    let restored = restored(&folder.path().join("copy"));
+    let server = Server::start(restored.path(), &ARGUMENTS);
+    assert!(damage::has(&server, "large", "1") && damage::has(&server, "logged", "99"));
+}
+
+#[test]
+fn a_backup_counts_filters_of_the_log_and_says_which_key_opens_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let mut client = server.connect();
+    assert_eq!(client.ask("BF.ADD one key"), Answer::Number(1));
+    let Answer::List(info) = client.ask("BF.INFO one DIGEST") else { panic!("no list") };
+    let [Answer::Bulk(digest)] = &info[..] else { panic!("{info:?}") };
+    let digest = String::from_utf8(digest.clone()).unwrap();
+    let id = digest.strip_prefix("sip13:").unwrap();
+    server.stop();
+    let output = mayhap(folder.path(), &["backup", "data", "-o", "copy"]);
+    let said = text(&output);
+    assert!(said.contains("copy: 1 filter in 0 B of images") && !said.contains(id), "{said}");
+    let output = mayhap(folder.path(), &["backup", "data", "-o", "bare", "--no-key"]);
+    assert!(text(&output).contains(&format!("the secret key {id}")), "{}", text(&output));
+    let output = mayhap(folder.path(), &["restore", "bare", "--data", "r/data"]);
+    assert!(text(&output).contains(&format!("the secret key {id}")), "{}", text(&output));
+    // No other key is made.
+    let restored = folder.path().join("r");
+    for _ in 0..2 {
+        let Err(ended) = Server::begin(&restored, &[], &ARGUMENTS, &[]) else { panic!("started") };
+        assert_eq!(ended.status.code(), Some(2), "{}", ended.said);
+        for part in ["data/key: missing", &*format!("the secret key {id}"), "--key-file"] {
+            assert!(ended.said.contains(part), "{part}: {}", ended.said);
+        }
+        assert!(!restored.join("data/key").exists());
+    }
+    let server =
+        Server::start(&restored, &[&ARGUMENTS[..], &["--key-file", "../data/key"]].concat());
+    assert!(damage::has(&server, "one", "key"));
 }

@@ -1,8 +1,10 @@
 //! File systems that cannot do everything.
 
 use crate::client::Answer;
+use crate::damage;
 use crate::server::{Server, ok};
 use crate::strike::have_strace;
+use std::process::Command;
 
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
 
@@ -41,6 +43,37 @@ fn folders_that_cannot_be_synced_are_a_warning_and_real_errors_are_not() {
         assert_eq!(said.matches("cannot sync a folder").count(), 1, "{said}");
         let server = Server::start(folder.path(), &ARGUMENTS);
         assert_eq!(server.connect().ask("BF.EXISTS a key"), Answer::Number(1));
+    }
+}
+
+/// Onto a share, say: what such a file system cannot do is no reason for no backup.
+#[test]
+fn copies_are_made_and_served_where_folders_cannot_be_synced_and_files_not_locked() {
+    if !have_strace() {
+        return;
+    }
+    let source = damage::folder();
+    for (call, error) in [
+        ("fsync", "EINVAL"),
+        ("fsync", "EBADF"),
+        ("flock", "ENOLCK"),
+        ("flock", "EOPNOTSUPP"),
+        ("?chmod,?fchmod,?fchmodat", "EPERM"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let wrapper = failing(call, error);
+        let copy = |verb: [&str; 4]| {
+            let mut command = Command::new(&wrapper[0]);
+            command.args(&wrapper[1..]).arg(env!("CARGO_BIN_EXE_mayhap")).args(verb);
+            let output = command.current_dir(folder.path()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{call} {error}: {said}");
+        };
+        let from = source.path().join("data");
+        copy(["backup", from.to_str().unwrap(), "-o", "copy"]);
+        copy(["restore", "copy", "--data", "data"]);
+        let server = Server::start(folder.path(), &ARGUMENTS);
+        assert!(damage::has(&server, "saved", "saved-key"), "{call} {error}");
     }
 }
 

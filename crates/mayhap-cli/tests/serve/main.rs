@@ -8,6 +8,7 @@
 mod backup;
 mod client;
 mod container;
+mod cut_short;
 mod damage;
 mod descriptors;
 mod displaced;
@@ -16,6 +17,7 @@ mod flood;
 mod full;
 mod imports;
 mod kill;
+mod little_room;
 mod load;
 mod mixed;
 #[cfg(feature = "fail-points")]

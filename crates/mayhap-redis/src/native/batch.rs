@@ -24,6 +24,9 @@ const SWITCHES: usize = 100;
 impl NativeFilter {
     /// Inserts keys that are already digests. After an error any of them may be in it.
     ///
+    /// If the filter is switched to another one meanwhile, those that went into the old one are
+    /// inserted again, so that all keys of a call are in one filter.
+    ///
     /// One `BITFIELD` for up to 32 bits of a shard (eight keys of k = 4, four of k = 8), in one
     /// round trip to each node for 16,384 keys. If a call has equal digests, the first one is new
     /// and the others are present.
@@ -36,15 +39,19 @@ impl NativeFilter {
         let mut batch = InsertedBatch::default();
         batch.new.clear_to(digests.len());
         batch.unsure.clear_to(digests.len());
-        self.in_parts(digests, Act::Insert, |i, answer| {
+        let mut note = |i, answer: Answer| {
             if answer.yes {
                 batch.new.set(i);
             } else if answer.repeated {
                 batch.unsure.set(i);
             }
-        })
-        .await?;
-        Ok(batch)
+        };
+        for _ in 0..SWITCHES {
+            if self.in_parts(digests, Act::Insert, &mut note).await? {
+                return Ok(batch);
+            }
+        }
+        Err(Error::Busy { name: self.inner.name.clone(), what: "switches" })
     }
 
     /// Queries keys that are already digests: bit `i` is the answer for `digests[i]`.
@@ -92,8 +99,8 @@ impl NativeFilter {
         Ok(is_one)
     }
 
-    /// Repeats insertions into missing or fenced shards until none remains; repeats queries for all
-    /// keys, so that one generation answers. Returns the last generation.
+    /// Repeats insertions into missing or fenced shards until none remains, and those that an older
+    /// generation took; repeats queries for all keys, so that one generation answers. Returns it.
     async fn rounds(
         &self,
         digests: &[Digest],
@@ -104,6 +111,8 @@ impl NativeFilter {
         let mut left: Vec<usize> = (0..digests.len()).collect();
         // The results of insertions into fenced shards, and their generation.
         let mut before: Vec<(i64, Answer)> = Vec::new();
+        // Insertions that are done in a generation, and those that were in older ones.
+        let (mut done_in, mut of_it, mut of_older) = (0, Vec::new(), Vec::new());
         let mut replicas = act == Act::Query && self.inner.server.options().read_replicas;
         loop {
             let current = self.current();
@@ -113,6 +122,10 @@ impl NativeFilter {
             let (answers, mut known) = round.answers(replies)?;
             self.look_again(made, &mut known).await?;
             let generation = made.meta.generation;
+            if done_in != generation {
+                of_older.append(&mut of_it);
+                done_in = generation;
+            }
             let bad = bad_shards(&known);
             let look = Look { is_query: act == Act::Query, from_replica: replicas };
             let holds = bad.is_empty() || self.resolve(&current, &bad, look, until).await?;
@@ -131,12 +144,18 @@ impl NativeFilter {
                 };
                 if is_done {
                     done(i, answer);
+                    if act == Act::Insert {
+                        of_it.push(i);
+                    }
                 } else {
                     rest.push((i, answer));
                 }
             }
-            if rest.is_empty() {
+            if rest.is_empty() && of_older.is_empty() {
                 return Ok(generation);
+            }
+            if rest.is_empty() && act == Act::Insert {
+                rest.extend(of_older.drain(..).map(|i| (i, Answer::default())));
             }
             replicas = false;
             before.resize(digests.len(), (0, Answer::default()));

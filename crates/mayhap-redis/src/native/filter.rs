@@ -96,6 +96,13 @@ impl NativeFilter {
         self.current().made.meta.params
     }
 
+    /// Which of the filters that had this name the handle found last: a random number, and another
+    /// one as soon as it has noticed that the filter was replaced. Keys that were inserted under an
+    /// earlier one are in the new filter only if it was made with them.
+    pub fn generation(&self) -> i64 {
+        self.current().made.meta.generation
+    }
+
     /// How keys become digests.
     pub fn digest_function(&self) -> DigestFunction {
         self.inner.digest_function

@@ -16,7 +16,7 @@ use super::maker::Maker;
 use super::meta::State;
 use super::options::{NativeOptions, millis, random};
 use super::shards::check_name;
-use super::wire::{eval, read_meta, trailer_bytes, value_of, word, words};
+use super::wire::{eval, read_meta, trailer_bytes, value_of, word};
 use crate::server::Command;
 use crate::{Error, Server};
 use mayhap::Block;
@@ -62,6 +62,11 @@ if redis.call('GET', KEYS[3]) ~= ARGV[1] or old ~= ARGV[3] then return 'late' en
 if redis.call('HGET', KEYS[2], 'generation') ~= ARGV[2] then return 'lost' end
 redis.call('RENAME', KEYS[2], KEYS[1])
 redis.call('UNLINK', KEYS[3])
+return 'ok'";
+
+/// Keys: the token. Arguments: a number. A token of others stays.
+const GIVE_UP: &str = "\
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
 impl NativeFilter {
@@ -165,11 +170,10 @@ impl NativeFilter {
         Ok(at)
     }
 
-    /// Steps 2 to 5; `false` if another switch was in progress.
+    /// Steps 2 to 5; `false` if another switch was in progress. A token that led to no switch is
+    /// given back, so that the next attempt need not wait until it expires.
     async fn try_swap(&self, current: &Current, at: u64) -> Result<bool, Error> {
-        let (server, name) = (&self.inner.server, self.inner.name.as_str());
-        let (live, next) = (Target::live(name), Target::next(name));
-        let (live_key, next_key, swap_key) = (live.meta_key(), next.meta_key(), live.swap_key());
+        let (server, swap_key) = (&self.inner.server, Target::live(&self.inner.name).swap_key());
         let token = random()?;
         let mut take = eval(TAKE, &[&swap_key]);
         take.arg(token).arg(TOKEN_MS);
@@ -177,6 +181,18 @@ impl NativeFilter {
         if word(&value_of(reply, &swap_key, "to begin a switch")?) != "ok" {
             return Ok(false);
         }
+        let switched = self.swap_with(token, current, at).await;
+        if matches!(switched, Ok(false) | Err(Error::Gone { .. })) {
+            self.give_up(&swap_key, token).await?;
+        }
+        switched
+    }
+
+    /// Steps 3 to 5; `false` if something else came first.
+    async fn swap_with(&self, token: i64, current: &Current, at: u64) -> Result<bool, Error> {
+        let (server, name) = (&self.inner.server, self.inner.name.as_str());
+        let (live, next) = (Target::live(name), Target::next(name));
+        let (live_key, next_key, swap_key) = (live.meta_key(), next.meta_key(), live.swap_key());
         let old = match read_meta(server, &live_key, &swap_key).await?.0 {
             Some(meta) if meta.state == State::Ready => Some(Generation::new(meta, name)),
             Some(meta) => {
@@ -187,7 +203,6 @@ impl NativeFilter {
                     State::Keeping => Maker::finish_for(server, live, meta).await?,
                     State::Creating | State::Ready => {}
                 }
-                self.give_up(&swap_key).await?;
                 return Ok(false);
             }
             None => None,
@@ -231,9 +246,11 @@ impl NativeFilter {
         Ok(())
     }
 
-    async fn give_up(&self, swap_key: &str) -> Result<(), Error> {
-        let reply = self.inner.server.one(Command::write(swap_key, words(&["UNLINK", swap_key])));
-        value_of(reply.await?, swap_key, "to give up a switch").map(drop)
+    async fn give_up(&self, swap_key: &str, token: i64) -> Result<(), Error> {
+        let mut give_up = eval(GIVE_UP, &[swap_key]);
+        give_up.arg(token);
+        let reply = self.inner.server.one(Command::write(swap_key, give_up)).await?;
+        value_of(reply, swap_key, "to give up a switch").map(drop)
     }
 }
 

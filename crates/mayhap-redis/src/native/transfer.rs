@@ -6,7 +6,7 @@ use super::maker::Maker;
 use super::meta::State;
 use super::options::NativeOptions;
 use super::swap::claim_next;
-use super::wire::{bytes, value_of};
+use super::wire::{bytes, eval, value_of, word};
 use crate::{Error, Server};
 use mayhap::native::body_bytes;
 use mayhap::{Block, FilterParams};
@@ -15,6 +15,15 @@ use redis::cmd;
 /// The bytes of one command, and of all commands in flight.
 const CHUNK_BYTES: u64 = 1 << 20;
 const CHUNKS_AT_ONCE: usize = 8;
+
+/// Keys: a shard. Arguments: where to write, the bytes. A shard that expired is not made again: it
+/// would have no time to live.
+const WRITE: &str = "\
+if redis.call('EXISTS', KEYS[1]) == 0 then return 'gone' end
+redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[2])
+return 'ok'";
+
+const EXPIRED: &str = "what was sent expired before it was whole";
 
 /// An upload in progress: [`NativeFilter::upload`].
 ///
@@ -97,8 +106,9 @@ impl Upload {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] if there are more than the filter has, [`Error::ServerFull`], and those of
-    /// the connection. After an error, call [`Upload::abort`].
+    /// [`Error::Filter`] if there are more than the filter has, [`Error::Gone`] if it took so long
+    /// that its keys expired, [`Error::ServerFull`], and those of the connection. After an error,
+    /// call [`Upload::abort`].
     pub async fn write(&mut self, blocks: &[Block]) -> Result<(), Error> {
         let to = self.sent + blocks.len() as u64;
         self.check_length(to, to <= self.num_blocks())?;
@@ -108,13 +118,16 @@ impl Upload {
             let commands = pieces.iter().map(|&(shard, offset, len)| {
                 let (piece, after) = rest.split_at(len as usize);
                 rest = after;
-                let mut set = cmd("SETRANGE");
-                set.arg(&self.made.keys[shard].0).arg(offset).arg(piece);
-                self.made.write(shard, set)
+                let mut write = eval(WRITE, &[&self.made.keys[shard].0]);
+                write.arg(offset).arg(piece);
+                self.made.write(shard, write)
             });
             let replies = self.server.run(commands.collect()).await?;
             for (reply, &(shard, ..)) in replies.into_iter().zip(pieces) {
-                value_of(reply, &self.made.keys[shard].0, "to write part of a shard")?;
+                let value = value_of(reply, &self.made.keys[shard].0, "to write part of a shard")?;
+                if word(&value) == "gone" {
+                    return Err(self.expired());
+                }
             }
         }
         self.sent = to;
@@ -152,8 +165,7 @@ impl Upload {
         self.check_length(self.sent, self.sent == self.num_blocks())?;
         let maker = self.maker();
         if !maker.finish(&self.made).await? {
-            let reason = "what was sent expired before it was whole";
-            return Err(Error::Gone { name: self.name.clone(), reason: reason.into() });
+            return Err(self.expired());
         }
         let mut made = self.made.clone();
         made.meta.state = State::Ready;
@@ -171,6 +183,10 @@ impl Upload {
     /// Those of the connection; in that case the keys expire.
     pub async fn abort(self) -> Result<(), Error> {
         self.maker().take_back(&self.made).await
+    }
+
+    fn expired(&self) -> Error {
+        Error::Gone { name: self.name.clone(), reason: EXPIRED.into() }
     }
 
     fn maker(&self) -> Maker<'_> {

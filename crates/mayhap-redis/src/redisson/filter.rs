@@ -60,6 +60,14 @@ struct Inner {
     scheme: RedissonScheme,
 }
 
+fn orphan(name: &str, config_key: &str) -> Error {
+    let reason = format!(
+        "the bits of an older filter are there without its config {config_key}, and would count as \
+         keys of the new one; delete them (DEL {name}), or use another name"
+    );
+    Error::Refused { what: format!("to create {name}"), reason }
+}
+
 impl RemoteRedisson {
     /// `tryInit(n, p)`: writes the config unless there is one; returns whether it did. The filter
     /// uses the config on the server, whoever wrote it.
@@ -69,8 +77,9 @@ impl RemoteRedisson {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] with Redisson's message for parameters that it rejects; those of
-    /// [`RemoteRedisson::attach`].
+    /// [`Error::Format`] with Redisson's message for parameters that it rejects;
+    /// [`Error::Refused`] for bits without a config, which would become keys of the new filter that
+    /// nobody inserted, and hide those of the old one; those of [`RemoteRedisson::attach`].
     pub async fn try_init(
         server: &Server,
         name: &str,
@@ -82,6 +91,14 @@ impl RemoteRedisson {
         let hashes = u64::from(wanted.num_hashes());
         Limits::default().check_hashes("hashIterations", hashes)?;
         let config_key = RedissonConfig::key(name);
+        for attempt in 0.. {
+            match config::read(server, name, &config_key).await {
+                // Another client may have written both between the two looks.
+                Err(Error::Gone { .. }) if attempt == 0 => {}
+                Err(Error::Gone { .. }) => return Err(orphan(name, &config_key)),
+                _ => break,
+            }
+        }
         let mut init = script::write(script::INIT, &[&config_key]);
         for (name, value) in wanted.fields() {
             init.cmd.arg(name).arg(value);

@@ -343,6 +343,10 @@ fn is_final(error: &RedisError) -> bool {
 fn refusal(error: &ServerError) -> Error {
     match error.code() {
         "OOM" => Error::ServerFull { reason: words(error) },
+        // Of a script, before Redis 7.
+        _ if error.details().is_some_and(|details| details.contains("-OOM ")) => {
+            Error::ServerFull { reason: words(error) }
+        }
         "WRONGTYPE" => Error::WrongType { key: String::new() },
         _ => refused("a command", words(error)),
     }

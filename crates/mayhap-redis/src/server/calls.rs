@@ -113,6 +113,32 @@ impl Server {
         Ok(least.min().unwrap_or(Persistence::Unknown))
     }
 
+    /// The policy by which a server evicts keys once its memory is full, if it may: that of the
+    /// first master with a limit and a policy other than `noeviction`. `None` also where the
+    /// servers do not tell.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`].
+    pub async fn eviction(&self) -> Result<Option<String>, Error> {
+        let masters = self.masters();
+        let gets = masters.iter().flat_map(|&slot| {
+            ["maxmemory", "maxmemory-policy"].map(|name| {
+                let mut get = cmd("CONFIG");
+                get.arg("GET").arg(name);
+                Command { cmd: get, slot, kind: CommandKind::Write }
+            })
+        });
+        let replies = self.run_with(gets.collect(), false).await?;
+        let mut policies = replies.chunks_exact(2).filter_map(|pair| {
+            let [limit, policy] =
+                [&pair[0], &pair[1]].map(|of| of.value.as_ref().ok().and_then(setting));
+            let is_limited = limit? != "0";
+            policy.filter(|policy| is_limited && policy != "noeviction")
+        });
+        Ok(policies.next())
+    }
+
     /// One slot of each master.
     pub(crate) fn masters(&self) -> Vec<u16> {
         self.inner.backend.masters()

@@ -1,10 +1,11 @@
 //! A switch to another filter between two steps of a call: at each of them, and not by luck.
 
 use crate::native::{connect, digests, params};
-use mayhap::{AnyFilter, Layout};
+use mayhap::{AnyFilter, Block, Layout};
 use mayhap_redis::{
     Address, Error, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use test_servers::{Line, RedisOptions, RedisServer, ready};
@@ -136,4 +137,66 @@ async fn shards_that_are_gone_are_no_switch() {
     redis.cli(&["FLUSHALL"]).unwrap();
     let error = filter.info().await.unwrap_err();
     assert!(error.to_string().contains("it expired or was deleted"), "{error}");
+}
+
+/// At several places of a call of three parts: all its keys are in the filter that is there then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_keys_of_a_call_are_in_the_filter_that_is_there_at_its_end() {
+    let Some((redis, line, far)) = start().await else { return };
+    for skip in [0, 5, 20, 60] {
+        put(&redis, OLD, 1_000).await;
+        let filter = NativeFilter::attach(&far, "f", None).await.unwrap();
+        let before = filter.generation();
+        line.before("BITFIELD", skip, switch(&redis));
+        let keys = digests(5_000..45_000);
+        filter.insert_digests(&keys).await.unwrap();
+        assert!(line.is_done(), "{skip}: so many were not sent");
+        let found = filter.contains_digests(&keys).await.unwrap();
+        assert_eq!(found.count_ones(), keys.len(), "{skip}");
+        assert_ne!(filter.generation(), before);
+    }
+}
+
+/// The old parameters change before the last step: the next attempt need not wait for the token of
+/// this one to expire.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_switch_that_comes_too_late_gives_its_token_back() {
+    let Some((redis, line, _far)) = start().await else { return };
+    let options = ServerOptions { deadline: Duration::from_secs(5), ..ServerOptions::default() };
+    let address = Address::parse(&line.url()).unwrap();
+    let far = Server::connect(&address, options).await.unwrap();
+    let hold = Duration::from_secs(60);
+    let next = NativeFilter::rebuild(&far, "f", &self::options(NEW), hold).await.unwrap();
+    let server = Arc::clone(&redis);
+    line.before("RENAME", 0, move || {
+        server.cli(&["DEL", "{f}:meta"]).unwrap();
+    });
+    next.swap().await.unwrap();
+    assert!(line.is_done());
+    assert_eq!(redis.cli(&["EXISTS", "{f}:swap"]).unwrap(), "0");
+    assert_eq!(next.info().await.unwrap().expected_items, Some(NEW));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shard_that_expired_during_an_upload_is_not_made_again() {
+    let Some((redis, _line, far)) = start().await else { return };
+    let all = || {
+        let keys = redis.cli(&["KEYS", "*"]).unwrap();
+        keys.lines().map(str::to_owned).collect::<BTreeSet<String>>()
+    };
+    let before = all();
+    let mut upload = NativeFilter::upload(&far, "g", &options(NEW)).await.unwrap();
+    let params = options(NEW).params;
+    let blocks = vec![Block::default(); params.num_blocks() as usize];
+    let (first, rest) = blocks.split_at(blocks.len() / 2);
+    upload.write(first).await.unwrap();
+    let of_upload: Vec<String> = all().difference(&before).cloned().collect();
+    assert!(of_upload.len() > 1, "{of_upload:?}");
+    for key in of_upload {
+        redis.cli(&["DEL", &key]).unwrap();
+    }
+    let error = upload.write(rest).await.unwrap_err();
+    assert!(matches!(&error, Error::Gone { .. }), "{error}");
+    assert!(error.to_string().contains("expired before it was whole"), "{error}");
+    assert_eq!(all(), before);
 }

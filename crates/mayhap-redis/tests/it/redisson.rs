@@ -269,6 +269,24 @@ async fn what_is_no_filter_of_redisson_is_refused_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bits_without_a_config_are_not_taken_over_by_a_new_filter() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let mut at = Single::start().await;
+    let server = at.server.clone();
+    let (filter, _) = RemoteRedisson::try_init(&server, "y", 1_000, 0.01).await.unwrap();
+    filter.insert(b"old").await.unwrap();
+    let _: u64 = at.raw(&[b"DEL", b"{y}:config"]);
+    let error = RemoteRedisson::try_init(&server, "y", 5_000, 0.01).await.unwrap_err();
+    assert!(error.to_string().contains("delete them (DEL y)"), "{error}");
+    assert_eq!(at.raw::<u64>(&[b"EXISTS", b"{y}:config"]), 0);
+    let _: u64 = at.raw(&[b"DEL", b"y"]);
+    let (_, is_mine) = RemoteRedisson::try_init(&server, "y", 5_000, 0.01).await.unwrap();
+    assert!(is_mine);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_keys_expire_are_renamed_and_deleted_together() {
     if !ready(&["redis-server"]) {
         return;

@@ -102,6 +102,19 @@ impl<'a> Call<'a, '_> {
     /// what the turn has recorded so far, which may be refused.
     pub(super) fn operable(&mut self) -> Result<(), Fault> {
         self.writable()?;
+        self.operate()
+    }
+
+    /// The same of a request that takes filters away.
+    pub(super) fn deletable(&mut self) -> Result<(), Fault> {
+        if let Some(recorder) = &mut self.turn.recorder {
+            recorder.begin();
+        }
+        self.log().map_or(Ok(()), Log::check_deletable)?;
+        self.operate()
+    }
+
+    fn operate(&mut self) -> Result<(), Fault> {
         if let Some(recorder) = &mut self.turn.recorder {
             recorder.commit_early()?;
         }

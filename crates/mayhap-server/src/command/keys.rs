@@ -77,7 +77,7 @@ fn work_of_scan(call: &Call<'_, '_>) -> u64 {
 }
 
 fn del(call: &mut Call<'_, '_>) -> Outcome {
-    call.operable()?;
+    call.deletable()?;
     let mut removed = 0;
     for name in call.words.from(1).iter() {
         removed += i64::from(call.remove(name)?);
@@ -234,7 +234,7 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
         2 if is(call.word(1), "async") || is(call.word(1), "sync") => {}
         _ => return Err(SYNTAX.into()),
     }
-    call.operable()?;
+    call.deletable()?;
     if call.session.rights.prefix.is_none() {
         call.shared.keyspace.clear(call.log())?;
         return call.ok();

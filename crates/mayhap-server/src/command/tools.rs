@@ -328,14 +328,8 @@ fn copy(call: &mut Call<'_, '_>) -> Outcome {
     }
     call.operable()?;
     let (shared, now) = (call.shared, call.turn.now);
-    let copied =
-        shared.keyspace.merge(call.word(2), std::slice::from_ref(&source), now, call.log());
-    match copied {
-        Err(crate::keyspace::CreateError::Exists) => return call.integer(0),
-        copied => drop(copied.map_err(Fault::from)?),
+    match shared.keyspace.copy(call.word(2), &source, now, call.log()) {
+        Err(crate::keyspace::CreateError::Exists) => call.integer(0),
+        copied => copied.map_err(Fault::from).and_then(|_| call.integer(1)),
     }
-    if source.expires_at() != 0 {
-        call.expire(call.word(2), source.expires_at())?;
-    }
-    call.integer(1)
 }

@@ -5,19 +5,20 @@
 //! the log from its first segment to any place make a folder as a power cut would leave it. Files
 //! that are gone before they are copied were let go of by a checkpoint, and its manifest is there:
 //! the copy begins again with that, and keeps the images and lists that it has.
+//!
+//! The copy is one only when it is complete: `incomplete.rs`.
 
+use super::census::Census;
 use super::disk::{DiskFile, write_all_at};
 use super::lists::ListOf;
 use super::load::{packs_of, verify_images};
 use super::manifest::Manifest;
 use super::recover::replay_log;
-use super::repair::Nobody;
 use super::segment;
 use super::source::{InFolder, Source};
 use super::store::{FILTERS, IMPORT, KEY, LOG, MANIFEST, segment_path};
-use super::{DataFolder, Error, Report, Store, pack};
+use super::{Error, Report, Store, incomplete, pack};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -29,7 +30,7 @@ const MOST_ATTEMPTS: usize = 1000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backup {
-    /// Filters of its last checkpoint; the log may create and remove others.
+    /// Filters in it, also those that are in its log alone.
     pub filters: u64,
     /// Bytes of its images.
     pub image_bytes: u64,
@@ -37,6 +38,9 @@ pub struct Backup {
     pub log_bytes: u64,
     /// Whether the secret key is in it.
     pub has_key: bool,
+    /// The id of the secret key that its filters need, which `BF.INFO key DIGEST` shows in
+    /// hexadecimal.
+    pub key_id: u64,
 }
 
 /// Copies a data folder, which a server may serve meanwhile, into a new folder, and checks every
@@ -70,8 +74,13 @@ pub struct Backup {
 ///
 /// [`Error::Missing`] if there is no data folder, [`Error::Io`], also of kind `AlreadyExists` if
 /// there are files where the copy is to be, [`Error::Damaged`] for a copy that is not sound.
-/// Whatever is there then has no manifest and is no data folder.
+/// [`Error::Incomplete`] if the folder that is copied is not complete. A copy that is cut short, by
+/// an error or at any point by the end of the process, says that it is not complete: no server
+/// takes it, and another copy may be made in its place.
 pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> {
+    if incomplete::is_incomplete(from).map_err(Error::io("look into", from.into()))? {
+        return Err(Error::Incomplete { folder: from.into() });
+    }
     back_up_from(&mut InFolder(from), to, with_key)
 }
 
@@ -81,13 +90,8 @@ pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> 
 ///
 /// As [`back_up`].
 pub fn back_up_from(from: &mut dyn Source, to: &Path, with_key: bool) -> Result<Backup, Error> {
-    if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
-        let taken = "it has files already, and a copy needs a new or an empty folder";
-        let taken = io::Error::new(io::ErrorKind::AlreadyExists, taken);
-        return Err(Error::io("copy into", to.into())(taken));
-    }
     let first = read_manifest(from)?;
-    let store = DataFolder::open(to)?.store;
+    let store = incomplete::begin(to)?.store;
     for folder in [LOG, FILTERS, IMPORT] {
         store.create_dir(folder)?;
     }
@@ -117,11 +121,13 @@ pub fn back_up_from(from: &mut dyn Source, to: &Path, with_key: bool) -> Result<
     for folder in [LOG, FILTERS] {
         store.sync_dir(folder)?;
     }
-    let log_bytes = check(&store, &manifest)?;
-    // The last: without it this is no data folder.
+    let (filters, log_bytes) = check(&store, &manifest)?;
     store.replace(MANIFEST, &bytes)?;
+    // From here on this is a data folder.
+    incomplete::complete(&store)?;
     let image_bytes = manifest.filters.iter().map(|(_, of)| of.bytes).sum();
-    Ok(Backup { filters: manifest.filters.len() as u64, image_bytes, log_bytes, has_key })
+    let key_id = manifest.identity.digest_parameter;
+    Ok(Backup { filters, image_bytes, log_bytes, has_key, key_id })
 }
 
 fn is_gone(error: &Error) -> bool {
@@ -203,8 +209,8 @@ fn copy(
     Ok(done)
 }
 
-/// Checks every byte of a copy; returns how many of the log there are.
-fn check(store: &Store, manifest: &Manifest) -> Result<u64, Error> {
+/// Checks every byte of a copy; returns how many filters and bytes of the log there are.
+fn check(store: &Store, manifest: &Manifest) -> Result<(u64, u64), Error> {
     for number in packs_of(manifest) {
         pack::check(store, number)?;
     }
@@ -212,8 +218,10 @@ fn check(store: &Store, manifest: &Manifest) -> Result<u64, Error> {
         return Err(error);
     }
     let mut report = Report::default();
-    let end = replay_log(store, manifest, &Nobody, &|_| {}, &mut report)?;
+    let census = Census::of(manifest);
+    let end = replay_log(store, manifest, &census, &|_| {}, &mut report)?;
     // A record that was being written when it was copied is cut off by the next start.
     let header = segment::HEADER_BYTES as u64;
-    Ok(report.log_bytes.saturating_sub(header * end.segments.len() as u64))
+    let log_bytes = report.log_bytes.saturating_sub(header * end.segments.len() as u64);
+    Ok((census.filters(), log_bytes))
 }

@@ -1,12 +1,13 @@
 //! Checkpoints: filters are saved as images and listed, so that the log before them can go.
 
-use super::images::{Images, worn};
+use super::images::{Images, Packs, worn};
 use super::list::Record;
 use super::lists::{self, ListOf, Touch};
 use super::manifest::{ImageOf, Manifest};
 use super::previous::{Checkpoints, ImagesById};
 use super::recorder::Unsafe;
 use super::segment;
+use super::shown::{counted, format_bytes};
 use super::store::{FILTERS, LOG, MANIFEST, list_path, segment_path};
 use super::trouble::Trouble;
 use super::{Error, Filters, Log, Refused, Saved};
@@ -14,6 +15,7 @@ use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
 use std::io;
 use std::sync::PoisonError;
 use std::time::Instant;
@@ -31,6 +33,19 @@ pub struct Saves {
     pub list_bytes: u64,
     /// Bytes of log that are not needed any more.
     pub log_bytes: u64,
+}
+
+impl fmt::Display for Saves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { images, moved, image_bytes, list_bytes, log_bytes } = *self;
+        write!(f, "{} saved", counted(images, "filter"))?;
+        if moved > 0 {
+            write!(f, " and {moved} moved")?;
+        }
+        let [image_bytes, list_bytes, log_bytes] =
+            [image_bytes, list_bytes, log_bytes].map(format_bytes);
+        write!(f, ": {image_bytes} of images, {list_bytes} of lists; {log_bytes} of log dropped")
+    }
 }
 
 fn trouble() -> Refused {
@@ -95,6 +110,29 @@ impl Listing {
     }
 }
 
+/// Filters with images of their own that are gone, in order.
+pub(super) struct Gone(Vec<u64>);
+
+impl Gone {
+    /// Those of the lists, but for the `listed`.
+    pub(super) fn new(
+        checkpoints: &Checkpoints,
+        filters: &dyn Filters,
+        listed: &HashSet<u64>,
+    ) -> Self {
+        let ids: HashSet<u64> = filters.ids().into_iter().collect();
+        let is_gone = |(id, of): &&(u64, ImageOf)| {
+            let has_file = of.number != 0 && !of.is_packed();
+            has_file && !ids.contains(id) && !listed.contains(id)
+        };
+        Self(checkpoints.images.iter().filter(is_gone).map(|(id, _)| *id).collect())
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Why a filter needs a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
@@ -113,7 +151,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], say of a full disk; [`Error::Refused`] if the log may have lost something.
+    /// [`Error::NoRoom`] if the images cannot fit onto the disk: then nothing was begun;
+    /// [`Error::Io`]; [`Error::Refused`] if the log may have lost something.
     pub fn checkpoint(&self, filters: &dyn Filters) -> Result<Saves, Error> {
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         let began = Instant::now();
@@ -129,6 +168,10 @@ impl Log {
         checkpoints: &mut Checkpoints,
         filters: &dyn Filters,
     ) -> Result<Saves, Error> {
+        if self.is_full() || self.check_room(checkpoints, filters).is_err() {
+            self.drop_gone(checkpoints, filters)?;
+        }
+        self.check_room(checkpoints, filters)?;
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
         let mut made = Vec::new();
         match self.save(checkpoints, &mut begun, filters, &mut made) {
@@ -300,6 +343,38 @@ impl Log {
         let written = lists::write(&self.store, number, changes)?;
         let touched = std::mem::take(touched).into_iter().collect();
         Ok(written.map(|of| ListOf { touched, ..of }))
+    }
+
+    /// Writes a list of filters that are gone, and the manifest that names it.
+    pub(super) fn save_gone(
+        &self,
+        checkpoints: &mut Checkpoints,
+        gone: &Gone,
+    ) -> Result<(), Error> {
+        let number = checkpoints.manifest.next_image;
+        checkpoints.manifest.next_image += 1;
+        let mut manifest = checkpoints.manifest.clone();
+        let records = gone.0.iter().map(|&id| Record::Gone(id));
+        let prepared = lists::write(&self.store, number, records).and_then(|list| {
+            self.store.sync_dir(FILTERS)?;
+            let touched = gone.0.iter().map(|&id| (id, Touch::All)).collect();
+            manifest.lists.extend(list.map(|of| ListOf { touched, ..of }));
+            self.store.prepare(MANIFEST, &manifest.encode())
+        });
+        if let Err(error) = prepared {
+            checkpoints.garbage.push(list_path(number));
+            self.remove_garbage(checkpoints);
+            return Err(error);
+        }
+        if matches!(self.store.disk.is_ours(), Ok(false)) {
+            return Err(Error::Displaced { folder: self.store.path(""), what: "it was replaced" });
+        }
+        self.store.put_in_place(MANIFEST)?;
+        let is_gone = |id: &u64| gone.0.binary_search(id).is_ok();
+        let images = checkpoints.images.iter().filter(|(id, _)| !is_gone(id)).copied().collect();
+        checkpoints.replace(manifest, images, Packs::new());
+        self.remove_garbage(checkpoints);
+        Ok(())
     }
 
     /// The filters that need a new image, in order, and why.

@@ -1,7 +1,7 @@
 //! The file system as the log sees it, so that tests can lose and fail each operation.
 
 #[cfg(not(any(loom, shuttle)))]
-use mayhap_store::sync_names;
+pub(super) use mayhap_store::sync_names;
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -24,6 +24,8 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn create_dir(&self, path: &str) -> io::Result<()>;
     /// Which file a path leads to: the [`DiskFile::id`] of one that is open, if it is that one.
     fn id(&self, path: &str) -> io::Result<FileId>;
+    /// Bytes that this process may still write there; `None` if nobody can tell.
+    fn free_bytes(&self) -> Option<u64>;
     /// Whether the folder is the one that was locked.
     fn is_ours(&self) -> io::Result<bool>;
     /// Makes and locks the folder if it is not ours any more. What stands in its place is left
@@ -90,7 +92,7 @@ pub(super) fn read_up_to(file: &dyn DiskFile, buffer: &mut [u8], at: u64) -> io:
 
 /// For the model checkers, which build nothing of other crates here; their disk is a double.
 #[cfg(any(loom, shuttle))]
-fn sync_names(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_names(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
@@ -114,24 +116,39 @@ impl Folder {
         Ok(Self { path: path.into(), lock: take(path)?.into() })
     }
 
+    /// Opens or makes a folder and does not lock it.
+    pub(super) fn unlocked(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.into(), lock: prepare(path)?.into() })
+    }
+
     fn lock(&self) -> MutexGuard<'_, File> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Makes a folder, if it is not there, and locks it.
-fn take(path: &Path) -> io::Result<File> {
+/// Makes a folder for its owner alone, if it is not there, and those that it is in.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)?;
+    builder.create(path)
+}
+
+/// Makes a folder, if it is not there, and the file that locks it.
+fn prepare(path: &Path) -> io::Result<File> {
+    make_private(path)?;
     if cfg!(unix) {
         // What is kept in a folder is not kept if its name is not.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         sync_names(parent.unwrap_or(Path::new(".")))?;
     }
-    let lock = private().create(true).truncate(false).open(path.join(LOCK))?;
+    private().create(true).truncate(false).open(path.join(LOCK))
+}
+
+/// Makes a folder, if it is not there, and locks it.
+fn take(path: &Path) -> io::Result<File> {
+    let lock = prepare(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
@@ -158,7 +175,8 @@ impl Drop for Folder {
     }
 }
 
-fn private() -> OpenOptions {
+/// How files are opened: to be read and written, by their owner alone.
+pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     #[cfg(unix)]
@@ -211,6 +229,21 @@ impl Disk for Folder {
         Ok(id_of(&fs::metadata(self.path.join(path))?))
     }
 
+    #[cfg(unix)]
+    fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::statvfs(&self.path).ok()?;
+        // Some file systems that have no blocks say so.
+        let is_known = found.f_blocks > 0;
+        let blocks =
+            if rustix::process::geteuid().is_root() { found.f_bfree } else { found.f_bavail };
+        is_known.then(|| blocks.saturating_mul(found.f_frsize))
+    }
+
+    #[cfg(not(unix))]
+    fn free_bytes(&self) -> Option<u64> {
+        None
+    }
+
     fn is_ours(&self) -> io::Result<bool> {
         match self.id(LOCK) {
             Ok(found) => Ok(found == self.lock().id()?),
@@ -224,8 +257,9 @@ impl Disk for Folder {
             return Ok(());
         }
         if !is_known {
-            // Somebody's filters, put there by mistake or to be restored.
-            if self.path.join(super::store::MANIFEST).exists() {
+            // Somebody's filters, put there by mistake or to be restored, perhaps not yet all.
+            let has = |name| self.path.join(name).exists();
+            if has(super::store::MANIFEST) || has(super::incomplete::INCOMPLETE) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             // The folder that a disk is mounted on, without the disk: it would hide what is

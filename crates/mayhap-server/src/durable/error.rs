@@ -1,5 +1,6 @@
 //! What can be wrong with a data folder.
 
+use super::shown::format_bytes;
 use std::path::PathBuf;
 use std::{fmt, io};
 
@@ -21,6 +22,11 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A copy into the folder was cut short.
+    Incomplete {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// Bytes are not what was written.
     Damaged {
         /// The file.
@@ -36,6 +42,13 @@ pub enum Error {
         path: PathBuf,
         /// How that is known.
         why: &'static str,
+    },
+    /// The folder has filters, and not the secret key that they were filled with.
+    NoKey {
+        /// The file of the key.
+        path: PathBuf,
+        /// The id of the key, which `BF.INFO key DIGEST` shows in hexadecimal.
+        id: u64,
     },
     /// The folder was written by a later version.
     Newer {
@@ -73,6 +86,17 @@ pub enum Error {
         folder: PathBuf,
         /// What is known of the one that stands there.
         what: &'static str,
+    },
+    /// A checkpoint was not begun, as its images do not fit onto the disk.
+    NoRoom {
+        /// The folder.
+        folder: PathBuf,
+        /// Bytes of the images, about.
+        needed: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes of them that are left to the log.
+        log: u64,
     },
     /// Nothing can be saved, as the log said before.
     Refused(Refused),
@@ -166,6 +190,12 @@ impl fmt::Display for Error {
             Self::Locked { folder } => {
                 write!(f, "{}: another process is serving this folder", folder.display())
             }
+            Self::Incomplete { folder } => write!(
+                f,
+                "{}: this copy is not complete: mayhap backup or mayhap restore was ended before \
+                 its last file was there; run it again, or remove the folder to go on without it",
+                folder.display()
+            ),
             Self::Damaged { path, offset, what } => write!(
                 f,
                 "{}: damaged at byte {offset}: {what}; nothing was changed. Restore the folder \
@@ -175,6 +205,13 @@ impl fmt::Display for Error {
             Self::Missing { path, why } => {
                 write!(f, "{}: missing: {why}; restore it from a backup", path.display())
             }
+            Self::NoKey { path, id } => write!(
+                f,
+                "{}: missing: the filters here need the secret key {id:016x}, and no other can \
+                 tell which keys they have; put it back, or give its file with --key-file; nothing \
+                 was changed",
+                path.display()
+            ),
             Self::Newer { path, found, supported } => write!(
                 f,
                 "{}: written by a later version (format {found}, this one reads {supported})",
@@ -194,6 +231,17 @@ impl fmt::Display for Error {
                 "{}: this is not the server's own folder ({what}): put that one back, or move this \
                  one away, and all filters are saved there again",
                 folder.display()
+            ),
+            Self::NoRoom { folder, needed, free, log } => write!(
+                f,
+                "{}: the images of a checkpoint take {}, and {} are free, {} of which are left to \
+                 the log: free at least {}, or delete filters; until then the log grows, and \
+                 nothing is lost",
+                folder.display(),
+                format_bytes(*needed),
+                format_bytes(*free),
+                format_bytes(*log),
+                format_bytes((needed + log).saturating_sub(*free)),
             ),
             Self::Refused(refused) => refused.fmt(f),
         }

@@ -2,8 +2,9 @@
 
 use super::disk::{Disk, Folder};
 use super::manifest::Manifest;
+use super::recover::check_new;
 use super::store::KEY;
-use super::{Error, Store};
+use super::{Error, Store, incomplete};
 use mayhap::SecretKey;
 use std::io;
 use std::path::Path;
@@ -35,8 +36,18 @@ impl DataFolder {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if another process has it; [`Error::Io`].
+    /// [`Error::Locked`] if another process has it; [`Error::Incomplete`] for a copy that was cut
+    /// short, in which nothing is changed; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
+        incomplete::check(path)?;
+        let folder = Self::lock(path)?;
+        // A copy may have been begun meanwhile, and ended.
+        incomplete::check(path)?;
+        Ok(folder)
+    }
+
+    /// The same whatever is in the folder.
+    pub(super) fn lock(path: &Path) -> Result<Self, Error> {
         match Folder::open(path) {
             Ok(disk) => Ok(Self::on(Arc::new(disk), path)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -49,22 +60,40 @@ impl DataFolder {
         }
     }
 
+    /// The same also where the file system has no locks: for a copy, which nobody serves.
+    pub(super) fn lock_if_possible(path: &Path) -> Result<Self, Error> {
+        match Self::lock(path) {
+            Err(Error::Io { action: "lock", path: of, source }) => {
+                log::warn!(
+                    "{}: the file system has no locks ({source}): nothing keeps another process \
+                     out of the copy",
+                    of.display()
+                );
+                let disk = Folder::unlocked(path).map_err(Error::io("open", path.into()))?;
+                Ok(Self::on(Arc::new(disk), path))
+            }
+            locked => locked,
+        }
+    }
+
     pub(super) fn on(disk: Arc<dyn Disk>, path: &Path) -> Self {
         Self { store: Store::new(disk, path) }
     }
 
     /// The key of the folder's digests: 32 hex digits in the file `key`, which only its owner can
-    /// read. The first call makes it, at random.
+    /// read. The first call in a new folder makes it, at random.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if the folder has filters of another key, and none of its own;
-    /// [`Error::Damaged`] if the file holds something else; [`Error::Io`].
+    /// [`Error::NoKey`] if the folder has filters, and no key; [`Error::Missing`] if it has a log
+    /// or images of which nothing says what key they need; [`Error::Damaged`] if the file holds
+    /// something else; [`Error::Io`]. Then nothing was written.
     pub fn secret_key(&self) -> Result<SecretKey, Error> {
         let Some(bytes) = self.store.read(KEY)? else {
-            if Manifest::read(&self.store)?.is_some() {
-                return Err(self.no_key());
+            if let Some(manifest) = Manifest::read(&self.store)? {
+                return Err(self.no_key(&manifest));
             }
+            check_new(&self.store)?;
             let mut key = [0; 16];
             getrandom::fill(&mut key)
                 .map_err(|error| self.store.error("make", KEY)(io::Error::other(error)))?;
@@ -83,9 +112,8 @@ impl DataFolder {
     }
 
     /// The error of a folder with filters and without their key.
-    pub(super) fn no_key(&self) -> Error {
-        let why = "without this key nobody can tell which keys the filters have";
-        Error::Missing { path: self.store.path(KEY), why }
+    pub(super) fn no_key(&self, manifest: &Manifest) -> Error {
+        Error::NoKey { path: self.store.path(KEY), id: manifest.identity.digest_parameter }
     }
 }
 

@@ -131,6 +131,8 @@ impl<'a> Images<'a> {
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         let Some(mut open) = self.open.take() else { return Ok(()) };
         let path = &pack_path(open.number);
+        let end = pack::end(open.end());
+        open.buffer.extend_from_slice(&end);
         open.flush().map_err(self.store.error("write", path))?;
         fail_point("image.written");
         self.store.sync(&*open.file, path)?;

@@ -103,6 +103,8 @@ pub struct Log {
     pub(super) leases: Mutex<super::lease::Leases>,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
+    /// Bytes of the file that is kept for deleting, as far as is known.
+    pub(super) spare_bytes: AtomicU64,
     pub(super) sync_times: Times,
     pub(super) checkpoint_times: Times,
 }
@@ -145,6 +147,7 @@ impl Log {
             leases: Mutex::new(super::lease::Leases::default()),
             saved,
             closed: AtomicBool::new(false),
+            spare_bytes: AtomicU64::new(0),
             sync_times: Times::default(),
             checkpoint_times: Times::default(),
         };
@@ -264,10 +267,13 @@ impl Log {
         batch: &mut Batch,
         operation: Option<&Operation<'_>>,
     ) -> Result<Ticket, Unwritten> {
-        let written = match self.refuse(inner) {
+        let mut written = match self.refuse(inner) {
             Ok(()) => self.write(inner, batch),
             refused => refused,
         };
+        if written.is_err() && operation.is_some_and(Operation::frees) {
+            written = self.write_from_spare(inner, batch);
+        }
         match (written, operation) {
             (Ok(()), operation) => {
                 batch.counts.iter().for_each(|of| of.count(inner.segment));

@@ -12,18 +12,21 @@
 //! what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `announced.rs`
 //! lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes images by
-//! `images.rs` and lists by `lists.rs`, and drops the log before them; `previous.rs` is what it
-//! leaves to the next one. `recover.rs` opens a folder, `load.rs` reads its images and `replay.rs`
-//! is what they give the keyspace, `repair.rs` cuts out what is damaged, `backup.rs` copies a
-//! folder that is in use, from where `source.rs` says, and `lease.rs` keeps its files for those who
-//! copy them over a connection. What stands in files: `store.rs` and `folder.rs` (the folder),
+//! `images.rs` and lists by `lists.rs`, and drops the log before them, if `room.rs` finds that they
+//! fit onto the disk (`spare.rs` keeps room for deleting); `previous.rs` is what it leaves to the
+//! next one. `recover.rs` opens a folder, `load.rs` reads its images and `replay.rs` is what they
+//! give the keyspace, `repair.rs` cuts out what is damaged, `backup.rs` copies a folder that is in
+//! use, from where `source.rs` says, `census.rs` counts its filters, `incomplete.rs` keeps servers
+//! from a copy that was cut short, and `lease.rs` keeps the files of a folder for those who copy
+//! them over a connection. What stands in files: `store.rs` and `folder.rs` (the folder),
 //! `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log), `manifest.rs`, `list.rs`
 //! (filters and their images), `image.rs`, `pack.rs` (images of small filters together).
-//! `options.rs`, `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so
-//! that the tests in `tests/` can lose and fail each operation.
+//! `options.rs`, `stats.rs`, `shown.rs` and `error.rs` are for callers. Everything goes through
+//! `disk.rs`, so that the tests in `tests/` can lose and fail each operation.
 
 mod announced;
 mod backup;
+mod census;
 mod checkpoint;
 mod disk;
 mod error;
@@ -31,6 +34,7 @@ mod folder;
 mod frame;
 mod image;
 mod images;
+mod incomplete;
 mod item;
 mod lease;
 mod list;
@@ -47,8 +51,11 @@ mod recorder;
 mod recover;
 mod repair;
 mod replay;
+mod room;
 mod segment;
+mod shown;
 mod source;
+mod spare;
 mod stats;
 mod store;
 mod sync;

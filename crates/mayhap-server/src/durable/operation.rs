@@ -62,6 +62,11 @@ impl Operation<'_> {
         parts + item::HEAD_BYTES + 16
     }
 
+    /// Whether it takes filters away.
+    pub(super) const fn frees(&self) -> bool {
+        matches!(self, Self::Remove { .. } | Self::Clear)
+    }
+
     /// The filter whose name or time it sets.
     pub(super) const fn listed(&self) -> Option<u64> {
         match *self {

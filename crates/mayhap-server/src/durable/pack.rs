@@ -3,13 +3,16 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `\x89mhppck\n` |
-//! | 8 | 2 | `version` | 1 |
+//! | 8 | 2 | `version` | 2; 1 is read too |
 //! | 10 | 6 | reserved | 0 |
 //! | 16 | 8 | `checksum` | XXH3-64 of bytes 0–15 |
 //! | 24 | … | records | |
+//! | end − 16 | 8 | `bytes` | of the file; not in version 1 |
+//! | end − 8 | 8 | `checksum` | XXH3-64 of `magic` and `bytes`; not in version 1 |
 //!
 //! The manifest says where each record begins, how long it is and what its checksum is. A record
-//! that it does not name belongs to a filter that was saved again or removed since. A record:
+//! that it does not name belongs to a filter that was saved again or removed since; the end says
+//! that nothing was added to the file or cut off from it there. A record:
 //!
 //! | bytes | field | allowed |
 //! |---|---|---|
@@ -21,7 +24,7 @@
 //! nearly all zeros, and so are the reserved bytes of its header: an image of 8 KiB with one key
 //! takes some 300 bytes.
 
-use super::disk::read_up_to;
+use super::disk::{DiskFile, read_up_to, write_all_at};
 use super::store::pack_path;
 use super::{Error, Store};
 use std::fmt;
@@ -33,16 +36,33 @@ pub(super) const IMAGE_BYTES: usize = 256 << 10;
 pub(super) const HEADER_BYTES: usize = 24;
 const CHECKSUM: usize = HEADER_BYTES - 8;
 const MAGIC: &[u8; 8] = b"\x89mhppck\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+/// Without an end.
+const ENDLESS: u16 = 1;
+const END_BYTES: usize = 16;
 const WORD_BYTES: usize = 8;
 
 pub(super) fn header() -> [u8; HEADER_BYTES] {
+    header_of(VERSION)
+}
+
+fn header_of(version: u16) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[..8].copy_from_slice(MAGIC);
-    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[8..10].copy_from_slice(&version.to_le_bytes());
     let checksum = xxh3_64(&bytes[..CHECKSUM]);
     bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
     bytes
+}
+
+/// What follows so many bytes of header and records.
+pub(super) fn end(before: u64) -> [u8; END_BYTES] {
+    let bytes = (before + END_BYTES as u64).to_le_bytes();
+    let mut end = [0; END_BYTES];
+    end[..8].copy_from_slice(&bytes);
+    let checksum = xxh3_64(&[*MAGIC, bytes].concat());
+    end[8..].copy_from_slice(&checksum.to_le_bytes());
+    end
 }
 
 /// Why the bytes of a record are no image.
@@ -130,7 +150,7 @@ pub(super) fn decode(id: u64, record: &[u8], image: &mut Vec<u8>) -> Result<(), 
     if record.is_empty() { Ok(()) } else { Err(BadRecord::Long) }
 }
 
-/// Looks at the header of a pack; returns how many bytes the file has.
+/// Looks at the header and the end of a pack; returns how many bytes the file has.
 ///
 /// # Errors
 ///
@@ -148,18 +168,37 @@ pub(super) fn check(store: &Store, number: u64) -> Result<u64, Error> {
         let path = store.path(path);
         return Err(Error::Newer { path, found: version, supported: VERSION });
     }
-    if !is_whole || found != header() {
-        let what = "this is not the header of a pack".to_owned();
-        return Err(Error::Damaged { path: store.path(path), offset: 0, what });
+    let damaged = |offset, what: &str| {
+        Err(Error::Damaged { path: store.path(path), offset, what: what.to_owned() })
+    };
+    if !is_whole || found != header_of(version) || version == 0 {
+        return damaged(0, "this is not the header of a pack");
     }
-    file.bytes().map_err(store.error("look at", path))
+    let bytes = file.bytes().map_err(store.error("look at", path))?;
+    if version > ENDLESS && !has_end(&*file, bytes).map_err(store.error("read", path))? {
+        let offset = bytes.saturating_sub(END_BYTES as u64);
+        return damaged(offset, "the file was longer or shorter when it was written");
+    }
+    Ok(bytes)
 }
 
-/// Writes the header of a pack once more, which all packs have alike.
-pub(super) fn mend_header(store: &Store, number: u64) -> Result<(), Error> {
+/// Whether a file of so many bytes ends as a pack of so many.
+fn has_end(file: &dyn DiskFile, bytes: u64) -> io::Result<bool> {
+    let Some(before) = bytes.checked_sub(END_BYTES as u64) else { return Ok(false) };
+    let mut found = [0; END_BYTES];
+    let read = read_up_to(file, &mut found, before)?;
+    Ok(read == END_BYTES && found == end(before))
+}
+
+/// Writes the header and the end of a pack once more, which hold no image.
+pub(super) fn mend(store: &Store, number: u64) -> Result<(), Error> {
     let path = &pack_path(number);
     let file = store.open_image(path)?;
-    super::disk::write_all_at(&*file, &header(), 0).map_err(store.error("write", path))?;
+    let bytes = file.bytes().map_err(store.error("look at", path))?;
+    if !has_end(&*file, bytes).map_err(store.error("read", path))? {
+        write_all_at(&*file, &end(bytes), bytes).map_err(store.error("write", path))?;
+    }
+    write_all_at(&*file, &header(), 0).map_err(store.error("write", path))?;
     store.sync(&*file, path)
 }
 

@@ -125,16 +125,20 @@ fn imports(store: &Store) -> Result<Vec<PathBuf>, Error> {
     Ok(shown.map(|name| store.path(&format!("{IMPORT}/{name}"))).collect())
 }
 
-/// A folder without a manifest: one that is new, or whose making was cut short.
-fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
+/// Checks that a folder without a manifest is one that is new, or whose making was cut short.
+pub(super) fn check_new(store: &Store) -> Result<(), Error> {
     let missing = || Error::Missing {
         path: store.path(MANIFEST),
         why: "there is a log, or there are images, but no manifest describes them",
     };
-    let segments = store.numbers(LOG, ".log")?;
+    let numbers = |folder, suffix| match store.numbers(folder, suffix) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        numbers => numbers,
+    };
+    let segments = numbers(LOG, ".log")?;
     let mut has_images = false;
     for (suffix, _) in IMAGES {
-        has_images |= !store.numbers(FILTERS, suffix)?.is_empty();
+        has_images |= !numbers(FILTERS, suffix)?.is_empty();
     }
     if has_images || segments.iter().any(|&n| n != 1) {
         return Err(missing());
@@ -147,6 +151,12 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
             return Err(missing());
         }
     }
+    Ok(())
+}
+
+/// Begins the log of a new folder.
+fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
+    check_new(store)?;
     let mut random = [0; 8];
     getrandom::fill(&mut random)
         .map_err(|error| store.error("make", MANIFEST)(io::Error::other(error)))?;

@@ -73,14 +73,14 @@ impl DataFolder {
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`], [`Error::Damaged`], [`Error::OtherDigests`] for the key; as [`repair`]
+    /// [`Error::NoKey`], [`Error::Damaged`], [`Error::OtherDigests`] for the key; as [`repair`]
     /// for the manifest, which says which key it was.
     pub fn check_key(&self, given: Option<SecretKey>) -> Result<(), Error> {
         let Some(manifest) = Manifest::read(&self.store)? else { return Ok(()) };
         let key = match given {
             Some(key) => key,
             None if self.store.read(KEY)?.is_some() => self.secret_key()?,
-            None => return Err(self.no_key()),
+            None => return Err(self.no_key(&manifest)),
         };
         let options = Options::new(DigestFunction::sip13(key));
         check_digests(&self.store, &manifest, &options)
@@ -93,10 +93,10 @@ fn repair_images(
     repaired: &mut Repaired,
 ) -> Result<(), Error> {
     for number in packs_of(manifest) {
-        // All packs begin alike: nothing is lost with a header.
+        // All packs begin alike, and their ends say how long they are: nothing is lost with them.
         if let Err(Error::Damaged { .. } | Error::Newer { .. }) = pack::check(store, number) {
             keep_copy(store, &pack_path(number), repaired)?;
-            pack::mend_header(store, number)?;
+            pack::mend(store, number)?;
         }
     }
     let damaged = verify_images(store, manifest);
@@ -195,7 +195,7 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
 }
 
 /// Looks at records without keeping them.
-pub(super) struct Nobody;
+struct Nobody;
 
 impl Replay for Nobody {
     fn create(&self, _: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), ReplayError> {

@@ -136,6 +136,12 @@ pub trait Filters: Sync {
         self.ids().into_iter().filter_map(|id| self.saved(id)).collect()
     }
 
+    /// About how many bytes [`Snapshot::write`] would write of a filter now; 0 if there is none of
+    /// this id, or nobody can tell.
+    fn image_bytes(&self, _id: u64) -> u64 {
+        0
+    }
+
     /// What is in a filter now, or `None` if there is none of this id any more. Insertions may go
     /// on meanwhile: those that were recorded before this call have to be in it, others may be.
     /// Counted are only those that were recorded before `segment` began, with which the log after

@@ -4,11 +4,13 @@
 //! lock               locked while a process serves the folder
 //! key                the secret key of its digests
 //! manifest           which lists of filters there are, where the log begins
+//! spare              room for the records of deletions
 //! log/N.log          segments, N = 1, 2, 3, …
 //! filters/N.mayhap   images, N = 1, 2, 3, …; never by the name of a filter
 //! filters/N.pack     images of small filters together, N of the same numbers
 //! filters/N.list     lists of filters and their images, N of the same numbers
 //! import/            what users put there
+//! incomplete         in a copy of a folder until it is complete
 //! *.tmp              what is being written; removed at start
 //! ```
 
@@ -24,7 +26,7 @@ pub(super) const FILTERS: &str = "filters";
 pub(super) const IMPORT: &str = "import";
 pub(super) const MANIFEST: &str = "manifest";
 pub(super) const KEY: &str = "key";
-const TEMPORARY: &str = ".tmp";
+pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn segment_path(number: u64) -> String {
     format!("{LOG}/{number}.log")

@@ -2,7 +2,7 @@
 
 use super::log::Inner;
 use super::trouble::Trouble;
-use super::{Filters, Log, Policy};
+use super::{Error, Filters, Log, Policy};
 use crate::sync::Ordering;
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -125,6 +125,7 @@ impl Log {
 
     fn keep_synced(&self) {
         let mut ticked = self.options.clock.now();
+        self.keep_spare();
         while !self.is_closed() {
             let inner = self.lock();
             // Looked at and slept with the log locked, so that no write comes in between unseen.
@@ -136,6 +137,7 @@ impl Log {
                 due => {
                     drop(inner);
                     self.sync_if(due, &mut ticked);
+                    self.keep_spare();
                 }
             }
         }
@@ -144,7 +146,9 @@ impl Log {
     /// What the thread that syncs has to do now. `ticked` is when it last did what is due once a
     /// second.
     fn sync_is_due(&self, inner: &Inner, ticked: u64) -> Due {
-        let writes = inner.dirty_since.is_some() && inner.trouble.is_none();
+        // A deletion is written on a full disk, too.
+        let is_written = matches!(inner.trouble, None | Some(Trouble::Write { .. }));
+        let writes = inner.dirty_since.is_some() && is_written;
         let left = TICK.saturating_sub(self.since(ticked));
         match (self.policy() == Policy::Always && writes, left.is_zero()) {
             (_, true) => Due::Tick,
@@ -208,14 +212,19 @@ impl Log {
             if requested || due {
                 match self.checkpoint(filters) {
                     Ok(saves) => {
-                        log::info!("checkpoint: {saves:?}");
+                        log::info!("checkpoint: {saves}");
                         failed.clear();
                     }
-                    // Tried each second, and said once.
-                    Err(error) if self.is_displaced() && error.to_string() == failed => {}
                     Err(error) => {
-                        log::error!("no checkpoint: {error}");
-                        failed = error.to_string();
+                        // Tried again and again, and said once, however much is free by then.
+                        let why = match error {
+                            Error::NoRoom { .. } => "no room".to_owned(),
+                            _ => error.to_string(),
+                        };
+                        if why != failed {
+                            log::error!("no checkpoint: {error}");
+                        }
+                        failed = why;
                     }
                 }
                 last = Instant::now();

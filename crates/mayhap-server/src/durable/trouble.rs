@@ -36,6 +36,15 @@ impl Log {
         Ok(())
     }
 
+    /// [`Log::check_writable`] for what takes filters away, for which a full disk has a little room.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with what to do.
+    pub fn check_deletable(&self) -> Result<(), Refused> {
+        if self.check_writable().is_ok() || self.is_full() { Ok(()) } else { self.check_writable() }
+    }
+
     pub(super) fn is_poisoned(&self) -> bool {
         // ORDERING: Acquire, with the Release of `set_trouble`. Who finds trouble here finds what
         // it is under the lock.

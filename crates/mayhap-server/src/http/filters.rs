@@ -7,7 +7,7 @@ use super::{Failure, State, encode};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::durable::Unwritten;
+use crate::durable::{Log, Unwritten};
 use crate::keyspace::{Entry, Info};
 use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
@@ -281,8 +281,8 @@ pub(super) async fn delete(
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
     blocking(move || {
-        state.check_writable()?;
         let log = state.shared.log.as_deref();
+        log.map_or(Ok(()), Log::check_deletable)?;
         if !state.shared.keyspace.remove(&name, unix_ms(), log)? {
             return Err(Failure::not_found());
         }

@@ -229,7 +229,7 @@ impl Keyspace {
         // Without the padding of the file.
         charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
         let filter = self.filter(contents, &spec, charge);
-        let ready = Ready { name, spec, filter, dump: Some(loading.bytes()), replaces };
+        let ready = Ready { replaces, ..Ready::new(name, spec, filter, Some(loading.bytes())) };
         Ok(self.publish(ready, now, log.map(|log| (log, Record::Now)))?)
     }
 
@@ -243,6 +243,33 @@ impl Keyspace {
         &self,
         name: &[u8],
         from: &[Arc<Entry>],
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.union(name, from, 0, now, log)
+    }
+
+    /// Makes a filter that holds the keys of another one and ends when that does, by one record: at
+    /// no moment, and after no crash, is there a copy that does not end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keyspace::merge`].
+    pub fn copy(
+        &self,
+        name: &[u8],
+        from: &Arc<Entry>,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.union(name, std::slice::from_ref(from), from.expires_at(), now, log)
+    }
+
+    fn union(
+        &self,
+        name: &[u8],
+        from: &[Arc<Entry>],
+        expires_at: u64,
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
@@ -266,7 +293,7 @@ impl Keyspace {
         }
         let spec = first.spec;
         let filter = self.filter(union, &spec, charge);
-        let ready = Ready { name, spec, filter, dump: Some(&dump), replaces: false };
+        let ready = Ready { expires_at, ..Ready::new(name, spec, filter, Some(&dump)) };
         self.publish(ready, now, log.map(|log| (log, Record::Now)))
     }
 

@@ -170,7 +170,7 @@ impl Keyspace {
         let charge = plan.charge(&self.options, &self.budget)?;
         let contents = plan.build(self.options.digest_function(spec.hash))?;
         let filter = self.filter(contents, &spec, charge);
-        self.publish(Ready { name, spec, filter, dump: None, replaces: false }, now, log)
+        self.publish(Ready::new(name, spec, filter, None), now, log)
     }
 
     /// The filter of this name, or a new one, whose record is written with what the turn commits
@@ -221,7 +221,7 @@ impl Keyspace {
         now: u64,
         log: Option<(&Log, Record)>,
     ) -> Result<Arc<Entry>, CreateError> {
-        let Ready { name, spec, filter, dump, replaces } = ready;
+        let Ready { name, spec, filter, dump, replaces, expires_at } = ready;
         // Before anything is written.
         let overhead = self.charge_overhead(name)?;
         let id = {
@@ -244,9 +244,10 @@ impl Keyspace {
             }
             return Err(taken);
         }
-        let entry = Arc::new(Entry::new(id, spec, 0, filter, (overhead, self.expiring.clone())));
+        let shared = (overhead, self.expiring.clone());
+        let entry = Arc::new(Entry::new(id, spec, expires_at, filter, shared));
         let name: Arc<[u8]> = name.into();
-        let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
+        let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at };
         let record = |(log, record): (_, Record)| match record {
             Record::Now => Log::now(log, &operation),
             Record::Deferred => Log::defer(log, &operation),
@@ -436,6 +437,20 @@ pub(super) struct Ready<'a> {
     pub(super) dump: Option<&'a [u8]>,
     /// The one that has the name gives way.
     pub(super) replaces: bool,
+    /// Milliseconds since 1970; 0 for never.
+    pub(super) expires_at: u64,
+}
+
+impl<'a> Ready<'a> {
+    /// One that replaces no other and never ends.
+    pub(super) fn new(
+        name: &'a [u8],
+        spec: Spec,
+        filter: Box<dyn Filter>,
+        dump: Option<&'a [u8]>,
+    ) -> Self {
+        Self { name, spec, filter, dump, replaces: false, expires_at: 0 }
+    }
 }
 
 /// When the record of a creation is written.

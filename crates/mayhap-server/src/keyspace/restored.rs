@@ -153,6 +153,10 @@ impl Filters for Keyspace {
         ours.cloned().map(saved).collect()
     }
 
+    fn image_bytes(&self, id: u64) -> u64 {
+        read(&self.by_id).get(&id).map_or(0, |named| named.entry.num_bytes())
+    }
+
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         let named = read(&self.by_id).get(&id).cloned();
         let Some(Named { name, entry }) = named else { return Ok(None) };

@@ -159,7 +159,7 @@ impl Running {
         let save = save || matches!(ended, Ok(Ended::Shutdown { save: true }));
         let saved = match &self.shared.log {
             Some(log) if save => log.checkpoint(&*self.shared.keyspace).map(|saves| {
-                log::info!("checkpoint: {saves:?}");
+                log::info!("checkpoint: {saves}");
             }),
             _ => Ok(()),
         };

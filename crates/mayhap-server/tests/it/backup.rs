@@ -145,3 +145,35 @@ fn who_sees_some_names_alone_gets_no_backup_and_without_a_folder_there_is_none()
         assert!(answer.starts_with("-NOPERM a backup has filters of all names"), "{answer}");
     }
 }
+
+/// A copy has the time of its source from its first record on.
+#[test]
+fn no_crash_leaves_a_copy_that_does_not_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let running = start(folder.path());
+    let mut raw = connect(&running);
+    let at = 4_000_000_000_000_u64;
+    assert_eq!(ask(&mut raw, &["BF.ADD", "f", "a"]), ":1");
+    assert_eq!(ask(&mut raw, &["PEXPIREAT", "f", &at.to_string()]), ":1");
+    let path = folder.path().join("log/1.log");
+    let before = std::fs::metadata(&path).unwrap().len() as usize;
+    assert_eq!(ask(&mut raw, &["COPY", "f", "g"]), ":1");
+    assert_eq!(ask(&mut raw, &["PEXPIRETIME", "g"]), format!(":{at}"));
+    let whole = std::fs::read(&path).unwrap();
+    running.shut_down().unwrap();
+    let mut ends: Vec<usize> = (before..whole.len())
+        .filter(|&end| whole[end..].starts_with(b"\x89mhf"))
+        .chain([whole.len()])
+        .collect();
+    let mut copies = 0;
+    for end in ends.drain(..) {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let running = start(folder.path());
+        let mut raw = connect(&running);
+        let ends_at = ask(&mut raw, &["PEXPIRETIME", "g"]);
+        assert!(["-2".into(), at.to_string()].contains(&ends_at[1..].into()), "{ends_at}");
+        copies += u64::from(ends_at != ":-2");
+        running.shut_down().unwrap();
+    }
+    assert!(copies > 0);
+}

@@ -34,7 +34,7 @@ fn is_ours(file: &str) -> bool {
         let name = file.strip_prefix(folder).and_then(|name| name.strip_suffix(end));
         name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    ["lock", "key", "manifest"].contains(&file)
+    ["lock", "key", "manifest", "spare"].contains(&file)
         || number(".log", "log/")
         || number(".mayhap", "filters/")
         || number(".pack", "filters/")

@@ -14,7 +14,7 @@ use crate::set::foreign::{self, say_options};
 use crate::set::inserter::Inserter;
 use crate::set::remote::{self, Access, Found};
 use crate::set::session::{Recording, Waiting, Writer};
-use crate::set::summary::{Summary, warn_of_unsure};
+use crate::set::summary::{Summary, check_replaced, warn_of_unsure};
 use mayhap::SecretKey;
 use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
@@ -139,6 +139,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         // Saves it; counts the bits of one on a server, for the report.
         adding.inserter.finish()?;
     }
+    let result = result.and_then(|()| check_replaced(&name, adding.inserter.set()));
     adding.report(name, counts, seconds, result)
 }
 

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
 use mayhap_server::durable::{self, Backup, back_up};
-use mayhap_units::number::format_bytes;
+use mayhap_units::number::{counted, format_bytes};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,11 +22,11 @@ Examples:
 
 const NOTES: &str = "\
 The server keeps running: the copy has everything that was acknowledged before the command began. \
-Every byte of the copy is verified before the command exits with 0; an incomplete copy has no \
-manifest, and no server starts from it. Files in import/ are not copied. A copy without the key \
-needs the same key to open (--key-file). Run the command as the user of the server, or by its URL \
-as a user with the right admin, with the password in REDISCLI_AUTH; the secret key crosses a \
-connection without TLS (redis://) only with --with-key.";
+Every byte of the copy is verified before the command exits with 0; a copy that was cut short \
+says so, no server starts from it, and the same command begins it again. Files in import/ are not \
+copied. A copy without the key needs the same key to open (--key-file). Run the command as the \
+user of the server, or by its URL as a user with the right admin, with the password in \
+REDISCLI_AUTH; the secret key crosses a connection without TLS (redis://) only with --with-key.";
 
 /// Copy the data folder of a server, which may be running
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,8 @@ Examples:
 
 const RESTORE_NOTES: &str = "\
 Every byte is verified before the command exits with 0. The folder must not exist, or must be \
-empty: nothing is replaced.";
+empty: nothing is replaced. If it is cut short, no server starts from the folder, and the same \
+command begins again.";
 
 /// Create a data folder from a backup
 #[derive(Debug, clap::Args)]
@@ -99,14 +100,22 @@ fn copy(from: &OsString, to: &OsString, with_key: bool, talk: Talk) -> Result<Ou
 }
 
 fn report(to: &Path, backup: Result<Backup, durable::Error>, talk: Talk) -> Result<Outcome, Error> {
-    let Backup { filters, image_bytes, log_bytes, has_key, .. } = backup.map_err(|error| {
-        Error::usage(error.to_string(), "docs/operations.md has a section on backups")
-    })?;
+    let Backup { filters, image_bytes, log_bytes, has_key, key_id, .. } =
+        backup.map_err(|error| {
+            Error::usage(error.to_string(), "docs/operations.md has a section on backups")
+        })?;
     let key = if has_key { "with the secret key" } else { "without a secret key" };
     let (images, log) = (format_bytes(image_bytes), format_bytes(log_bytes));
     talk.say(&format!(
-        "{}: {filters} filters in {images} of images, {log} of log, {key}; everything verified",
-        to.display()
+        "{}: {} in {images} of images and {log} of log, {key}; everything verified",
+        to.display(),
+        counted(filters, "filter")
     ));
+    if !has_key {
+        talk.say(&format!(
+            "it opens with the secret key {key_id:016x} alone: mayhap serve --key-file FILE, or \
+             put the file key of the server's data folder into the restored one"
+        ));
+    }
     Ok(Outcome::Done)
 }

@@ -13,7 +13,7 @@ use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::random;
-use crate::set::summary::warn_of_unsure;
+use crate::set::summary::{check_replaced, warn_of_unsure};
 use mayhap::DigestFunction;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::{ExactSet, LayoutName};
@@ -216,8 +216,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             inserter.finish()?;
         }
     }
+    let mut result = result;
     if let Set::Filter(inserter) = &run.set {
         warn_of_unsure(inserter.set(), talk);
+        let name =
+            args.state.as_deref().map(|path| crate::args::url::redacted(&path.to_string_lossy()));
+        result = result.and_then(|()| check_replaced(&name.unwrap_or_default(), inserter.set()));
     }
     let reported = match &result {
         Err(Error::BrokenPipe) => Ok(()),

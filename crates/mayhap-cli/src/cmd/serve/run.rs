@@ -143,10 +143,10 @@ fn data_hint(error: &durable::Error) -> &'static str {
         durable::Error::OtherDigests { .. } => {
             "give the key that the filters were written with: --key-file FILE"
         }
-        durable::Error::Missing { path, .. } if path.ends_with("key") => {
-            "give the key that the filters were written with, --key-file FILE, or restore it from \
-             a backup"
+        durable::Error::NoKey { .. } => {
+            "the key is in the data folder of the server whose backup this is, or in a backup of it"
         }
+        durable::Error::Incomplete { .. } => "docs/operations.md has a section on backups",
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
             "mayhap serve --repair, with the same settings, drops what is damaged and keeps a copy"
         }

@@ -226,6 +226,25 @@ impl Connection {
         wait(call)?.map_err(|source| self.error(&source))
     }
 
+    /// Warns if the server may evict a filter that is made there, with this time to live.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn warn_of_eviction(&self, ttl: Option<Duration>) -> Result<(), Error> {
+        let policy = self.wait(self.server.eviction())?;
+        let evicts = |policy: &String| ttl.is_some() || !policy.starts_with("volatile-");
+        if let Some(policy) = policy.filter(evicts) {
+            self.talk.warn(&format!(
+                "{}: this server evicts keys once its memory is full (maxmemory-policy {policy}): \
+                 the filter may be gone then, which is an error and never \"surely not\"; keep it \
+                 on a server with noeviction",
+                self.place.name
+            ));
+        }
+        Ok(())
+    }
+
     /// An error of the library, with the name of the filter.
     pub fn error(&self, source: &mayhap_redis::Error) -> Error {
         error(&self.place.name, source)

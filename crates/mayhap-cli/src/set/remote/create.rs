@@ -233,6 +233,7 @@ pub fn create(
     (talk, json): (Talk, bool),
 ) -> Result<(), Error> {
     let name = connection.place.name.clone();
+    connection.warn_of_eviction(wanted.ttl)?;
     let known = wanted.foreign.known_of_server(None);
     if let Some(plan) = wanted.plan(&name, scheme(connection, wanted)?, &known)? {
         return create_other(connection, (plan, known), (wanted, force), (talk, json));
@@ -322,6 +323,7 @@ pub fn find_or_create(
         }
         Found::Nothing { filters_only: false } => {
             let native = wanted.native(name)?;
+            connection.warn_of_eviction(wanted.ttl)?;
             connection.wait(NativeFilter::create(server, filter, &native))?
         }
         Found::Nothing { filters_only: true } => {

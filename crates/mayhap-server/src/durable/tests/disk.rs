@@ -137,12 +137,28 @@ pub(crate) struct State {
     next_inode: usize,
     /// Another folder stands there.
     pub(crate) is_other: bool,
+    /// Bytes that are free, if that is known.
+    pub(crate) free: Option<u64>,
+    /// Bytes that all files together may have, if there is a limit.
+    pub(crate) capacity: Option<usize>,
 }
 
 impl State {
     fn tell(&mut self, event: Event) {
         self.files.apply(&event);
         self.events.push(event);
+    }
+
+    /// Bytes of all files that have a name.
+    pub(crate) fn bytes(&self) -> usize {
+        self.files.names.values().map(|inode| self.files.contents[inode].len()).sum()
+    }
+
+    /// How many of these bytes of a write fit.
+    fn fitting(&self, inode: usize, bytes: usize, offset: usize) -> usize {
+        let Some(capacity) = self.capacity else { return bytes };
+        let grows = (offset + bytes).saturating_sub(self.files.contents[&inode].len());
+        bytes - grows.saturating_sub(capacity.saturating_sub(self.bytes())).min(bytes)
     }
 
     /// Whether this call is to fail, and how.
@@ -277,6 +293,10 @@ impl Disk for MemoryDisk {
         Ok(FileId(0, inode as u64))
     }
 
+    fn free_bytes(&self) -> Option<u64> {
+        self.state().free
+    }
+
     fn is_ours(&self) -> io::Result<bool> {
         Ok(!self.state().is_other)
     }
@@ -312,7 +332,10 @@ impl DiskFile for MemoryFile {
         let mut state = self.disk.state();
         let fault = state.fault();
         let written = match fault {
-            None => bytes.len(),
+            None => match state.fitting(self.inode, bytes.len(), offset as usize) {
+                0 if !bytes.is_empty() => return Err(io::Error::from_raw_os_error(28)),
+                fitting => fitting,
+            },
             Some(Fault::Interrupted) => return Err(io::ErrorKind::Interrupted.into()),
             Some(Fault::Io) => return Err(io::Error::from_raw_os_error(5)),
             // The last bytes of the disk, and an error at the next call.

@@ -315,7 +315,7 @@ fn a_repair_that_drops_a_filter_lists_the_others_anew() {
     let path =
         manifest(&many.disk).filters.iter().find(|(saved, _)| saved.id == 3).unwrap().1.path();
     let bytes = files.contents.get_mut(&files.names[&path]).unwrap();
-    let end = bytes.len() - 1;
+    let end = bytes.len() - 17;
     bytes[end] ^= 1;
     let disk = MemoryDisk::of(files);
     let repaired = repair(&folder(&disk)).unwrap();

@@ -4,9 +4,10 @@
 //! `run.rs` what is done to a log, `note.rs` and `client.rs` what has to be there afterwards.
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
 //! every byte, `packs.rs` has many small filters and `lists.rs` their names, `harness.rs` the runs
-//! by which planted bugs are found, `refused.rs` the replies to clients, `real.rs` the file system,
-//! `displaced.rs` what is taken away, `leases.rs` what is copied meanwhile. `schedules.rs` and
-//! `schedules_refused.rs` are for model checkers, which try the orders of threads.
+//! by which planted bugs are found, `refused.rs` the replies to clients, `room.rs` a disk with
+//! little room, `real.rs` the file system, `displaced.rs` what is taken away, `copies.rs` what is
+//! copied, `leases.rs` while a server goes on. `schedules.rs` and `schedules_refused.rs` are for
+//! model checkers (`checker.rs`), which try the orders of threads.
 
 mod cache;
 #[cfg(any(loom, shuttle))]
@@ -20,6 +21,8 @@ mod schedules_refused;
 
 #[cfg(not(any(loom, shuttle)))]
 mod client;
+#[cfg(not(any(loom, shuttle)))]
+mod copies;
 #[cfg(not(any(loom, shuttle)))]
 mod crash;
 #[cfg(not(any(loom, shuttle)))]
@@ -42,6 +45,8 @@ mod packs;
 mod real;
 #[cfg(not(any(loom, shuttle)))]
 mod refused;
+#[cfg(not(any(loom, shuttle)))]
+mod room;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod run;
 

@@ -217,6 +217,11 @@ impl Filters for Model {
         Some(Saved { id, name, spec, expires_at: *expires_at })
     }
 
+    fn image_bytes(&self, id: u64) -> u64 {
+        let mut bytes = Vec::new();
+        self.copy(id).map_or(0, |copy| copy.write(&mut bytes).map_or(0, |()| bytes.len() as u64))
+    }
+
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         Ok(self.copy(id).map(|copy| self.count(id, segment, copy)))
     }

@@ -169,10 +169,57 @@ fn damage_in_a_pack_takes_the_filters_whose_images_it_struck_and_no_others() {
         let left = found.0.lock().unwrap().len();
         (offset, repaired.lost_filters.len(), left)
     };
-    // Its header, which all packs have alike; the first record, and the end of the last one.
+    // Its header, which all packs have alike; the first record, and the end of the last one; the
+    // end of the file.
+    let bytes = many.disk.files().read(path).len();
     assert_eq!(struck(3), (0, 0, 5));
     assert_eq!(struck(24), (24, 1, 4));
-    let (offset, lost, left) = struck(many.disk.files().read(path).len() - 1);
+    let (offset, lost, left) = struck(bytes - 17);
     assert_eq!((lost, left), (1, 4));
     assert!(offset > 24);
+    for place in bytes - 16..bytes {
+        assert_eq!(struck(place), (bytes as u64 - 16, 0, 5));
+    }
+}
+
+#[test]
+fn bytes_that_were_added_to_a_file_or_cut_off_are_damage_and_a_repair_loses_nothing_else() {
+    let many = Many::new(5);
+    many.checkpoint();
+    let files = many.disk.files();
+    let is_file = |path: &&String| !path.starts_with("log/") && !path.ends_with("key");
+    for path in files.names.keys().filter(is_file) {
+        let whole = files.read(path).len();
+        for bytes in (whole + 1..whole + 40).chain([whole + 96, whole + 100, whole - 1]) {
+            let mut files = files.clone();
+            files.contents.get_mut(&files.names[path]).unwrap().resize(bytes, 0);
+            let disk = MemoryDisk::of(files);
+            let error = open(&disk, &Model::default(), usize::MAX).unwrap_err();
+            let Error::Damaged { path: named, .. } = error else { panic!("{path}: {error}") };
+            assert_eq!(named.to_str(), Some(&**path), "{bytes} of {whole}");
+            if path.contains(".pack") {
+                assert_eq!(repair(&folder(&disk)).unwrap().lost_filters.len(), 0);
+                let found = Model::default();
+                open(&disk, &found, usize::MAX).unwrap();
+                assert_eq!(*found.0.lock().unwrap(), *many.model.0.lock().unwrap());
+            }
+        }
+    }
+}
+
+/// Those of version 1 do not say how long they are.
+#[test]
+fn a_pack_without_an_end_is_read_too() {
+    let many = Many::new(5);
+    many.checkpoint();
+    let [path] = &many.packs()[..] else { panic!("{:?}", many.packs()) };
+    let mut files = many.disk.files();
+    let pack = files.contents.get_mut(&files.names[path]).unwrap();
+    pack.truncate(pack.len() - 16);
+    pack[8] = 1;
+    let checksum = xxhash_rust::xxh3::xxh3_64(&pack[..16]);
+    pack[16..24].copy_from_slice(&checksum.to_le_bytes());
+    let found = Model::default();
+    open(&MemoryDisk::of(files), &found, usize::MAX).unwrap();
+    assert_eq!(*found.0.lock().unwrap(), *many.model.0.lock().unwrap());
 }
