@@ -162,6 +162,7 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
         "unreadable_files": call.shared.keyspace.unreadable_files(),
+        "stale_files": call.shared.keyspace.stale_files(),
     );
 }
 

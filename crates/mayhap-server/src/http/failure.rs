@@ -7,6 +7,7 @@ use crate::keyspace::{
 };
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use std::fmt;
 
 /// What goes wrong, as an HTTP answer.
 #[derive(Debug)]
@@ -33,6 +34,12 @@ impl Failure {
     pub(super) fn after(mut self, done: usize) -> Self {
         self.problem = format!("{}; the {done} items before it were added", self.problem);
         self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
     }
 }
 

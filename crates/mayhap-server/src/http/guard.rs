@@ -33,7 +33,9 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let began = Instant::now();
-    let is_open = OPEN.contains(&request.uri().path());
+    // What `?verbose` adds to a probe names filters.
+    let uri = request.uri();
+    let is_open = OPEN.contains(&uri.path()) && !is_verbose(uri.query());
     let is_file = request.method() == Method::GET && request.uri().path().ends_with("/file");
     let (place, checked) = match caller.begin(is_open).await {
         Err(failure) => (None, Err(failure)),
@@ -71,6 +73,11 @@ pub(super) async fn guard(
     }
     lane.took(began.elapsed());
     response
+}
+
+/// Whether a probe is to say what is wrong, in names.
+pub(super) fn is_verbose(query: Option<&str>) -> bool {
+    query.is_some_and(|query| query.split('&').any(|word| word.starts_with("verbose")))
 }
 
 /// Refuses names that are not ours (a page whose name was bound to our address) and other

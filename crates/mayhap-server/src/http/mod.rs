@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `server.rs` accepts connections, `guard.rs` checks who may do what, `routes.rs` maps paths to
-//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs` and
-//! `rename.rs` are the handlers. `body.rs` reads what requests bring, within limits, `option.rs`
+//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs`, `rename.rs`
+//! and `ready.rs` are the handlers. `body.rs` reads what requests bring, within limits, `option.rs`
 //! options in it, `door.rs` has places for all, `name.rs` the filter's name from the path,
 //! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
 //! own, since an answer may have to wait for a disk. `openapi.json` is the description for
@@ -24,6 +24,7 @@ mod guard;
 mod items;
 mod name;
 mod option;
+mod ready;
 mod rename;
 mod routes;
 mod server;

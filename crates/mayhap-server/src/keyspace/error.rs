@@ -111,6 +111,11 @@ pub enum Unreadable {
     Changed(Changed),
     /// It could not be opened.
     NotOpened,
+    /// Several files have its name, and nobody knows which is meant.
+    Several {
+        /// Their names.
+        files: Vec<String>,
+    },
     /// A text is no key of this filter, so that it is neither there nor absent.
     NotAKey(mayhap_formats::Error),
 }
@@ -280,6 +285,8 @@ pub enum FileProblem {
     TakenMeanwhile,
     /// Somebody writes to it.
     Changing,
+    /// It does not answer.
+    Unreadable(Unreadable),
     /// It cannot be read.
     Io(io::Error),
     /// It is no sound file of a filter.

@@ -221,6 +221,7 @@ impl Display for FileError {
             FileProblem::Taken => f.write_str("there is a filter of this name; rename the file"),
             FileProblem::TakenMeanwhile => f.write_str("another filter has this name now"),
             FileProblem::Changing => f.write_str("it is being written to"),
+            FileProblem::Unreadable(why) => why.fmt(f),
             FileProblem::Io(error) => error.fmt(f),
             FileProblem::Store(error) => error.fmt(f),
             FileProblem::Filter(problem) => problem.fmt(f),
@@ -253,6 +254,14 @@ impl Display for Unreadable {
         let what: &dyn Display = match self {
             Self::Changed(what) => what,
             Self::NotOpened => &"it could not be opened, for the reason in the server's log",
+            Self::Several { files } => {
+                return write!(
+                    f,
+                    "the files of this filter cannot be used: {} have one name, and nothing says \
+                     which is meant; leave one of them",
+                    files.join(" and ")
+                );
+            }
             Self::NotAKey(error) => return error.fmt(f),
         };
         write!(

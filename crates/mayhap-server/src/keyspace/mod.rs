@@ -7,14 +7,15 @@
 //! filter costs beside its bits, `growth.rs` allocates layers before they are needed,
 //! `growth_limit.rs` says how far a filter may grow. `load.rs` is dumps that go out (`outgoing.rs`)
 //! and come in (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the data folder
-//! (`watched.rs`), `recovery.rs` those that come back at start. `options.rs` is the limits,
-//! `glob.rs` the patterns of scans, `lock.rs` locks that go on after a panic, `error.rs` and
-//! `error_text.rs` what can go wrong.
+//! (`folder.rs`), which are looked after (`refresh.rs`, `watched.rs`), `recovery.rs` those that
+//! come back at start. `options.rs` is the limits, `glob.rs` the patterns of scans, `lock.rs` locks
+//! that go on after a panic, `error.rs` and `error_text.rs` what can go wrong.
 
 mod entry;
 mod error;
 mod error_text;
 mod files;
+mod folder;
 mod glob;
 mod growth;
 mod growth_limit;
@@ -29,6 +30,7 @@ mod options;
 mod outgoing;
 mod overhead;
 mod recovery;
+mod refresh;
 mod scan;
 mod sizes;
 mod spec;
@@ -57,4 +59,5 @@ pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
 pub use upkeep::Upkeep;
+pub use watched::{FileState, FileTrouble};
 pub use which::{MAX_PROBES, Which, WhichError};

@@ -94,6 +94,8 @@ fn state(shared: &Shared, out: &mut String) {
     one(out, "mayhap_clears_total", "counter", "Filters cleared at CLEARAT", keyspace.clears());
     let unreadable = keyspace.unreadable_files();
     one(out, "mayhap_unreadable_files", "gauge", "Filters whose files cannot be used", unreadable);
+    let stale = "Filters whose files were removed or replaced by unusable ones";
+    one(out, "mayhap_stale_files", "gauge", stale, keyspace.stale_files());
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
     if let Some(limit) = shared.config().max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);

@@ -29,6 +29,8 @@ mod http_replace;
 mod http_tls;
 mod http_ui;
 mod http_which;
+#[cfg(unix)]
+mod imports;
 mod keyspace;
 mod keyspace_counts;
 mod keyspace_dump;

@@ -82,6 +82,7 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(Call::arity("bf.info")),
     };
     let entry = call.known(call.word(1))?;
+    entry.check_file()?;
     let info = entry.info();
     let limit = call.shared.keyspace.options().max_filter_bytes;
     let mut reply = call.reply();
@@ -169,6 +170,7 @@ const LINE_BYTES: u64 = 256;
 /// A line for the whole and one for each layer, in the words of `RedisBloom`.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
+    entry.check_file()?;
     let layers = entry.layers();
     call.room_for((1 + layers.len() as u64) * LINE_BYTES)?;
     let mut reply = call.reply();
