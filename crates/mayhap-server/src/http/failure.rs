@@ -112,7 +112,9 @@ impl From<Unreadable> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         let status = match error {
-            CreateError::Exists | CreateError::ReadOnly => StatusCode::CONFLICT,
+            CreateError::Exists | CreateError::ReadOnly | CreateError::Overfull { .. } => {
+                StatusCode::CONFLICT
+            }
             CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }

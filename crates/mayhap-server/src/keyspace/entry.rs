@@ -21,6 +21,8 @@ pub struct Entry {
     pub id: u64,
     /// What it was created to be.
     pub spec: Spec,
+    /// Its place in scans: its id, unless it was renamed.
+    place: AtomicU64,
     /// Milliseconds since 1970; 0 for never.
     expires_at: AtomicU64,
     /// How many filters of the keyspace have such a time.
@@ -31,6 +33,8 @@ pub struct Entry {
     tally: Arc<Tally>,
     /// Keys that were looked up since the server began.
     checked: Count,
+    /// When it was last said that it is over its capacity, in milliseconds since 1970; 0 for never.
+    over_said: Count,
     /// What it costs beside its bits, given back with it.
     pub(super) overhead: Charge,
     /// A dump that is going out.
@@ -52,15 +56,29 @@ impl Entry {
         Self {
             id,
             spec,
+            place: AtomicU64::new(id),
             expires_at,
             expiring,
             filter,
             digest_function,
             tally,
             checked: Count::default(),
+            over_said: Count::default(),
             overhead,
             outgoing: Mutex::default(),
         }
+    }
+
+    /// Its place in scans. With the index locked.
+    pub(super) fn place(&self) -> u64 {
+        // ORDERING: Relaxed. The lock of the index orders it.
+        self.place.load(Ordering::Relaxed)
+    }
+
+    /// Gives it another place in scans; returns the one before. With the index locked for writing.
+    pub(super) fn move_to(&self, place: u64) -> u64 {
+        // ORDERING: Relaxed, as above.
+        self.place.swap(place, Ordering::Relaxed)
     }
 
     /// Whether its time is over.
@@ -367,6 +385,21 @@ impl Entry {
     /// How often it cleared itself since this was last called.
     pub(super) fn new_clears(&self) -> u64 {
         self.filter.new_clears()
+    }
+
+    /// Whether it has more keys than it was created for.
+    pub(super) fn is_over_capacity(&self) -> bool {
+        self.filter.is_over_capacity()
+    }
+
+    /// Whether that is to be said: the first time, and again after so many milliseconds.
+    pub(super) fn says_over_capacity(&self, now: u64, pause_ms: u64) -> bool {
+        let said = self.over_said.get();
+        let is_new = said == 0 || now.saturating_sub(said) >= pause_ms;
+        if is_new {
+            self.over_said.replace(now.max(1));
+        }
+        is_new
     }
 
     /// The jumps of the clock, if there was one since this was last called, of a window.

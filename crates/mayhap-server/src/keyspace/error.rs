@@ -69,6 +69,22 @@ pub enum CreateError {
     OfFiles,
     /// A union of nothing.
     OfNothing,
+    /// A union of filters of which there are none; with their kind.
+    NoUnion(&'static str),
+    /// A union of filters of different kinds.
+    Kinds {
+        /// That of the first one.
+        left: &'static str,
+        /// That of the other one.
+        right: &'static str,
+    },
+    /// A union that has more keys than a filter of this size holds.
+    Overfull {
+        /// Its keys.
+        items: u64,
+        /// The keys that each of the filters was created for.
+        capacity: u64,
+    },
     /// The log does not take it.
     Log(Refused),
 }
@@ -77,7 +93,7 @@ pub enum CreateError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// `NONSCALING`, and it has as many keys as it was created for.
+    /// It does not grow, and has as many keys as it was created for: `NONSCALING` or `COUNTING`.
     Full,
     /// A file.
     ReadOnly,

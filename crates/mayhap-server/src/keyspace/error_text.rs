@@ -70,6 +70,17 @@ impl Display for CreateError {
             Self::ReadOnly => f.write_str(READ_ONLY),
             Self::OfFiles => f.write_str("files cannot be merged"),
             Self::OfNothing => f.write_str("nothing to unite"),
+            Self::NoUnion(kind) => {
+                write!(f, "there is no union of {kind} filters; add the items to one of them")
+            }
+            Self::Kinds { left, right } => {
+                write!(f, "the filters differ in kind: {left} against {right}")
+            }
+            Self::Overfull { items, capacity } => write!(
+                f,
+                "together they have {items} items, above the capacity of {capacity}, and beyond it \
+                 the rate rises; create larger filters, or ones that grow"
+            ),
             Self::Log(refused) => refused.fmt(f),
         }
     }

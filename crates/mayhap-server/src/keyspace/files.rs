@@ -1,21 +1,21 @@
 //! Filter files that somebody put into the data folder: served by name, read only, and looked
 //! after.
 //!
-//! Others may cut, overwrite, replace or remove such a file at any time. A filter that is read where
-//! it lies then says so instead of answering ([`Entry::check_file`]), as it does when a page is
-//! damaged and as a file that could not be opened does. A thread looks at all files twice a second
-//! (`refresh.rs`), and checks what no query has read yet: one that was changed, and then left alone
-//! from one look to the next, is opened anew, all of it checked, and served in place of the old one
-//! if it is whole. Until then an old file that is still as it was (it was renamed or removed, or is
-//! in memory) goes on being served. What has a name in the folder and cannot be read is an error of
-//! its name: nobody knows what is in it.
+//! Others may cut, overwrite, replace or remove such a file at any time. A filter that is read
+//! where it lies then says so instead of answering ([`Entry::check_file`]), as it does when a page
+//! is damaged and as a file that could not be opened does. A thread looks at all files twice a
+//! second (`refresh.rs`), and checks what no query has read yet: one that was changed, and then
+//! left alone from one look to the next, is opened anew, all of it checked, and served in place of
+//! the old one if it is whole. Until then an old file that is still as it was (it was renamed or
+//! removed, or is in memory) goes on being served. What has a name in the folder and cannot be read
+//! is an error of its name: nobody knows what is in it.
 
 use super::entry::home;
 use super::folder::{named, names_in};
 use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Unopened, check_header};
 use super::lock::locked;
 use super::spec::hash_of;
-use super::watched::{Failed, Folder, Watched};
+use super::watched::{Failed, Folder, Origin, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec, Unreadable};
 use mayhap::native::{Header, Kind};
 use mayhap::{BloomMatrix, ScalableBloomFilter};
@@ -46,7 +46,7 @@ impl Keyspace {
         if watch.files.iter().any(|file| file.name == name) {
             return Err(failed(FileProblem::Taken));
         }
-        let mut file = Watched::new(name, vec![path.into()], false);
+        let mut file = Watched::new(name, vec![path.into()], Origin::Call);
         let served = self.begin(&mut file).map_err(failed);
         watch.files.push(file);
         self.note_troubles(&watch);
@@ -65,7 +65,7 @@ impl Keyspace {
         let names = names_in(folder)?;
         let mut watch = locked(&self.files.watch);
         for (name, paths) in names {
-            let mut file = Watched::new(name, paths, true);
+            let mut file = Watched::new(name, paths, Origin::Folder);
             match self.begin(&mut file) {
                 Ok(_) => log::info!("serving {} read-only", file.path.display()),
                 // A file that cannot be served is no reason to keep the others from clients.
@@ -121,7 +121,7 @@ impl Keyspace {
         let entry =
             Arc::new(Entry::new(*next_id, spec, 0, filter, (overhead, self.expiring.clone())));
         *next_id += 1;
-        self.add_to_index(name, &entry);
+        self.add_to_index(name, &entry, None);
         self.put(name.clone(), entry.clone());
         Ok(entry)
     }

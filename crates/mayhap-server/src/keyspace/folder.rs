@@ -26,7 +26,9 @@ pub(super) fn names_in(folder: &Path) -> io::Result<BTreeMap<Arc<[u8]>, Vec<Path
             names.entry(name.as_encoded_bytes().into()).or_default().push(folder.join(entry));
         }
     }
-    names.values_mut().for_each(|paths| paths.sort_unstable());
+    for paths in names.values_mut() {
+        paths.sort_unstable();
+    }
     Ok(names)
 }
 

@@ -4,7 +4,7 @@
 use super::folder::names_in;
 use super::kind::Unopened;
 use super::lock::locked;
-use super::watched::{Failed, Watch, Watched};
+use super::watched::{Failed, Origin, Watch, Watched};
 use super::{Entry, FileProblem, FileState, FileTrouble, Keyspace, Unreadable};
 use mayhap::native::PAGE_BYTES;
 use mayhap_store::FileStamp;
@@ -72,10 +72,9 @@ impl Keyspace {
     fn trouble_of(&self, file: &Watched) -> Option<FileTrouble> {
         let (mut state, mut problem) = (FileState::Unusable, file.problem.clone());
         match self.file_of(&file.name).map(|entry| entry.file_problem()) {
-            // The filter of another has the name, or the name cannot be one.
-            None => {}
-            // Why it was not opened is said by the attempt.
-            Some(Some(Unreadable::NotOpened)) => {}
+            // The filter of another has the name, or the name cannot be one; or the attempt to open
+            // it has said why.
+            None | Some(Some(Unreadable::NotOpened)) => {}
             Some(Some(why)) => problem = Some(format!("{}: {why}", file.path.display())),
             Some(None) => state = FileState::Stale,
         }
@@ -92,7 +91,7 @@ impl Keyspace {
     }
 
     fn refresh_file(&self, file: &mut Watched) {
-        if !file.is_of_folder {
+        if file.origin == Origin::Call {
             let is_there = !matches!(file.path.symlink_metadata(), Err(it) if is_gone(&it));
             file.found(is_there.then(|| vec![file.path.clone()]));
         }
@@ -227,10 +226,10 @@ fn list_anew(watch: &mut Watch) {
         names => names.unwrap_or_default(),
     };
     folder.problem = None;
-    for file in files.iter_mut().filter(|file| file.is_of_folder) {
+    for file in files.iter_mut().filter(|file| file.origin == Origin::Folder) {
         file.found(names.remove(&*file.name));
     }
-    files.extend(names.into_iter().map(|(name, paths)| Watched::new(name, paths, true)));
+    files.extend(names.into_iter().map(|(name, paths)| Watched::new(name, paths, Origin::Folder)));
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -58,12 +58,20 @@ pub(super) struct Folder {
     pub(super) problem: Option<String>,
 }
 
+/// What says which files have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The folder.
+    Folder,
+    /// Whoever asked for the only one.
+    Call,
+}
+
 /// A file that is served, or would be if it were whole.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) name: Arc<[u8]>,
-    /// Whether the folder says which files there are.
-    pub(super) is_of_folder: bool,
+    pub(super) origin: Origin,
     /// The files of the name; none if they were removed.
     pub(super) paths: Vec<PathBuf>,
     /// The first of them, or the last one that there was.
@@ -98,10 +106,10 @@ pub(super) struct Failed {
 
 impl Watched {
     /// One that was not looked at yet; there is at least one path.
-    pub(super) fn new(name: Arc<[u8]>, paths: Vec<PathBuf>, is_of_folder: bool) -> Self {
+    pub(super) fn new(name: Arc<[u8]>, paths: Vec<PathBuf>, origin: Origin) -> Self {
         Self {
             name,
-            is_of_folder,
+            origin,
             path: paths.first().cloned().unwrap_or_default(),
             paths,
             served: None,

@@ -37,13 +37,15 @@ enum Field {
     Digest,
     Reserved,
     Distinct,
+    OverCapacity,
+    ForgottenEarly,
     Clears,
     ClockJumps,
     Ahead,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 18] = [
+const FIELDS: [(&str, (Field, &str)); 20] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -59,6 +61,8 @@ const FIELDS: [(&str, (Field, &str)); 18] = [
     ("digest", (Field::Digest, "Digest")),
     ("requested", (Field::Reserved, "Requested capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
+    ("overcapacity", (Field::OverCapacity, "Over capacity")),
+    ("forgottenearly", (Field::ForgottenEarly, "Number of items forgotten early")),
     ("clears", (Field::Clears, "Number of clears")),
     ("clockjumps", (Field::ClockJumps, "Number of clock jumps")),
     ("ahead", (Field::Ahead, "Milliseconds ahead of the clock")),
@@ -133,6 +137,8 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             reply.integer(signed(room));
         }
         Field::Fpp => reply.double(info.expected_fpp),
+        Field::OverCapacity => reply.boolean(info.over_capacity),
+        Field::ForgottenEarly => integer_or_null(reply, info.forgotten_early),
         Field::Clears => integer_or_null(reply, info.clears),
         Field::ClockJumps => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.count)),
         Field::Ahead => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.ahead)),

@@ -58,6 +58,12 @@ impl Clearing {
     }
 }
 
+/// Whether it has more keys than it was sized for, which one that is cleared late has for a while.
+fn is_over(filter: &BlockedBloomFilter, capacity: u64) -> bool {
+    let capacity = capacity.max(FEWEST_ITEMS);
+    filter.inserted_items() > filter.params().inserted_when_holding(capacity)
+}
+
 impl InOrder for Clearing {
     fn insert_all(&self, digests: &[Digest], target: Target<'_>, turn: &mut Turn) {
         let mut ordered = locked(&self.ordered);
@@ -102,7 +108,12 @@ impl Filter for Clearing {
         let filter = clearing.filter();
         let items = filter.inserted_items();
         let base = Info::plain(self.kind(), filter.params(), items, self.num_bytes());
-        Info { capacity: self.capacity, clears: Some(self.clears(clearing)), ..base }
+        let over_capacity = is_over(filter, self.capacity);
+        Info { capacity: self.capacity, clears: Some(self.clears(clearing)), over_capacity, ..base }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        is_over(locked(&self.ordered).filter.filter(), self.capacity)
     }
 
     fn items(&self) -> u64 {

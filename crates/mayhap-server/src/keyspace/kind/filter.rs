@@ -97,6 +97,12 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     /// What is known of it without reading its bits.
     fn info(&self) -> Info;
 
+    /// Whether it has more keys than it was created for: more than its rate allows, or than it can
+    /// remember.
+    fn is_over_capacity(&self) -> bool {
+        false
+    }
+
     /// Keys that were new.
     fn items(&self) -> u64;
 

@@ -9,7 +9,9 @@ use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
-use mayhap::{Age, Bitmap, Charge, ClockJumps, Digest, DigestFunction, Error, WindowBloomFilter};
+use mayhap::{
+    Age, Bitmap, Charge, ClockJumps, Digest, DigestFunction, Error, Health, WindowBloomFilter,
+};
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard};
 
@@ -129,9 +131,15 @@ impl Filter for Window {
             capacity: filter.expected_items(),
             target_fpp: filter.target_fpp(),
             expected_fpp: filter.expected_fpp_now(),
+            over_capacity: filter.health() == Health::OverCapacity,
+            forgotten_early: filter.forgotten_early(),
             clock_jumps: Some(self.jumps(filter)),
             ..Info::new(self.kind(), filter.inserted_items(), self.num_bytes())
         }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        locked(&self.ordered).filter.health() == Health::OverCapacity
     }
 
     fn items(&self) -> u64 {

@@ -21,7 +21,7 @@ fn keys(of: u64) -> (Vec<u8>, Vec<(u32, u32)>) {
     (keys.collect(), (0..KEYS as u32).map(|key| (8 * key, 8 * key + 8)).collect())
 }
 
-fn open(disk: &MemoryDisk) -> (Keyspace, Arc<Log>) {
+pub(super) fn open(disk: &MemoryDisk) -> (Keyspace, Arc<Log>) {
     let recovery = Recovery::new(Options::new(SecretKey::new([7; 16])));
     let options = options(Policy::EverySecond, &Arc::default());
     let (log, report) = Log::open(folder(disk), options, &recovery, &|_| {}).unwrap();
