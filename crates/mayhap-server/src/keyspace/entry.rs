@@ -9,7 +9,7 @@ use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error, Window};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -173,6 +173,11 @@ impl Entry {
         }
     }
 
+    /// What it remembers, if it is a window: so many keys, or those of a time in milliseconds.
+    pub fn window(&self) -> Option<Window> {
+        self.filter.window()
+    }
+
     /// How long before `now` each of these keys came, in items or milliseconds as the window is;
     /// `None` for one that is surely not in it.
     ///
@@ -184,7 +189,7 @@ impl Entry {
         keys: Words<'_>,
         now: u64,
     ) -> Result<impl Iterator<Item = Option<Age>>, WrongKind> {
-        let (Shape::Window { .. }, Some(function)) = (self.spec.shape, self.digest_function) else {
+        let (Some(_), Some(function)) = (self.filter.window(), self.digest_function) else {
             return Err(WrongKind::NotWindow(self.filter.kind()));
         };
         Ok(keys.iter().map(move |key| self.filter.age(function.digest(key), now)))

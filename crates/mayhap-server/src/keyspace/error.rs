@@ -205,6 +205,11 @@ pub enum BadFilter {
     Kind(Kind),
     /// Its keys are changed before they are hashed: how.
     KeyOptions(String),
+    /// A window of time whose times are in another unit than the server's.
+    Times {
+        /// Its latest time.
+        latest: u64,
+    },
     /// A header of another length.
     HeaderBytes {
         /// Its bytes.

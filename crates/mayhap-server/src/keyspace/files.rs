@@ -12,13 +12,14 @@
 
 use super::entry::home;
 use super::folder::{named, names_in};
-use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Unopened, check_header};
+use super::kind::window::check_times;
+use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Still, Unopened, check_header};
 use super::lock::locked;
 use super::spec::hash_of;
 use super::watched::{Failed, Folder, Origin, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec, Unreadable};
 use mayhap::native::{Header, Kind};
-use mayhap::{BloomMatrix, ScalableBloomFilter};
+use mayhap::{BloomMatrix, ScalableBloomFilter, WindowBloomFilter};
 use mayhap_formats::{Format, KeyChoice};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
 use std::io;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
-    /// mapped, a growing one, a matrix or a filter of another system from memory. Nothing can be
+    /// mapped, a growing one, a window, a matrix or a filter of another system from memory. Nothing can be
     /// inserted, and the log knows nothing of it. A filter of another system is queried for texts
     /// of the key type that it records or always has; where there are several, or its format has no
     /// signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
@@ -182,6 +183,13 @@ impl Keyspace {
                 let matrix = load_as::<BloomMatrix>(path, key)?.filter;
                 self.files.most_sets.raise(matrix.num_sets() as u64);
                 Ok((Box::new(Matrix { matrix, charge }), stamp))
+            }
+            Kind::Window => {
+                let charge = self.options.charge(header.body_bytes(), &self.budget);
+                let charge = charge.map_err(BadFilter::Native)?;
+                let filter = load_as::<WindowBloomFilter>(path, key)?.filter;
+                check_times(&filter, header.key_options())?;
+                Ok((Box::new(Still { filter, charge }), stamp))
             }
             other => Err(FileProblem::Kind(other)),
         }

@@ -49,6 +49,7 @@ mod strangers;
 mod support;
 mod tools;
 mod truth;
+mod windows;
 mod wire;
 mod wire_hostile;
 mod wire_jobs;
