@@ -314,6 +314,11 @@ pub enum FileProblem {
     Store(Box<mayhap_store::Error>),
     /// It is a filter that cannot be served.
     Filter(BadFilter),
+    /// It may be of several formats.
+    Formats {
+        /// Their names.
+        formats: Vec<&'static str>,
+    },
     /// Nothing says how its keys become bytes.
     KeyType {
         /// The name of its format.

@@ -241,6 +241,13 @@ impl Display for FileError {
             FileProblem::Io(error) => error.fmt(f),
             FileProblem::Store(error) => error.fmt(f),
             FileProblem::Filter(problem) => problem.fmt(f),
+            FileProblem::Formats { formats } => write!(
+                f,
+                "it may be of several formats ({}); name the file NAME.FORMAT, as in {}.{}",
+                formats.join(", "),
+                stem(&self.path),
+                formats.first().unwrap_or(&"guava")
+            ),
             FileProblem::KeyType { format, known } => {
                 let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
                 write!(

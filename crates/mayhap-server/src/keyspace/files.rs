@@ -20,7 +20,7 @@ use super::watched::{Failed, Folder, Origin, Watched};
 use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec, Unreadable};
 use mayhap::native::{Header, Kind};
 use mayhap::{BloomMatrix, ScalableBloomFilter, WindowBloomFilter};
-use mayhap_formats::{Format, KeyChoice};
+use mayhap_formats::{ForeignFilter, Format, KeyChoice};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
 use std::io;
 use std::path::Path;
@@ -203,29 +203,47 @@ impl Keyspace {
         let charge = self.options.charge(length, &self.budget).map_err(native)?;
         let bytes = read_bytes(path, length)?;
         let (format, key_type) = named(path).map_or((None, None), |(_, said)| said);
-        let formats: Vec<Format> = match format {
+        let Some(filter) = self.sole_format(format, &bytes)? else { return Ok(None) };
+        drop(bytes);
+        let keys = KeyChoice::of(&*filter, key_type).map_err(BadFilter::Foreign)?;
+        if keys.is_guess {
+            let (format, known) = (filter.format().name(), keys.known);
+            return Err(FileProblem::KeyType { format, known });
+        }
+        charge.add(filter.num_bits() / 8).map_err(native)?;
+        charge.give_back(length);
+        let key_type = keys.key_type;
+        Ok(Some(Box::new(Foreign { filter, key_type, charge })))
+    }
+
+    /// The filter that the bytes are in this format, or in the only one that they can be of.
+    fn sole_format(
+        &self,
+        format: Option<Format>,
+        bytes: &[u8],
+    ) -> Result<Option<Box<dyn ForeignFilter>>, FileProblem> {
+        let mut formats: Vec<Format> = match format {
             Some(format) => vec![format],
-            None => mayhap_formats::detect(&bytes).iter().map(|it| it.format).collect(),
+            None => mayhap_formats::detect(bytes).iter().map(|it| it.format).collect(),
         };
-        let mut last = None;
+        formats.dedup();
+        let (mut sound, mut wrong) = (Vec::new(), None);
         for format in formats {
-            match mayhap_formats::open(format, &bytes, &self.options.format_limits()) {
-                Ok(filter) => {
-                    drop(bytes);
-                    let keys = KeyChoice::of(&*filter, key_type).map_err(BadFilter::Foreign)?;
-                    if keys.is_guess {
-                        let (format, known) = (filter.format().name(), keys.known);
-                        return Err(FileProblem::KeyType { format, known });
-                    }
-                    charge.add(filter.num_bits() / 8).map_err(native)?;
-                    charge.give_back(length);
-                    let key_type = keys.key_type;
-                    return Ok(Some(Box::new(Foreign { filter, key_type, charge })));
-                }
-                Err(error) => last = last.or(Some(BadFilter::Foreign(error).into())),
+            match mayhap_formats::open(format, bytes, &self.options.format_limits()) {
+                Ok(filter) => sound.push(filter),
+                Err(error) => wrong = wrong.or(Some(BadFilter::Foreign(error))),
             }
         }
-        last.map_or(Ok(None), Err)
+        if sound.len() > 1 {
+            // As one of the others it would answer "surely not" to its keys.
+            let formats = sound.iter().map(|filter| filter.format().name()).collect();
+            return Err(FileProblem::Formats { formats });
+        }
+        match (sound.pop(), wrong) {
+            (Some(filter), _) => Ok(Some(filter)),
+            (None, Some(wrong)) => Err(wrong.into()),
+            (None, None) => Ok(None),
+        }
     }
 
     /// The most sets of a matrix that was served.

@@ -30,6 +30,7 @@ mod http_replace;
 mod http_tls;
 mod http_ui;
 mod http_which;
+mod import_keys;
 #[cfg(unix)]
 mod imports;
 mod keyspace;
