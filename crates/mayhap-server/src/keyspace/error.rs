@@ -330,6 +330,25 @@ pub enum FileProblem {
     Kind(Kind),
 }
 
+impl FileProblem {
+    /// Whether it may be over without a change of the file: it was not read for want of a right or
+    /// of a descriptor.
+    pub(super) fn passes(&self) -> bool {
+        /// `EMFILE` and `ENFILE`, which have no kind.
+        const NO_DESCRIPTORS: [i32; 2] = [24, 23];
+        let error = match self {
+            Self::Io(error) => error,
+            Self::Store(error) => match &**error {
+                mayhap_store::Error::Io { source, .. } => source,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let has_none = error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code));
+        error.kind() == io::ErrorKind::PermissionDenied || cfg!(unix) && has_none
+    }
+}
+
 impl TooLarge {
     /// The limit that an error of the core speaks of, if it is one that an operator sets.
     fn of(error: &mayhap::Error) -> Option<Self> {

@@ -97,7 +97,7 @@ impl Keyspace {
                 self.publish_file(&file.name, filter, None)
             }
             Err(problem) => {
-                file.failed = file.seen.map(|seen| Failed::again(None, seen));
+                file.failed = file.seen.map(|seen| Failed::again(None, seen, &problem));
                 let unopened = Box::new(Unopened(Unreadable::NotOpened));
                 self.publish_file(&file.name, unopened, None)?;
                 Err(problem)

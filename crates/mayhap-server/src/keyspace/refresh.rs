@@ -188,7 +188,7 @@ impl Keyspace {
                 log::info!("serving {} read-only, in its present state", file.path.display());
             }
             Err(problem) => {
-                file.failed = Some(Failed::again(file.failed.take(), found));
+                file.failed = Some(Failed::again(file.failed.take(), found, &problem));
                 file.refuse(problem);
             }
         }

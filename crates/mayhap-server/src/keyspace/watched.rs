@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 /// disk may work again; then after twice as many, and so on, this many times.
 const FIRST_LOOKS: u32 = 20;
 const MAX_DOUBLINGS: u32 = 7;
+/// The same after what may be over without a change of the file, and costs nothing to try.
+const PASSING_LOOKS: u32 = 2;
 /// Looks after which a file is gone: in between, one that is replaced by removing it first.
 const GONE_LOOKS: u32 = 2;
 
@@ -180,8 +182,45 @@ impl Watched {
 }
 
 impl Failed {
-    pub(super) fn again(before: Option<Self>, stamp: FileStamp) -> Self {
+    pub(super) fn again(before: Option<Self>, stamp: FileStamp, why: &FileProblem) -> Self {
+        if why.passes() {
+            return Self { stamp, times: 0, left: PASSING_LOOKS };
+        }
         let times = before.filter(|failed| failed.stamp == stamp).map_or(0, |it| it.times) + 1;
         Self { stamp, times, left: FIRST_LOOKS << (times - 1).min(MAX_DOUBLINGS) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    /// Permissions are no part of a file's stamp, and descriptors none of a file.
+    #[test]
+    fn what_passes_without_a_change_of_the_file_is_tried_again_soon_and_damage_seldom() {
+        let folder = tempfile::tempdir().unwrap();
+        let stamp = FileStamp::at(folder.path()).unwrap();
+        let looks = |problem: fn() -> FileProblem| {
+            let again = |before| Some(Failed::again(before, stamp, &problem()));
+            let all = std::iter::successors(again(None), |failed| {
+                again(Some(Failed { stamp, times: failed.times, left: 0 }))
+            });
+            all.take(10).map(|failed| failed.left).collect::<Vec<_>>()
+        };
+        let denied = || FileProblem::Io(io::ErrorKind::PermissionDenied.into());
+        assert_eq!(looks(denied), [PASSING_LOOKS; 10]);
+        #[cfg(unix)]
+        {
+            let no_descriptor = || {
+                let (action, path) = ("open", PathBuf::new());
+                let source = io::Error::from_raw_os_error(24);
+                FileProblem::from(mayhap_store::Error::Io { action, path, source })
+            };
+            assert_eq!(looks(no_descriptor), [PASSING_LOOKS; 10]);
+        }
+        let damaged = || FileProblem::Filter(super::super::BadFilter::NoBits);
+        let doubled = [20, 40, 80, 160, 320, 640, 1280, 2560, 2560, 2560];
+        assert_eq!(looks(damaged), doubled);
     }
 }

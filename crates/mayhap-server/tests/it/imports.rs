@@ -189,6 +189,7 @@ fn assert_unusable(place: &Place, what: &str) {
     assert_eq!(place.http("POST /v1/filters/f/check", items).status, 503, "{what}");
     assert_eq!(place.http("PUT /v1/filters/f", "{}").status, 409, "{what}");
     assert!(place.http("POST /v1/filters/f/add", items).status >= 400, "{what}");
+    assert_eq!(place.http("GET /v1/filters/f/file", "").status, 503, "{what}");
     assert_eq!(place.metric("mayhap_unreadable_files"), 1, "{what}");
     assert!(place.text("/v1/filters/f").contains("\"problem\""), "{what}");
     let ready = place.http("GET /readyz?verbose", "");
