@@ -266,8 +266,13 @@ fn what_is_over_its_capacity_is_said_wherever_filters_are_described() {
     let mut client = Server::another(&server.shared);
     client.line("BF.RESERVE w 0.01 2000 WINDOW 1h");
     client.line("BF.RESERVE c 0.01 3000 CLEARAT 0.9");
+    client.line("BF.RESERVE half 0.01 3000 CLEARAT 0.5");
     client.line("BF.RESERVE g 0.01 2000");
     client.line("BF.RESERVE n 0.01 2000 WINDOW 2000");
+    for at in (0..20_000).step_by(100) {
+        add(&mut client, "half", at..at + 100);
+        assert_eq!(client.line("BF.INFO half OVERCAPACITY"), "*1\r\n:0\r\n", "it is cleared");
+    }
     for (name, over) in [("w", 1), ("c", 1), ("g", 0), ("n", 0)] {
         assert_eq!(client.line(&format!("BF.INFO {name} OVERCAPACITY")), "*1\r\n:0\r\n");
         for at in (0..8_000).step_by(1_000) {

@@ -58,10 +58,16 @@ impl Clearing {
     }
 }
 
-/// Whether it has more keys than it was sized for, which one that is cleared late has for a while.
-fn is_over(filter: &BlockedBloomFilter, capacity: u64) -> bool {
-    let capacity = capacity.max(FEWEST_ITEMS);
-    filter.inserted_items() > filter.params().inserted_when_holding(capacity)
+/// How far above the promised rate a filter may be that is cleared at half of its bits: it has
+/// about as many keys then as it was sized for, and at times a little more.
+const MARGIN: f64 = 1.25;
+
+/// Whether it has so many keys that its rate is above the promised one, which a filter that is
+/// cleared late has for a while.
+fn is_over(filter: &BlockedBloomFilter) -> bool {
+    let params = filter.params();
+    let distinct = params.distinct_items(filter.inserted_items());
+    params.expected_fpp(distinct) > params.target_fpp() * MARGIN
 }
 
 impl InOrder for Clearing {
@@ -108,12 +114,12 @@ impl Filter for Clearing {
         let filter = clearing.filter();
         let items = filter.inserted_items();
         let base = Info::plain(self.kind(), filter.params(), items, self.num_bytes());
-        let over_capacity = is_over(filter, self.capacity);
+        let over_capacity = is_over(filter);
         Info { capacity: self.capacity, clears: Some(self.clears(clearing)), over_capacity, ..base }
     }
 
     fn is_over_capacity(&self) -> bool {
-        is_over(locked(&self.ordered).filter.filter(), self.capacity)
+        is_over(locked(&self.ordered).filter.filter())
     }
 
     fn items(&self) -> u64 {
