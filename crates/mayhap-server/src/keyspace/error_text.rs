@@ -179,8 +179,9 @@ impl Display for BadFilter {
             }
             Self::Times { latest } => write!(
                 f,
-                "the window's latest time is {latest}, which is no time in milliseconds since 1970, \
-                 and its file does not record a clock; the server would forget all of its keys"
+                "the window's latest time is {latest}, which is no time in milliseconds since \
+                 1970, and its file does not record a clock; the server would forget all of its \
+                 keys"
             ),
             Self::HeaderBytes { found, expected } => {
                 write!(f, "the header has {found} bytes, not {expected}")

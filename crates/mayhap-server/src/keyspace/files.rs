@@ -28,10 +28,11 @@ use std::sync::Arc;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
-    /// mapped, a growing one, a window, a matrix or a filter of another system from memory. Nothing can be
-    /// inserted, and the log knows nothing of it. A filter of another system is queried for texts
-    /// of the key type that it records or always has; where there are several, or its format has no
-    /// signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
+    /// mapped, a growing one, a window, a matrix or a filter of another system from memory. Nothing
+    /// can be inserted, and the log knows nothing of it. A filter of another system is queried for
+    /// texts of the key type that it records or always has; where there are several, or its format
+    /// has no signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as
+    /// `ids.long.guava`.
     ///
     /// From then on the file is looked after, also if it cannot be served now: then its name is
     /// taken by a filter that answers no query, since nobody knows what is in it.

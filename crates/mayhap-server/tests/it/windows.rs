@@ -33,7 +33,7 @@ fn file(path: &Path, span: Option<u64>, at: u64, options: &str) -> Vec<u8> {
 /// As `BF.LOADCHUNK` and an upload bring it.
 fn load(keyspace: &Keyspace, bytes: &[u8], now: u64) -> Result<(), LoadError> {
     keyspace.load_chunk(b"w", 1, &bytes[..HEADER_BYTES], now, None)?;
-    let cursor = 1 + (bytes.len() - HEADER_BYTES) as i64;
+    let cursor = 1 + (bytes.len() - HEADER_BYTES).cast_signed() as i64;
     keyspace.load_chunk(b"w", cursor, &bytes[HEADER_BYTES..], now, None).map(drop)
 }
 

@@ -3,9 +3,9 @@
 //! `filter.rs` is what the keyspace needs of a filter that is in use, `contents.rs` of one that is
 //! copied, written, read or united, `plan.rs` of one that is sized and not created. The kinds are
 //! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs`, `clearing.rs` and `redisbloom.rs`, and
-//! those of files: `mapped.rs`, `matrix.rs`, `still.rs`, `foreign.rs` and `unopened.rs`. `unordered.rs` and
-//! `ordered.rs` are the two ways of an insertion into the log. `table.rs` alone lists the kinds: a
-//! new one is a file and its rows there.
+//! those of files: `mapped.rs`, `matrix.rs`, `still.rs`, `foreign.rs` and `unopened.rs`.
+//! `unordered.rs` and `ordered.rs` are the two ways of an insertion into the log. `table.rs` alone
+//! lists the kinds: a new one is a file and its rows there.
 
 mod clearing;
 mod contents;
