@@ -28,6 +28,9 @@ pub(super) fn plan(capacity: u64, target_fpp: f64, layout: Option<Layout>) -> Re
     Ok(Plan::new(params.num_bytes(), move |function| AnyFilter::empty(params, function)))
 }
 
+/// Places that a thread reserves at once: whoever waits for them waits for so many insertions.
+const RESERVED: usize = 4_096;
+
 /// A filter that many threads fill and that says when it is full: `NONSCALING`.
 ///
 /// A thread reserves room before it inserts, so the filter never counts more keys than show that it
@@ -71,6 +74,23 @@ impl Fixed {
         self.taken.fetch_sub(places - new, Ordering::Relaxed);
     }
 
+    /// Inserts digests in order, up to the first one for which there is no room.
+    fn add_part(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), (usize, InsertError)> {
+        let places = digests.len() as u64;
+        if self.reserve(places) {
+            self.filter.insert_digests_into(digests, new);
+            self.settle(places, new.count_ones() as u64);
+            return Ok(());
+        }
+        new.clear_to(digests.len());
+        for (i, &digest) in digests.iter().enumerate() {
+            if self.add(digest).map_err(|error| (i, error))? {
+                new.set(i);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether keys have all places, and none is only reserved.
     fn is_full(&self) -> bool {
         // ORDERING: Acquire, with the Release in `settle`: who finds it full sees all its keys.
@@ -107,17 +127,15 @@ impl Unordered for Fixed {
 
     /// Up to the first one for which there is no room.
     fn add_many(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), (usize, InsertError)> {
-        let places = digests.len() as u64;
-        if self.reserve(places) {
-            self.filter.insert_digests_into(digests, new);
-            self.settle(places, new.count_ones() as u64);
-            return Ok(());
+        if digests.len() <= RESERVED {
+            return self.add_part(digests, new);
         }
+        let mut part_new = Bitmap::new();
         new.clear_to(digests.len());
-        for (i, &digest) in digests.iter().enumerate() {
-            if self.add(digest).map_err(|error| (i, error))? {
-                new.set(i);
-            }
+        for (start, part) in (0..).step_by(RESERVED).zip(digests.chunks(RESERVED)) {
+            let added = self.add_part(part, &mut part_new);
+            part_new.iter_ones().for_each(|at| new.set(start + at));
+            added.map_err(|(at, error)| (start + at, error))?;
         }
         Ok(())
     }
@@ -279,6 +297,26 @@ mod tests {
     use super::*;
     use mayhap::Budget;
     use std::sync::mpsc::channel;
+
+    /// Across the parts in which places are reserved: all before the first that finds no room.
+    #[test]
+    fn a_long_batch_is_inserted_in_order_up_to_the_last_place() {
+        let builder = AnyFilter::builder().expected_items(10_000).target_fpp(1e-6);
+        let charge = Budget::new(u64::MAX).empty();
+        let filter = Fixed::new(builder.build().unwrap(), 10_000, charge);
+        let function = DigestFunction::xxh3(0);
+        let digests: Vec<Digest> = (0..9_000u64).map(|key| function.digest(&key)).collect();
+        let mut new = Bitmap::new();
+        assert_eq!(filter.add_many(&digests, &mut new), Ok(()));
+        assert_eq!((new.count_ones(), filter.items()), (9_000, 9_000));
+        // 4,500 repeats, and new ones of which the first 1,000 have places.
+        let more = (9_000..20_000u64).map(|key| function.digest(&key));
+        let batch: Vec<Digest> = digests[..4_500].iter().copied().chain(more).collect();
+        let (at, error) = filter.add_many(&batch, &mut new).unwrap_err();
+        assert_eq!((at, error), (5_500, InsertError::Full));
+        assert!(new.iter_ones().eq(4_500..5_500));
+        assert!((0..at).all(|at| filter.has(batch[at])));
+    }
 
     /// Repeats of another thread have all places that are left: whoever comes then is neither
     /// refused nor let in, and has one of the places that are given back.
