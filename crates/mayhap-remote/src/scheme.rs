@@ -101,7 +101,6 @@ impl Scheme for RemoteBf {
         let growth = match self.kind() {
             Some("window") => "forgets its oldest keys",
             Some("clearing") => "forgets all keys",
-            Some("counting") => "accepts more keys, at a rising rate",
             _ if self.grows() => "grows",
             _ => "accepts no more new keys",
         };

@@ -115,7 +115,9 @@ impl Reservation {
         if !self.refresh && self.window.is_none() {
             return Err(Contradiction::NoWindow);
         }
-        self.fixed |= self.expansion.unwrap_or(config.default_expansion) == 0;
+        // No other kind grows, and none of them has a layout to choose.
+        let is_other = self.counting || self.window.is_some() || self.clear_at.is_some();
+        self.fixed |= !is_other && self.expansion.unwrap_or(config.default_expansion) == 0;
         if self.layout.is_some() && !self.fixed {
             return Err(Contradiction::GrowingLayout);
         }

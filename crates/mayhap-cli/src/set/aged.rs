@@ -23,6 +23,13 @@ pub struct Aged {
 /// [`Error::Usage`] for a filter that does not keep them.
 pub fn ages_of((name, filter): &Named) -> Result<&dyn Ages, Error> {
     filter.ages().ok_or_else(|| {
+        if filter.is_shared() {
+            return Error::usage(
+                format!("--age reads the times of a file, and {name} is on a server"),
+                "pull it, and check that file: mayhap pull URL -o window.mayhap; or query one key \
+                 there: BF.AGE NAME KEY",
+            );
+        }
         Error::usage(
             format!("{name} does not record when its keys arrived"),
             "use a window file: mayhap create --layout window:7d -n 10M FILTER",

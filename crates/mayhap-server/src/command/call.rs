@@ -153,6 +153,15 @@ impl<'a> Call<'a, '_> {
         Ok(page)
     }
 
+    /// How many filters the user may see, and how many of them have a time at which they end.
+    pub(super) fn count_filters(&self) -> (u64, u64) {
+        let keyspace = &self.shared.keyspace;
+        match &self.session.rights.prefix {
+            None => (keyspace.len() as u64, keyspace.expiring()),
+            Some(_) => keyspace.count(|name| self.session.rights.covers(name)),
+        }
+    }
+
     /// That the user may touch filters of this name.
     pub(super) fn within(&self, name: &[u8]) -> Result<(), Fault> {
         if self.session.rights.covers(name) {

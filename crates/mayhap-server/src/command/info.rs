@@ -2,6 +2,7 @@
 
 use super::bounds::{Answer, FILTER_NS};
 use super::call::{Call, Outcome};
+use super::keys::work_of_count;
 use super::row::{Command, Places, Right, row};
 use super::tools::MODULE_VERSION;
 use super::word::is;
@@ -43,7 +44,7 @@ const INFO_NS: u64 = 100_000;
 fn work(call: &Call<'_, '_>) -> u64 {
     let names_all = |word: &[u8]| is(word, "bloom") || is(word, "everything");
     let filters = call.words.iter().any(names_all).then(|| call.shared.keyspace.len());
-    INFO_NS + filters.unwrap_or(0) as u64 * FILTER_NS
+    INFO_NS + filters.unwrap_or(0) as u64 * FILTER_NS + work_of_count(call)
 }
 
 fn info(call: &mut Call<'_, '_>) -> Outcome {
@@ -177,13 +178,13 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
         "unreadable_files": call.shared.keyspace.unreadable_files(),
+        "stale_files": call.shared.keyspace.stale_files(),
     );
 }
 
 fn keyspace(call: &Call<'_, '_>, out: &mut String) {
-    let keys = call.shared.keyspace.len();
+    let (keys, expires) = call.count_filters();
     if keys != 0 {
-        let expires = call.shared.keyspace.expiring();
         _ = write!(out, "db0:keys={keys},expires={expires},avg_ttl=0\r\n");
     }
 }

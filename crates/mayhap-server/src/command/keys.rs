@@ -28,8 +28,8 @@ pub(super) const COMMANDS: &[Command] = &[
         .works(work_of_scan),
     row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key)
         .answers(Answer::Counted)
-        .works(|call| call.shared.keyspace.len().min(MAX_SCAN_COUNT) as u64 * FILTER_NS),
-    row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
+        .works(work_of_random_key),
+    row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize).works(work_of_count),
     row("rename", 3, Right::Write, Places::TWO, "Renames a filter.", rename)
         .works(|call| bounds::freeing(call.bytes_of(std::iter::once(call.word(2))))),
     row(
@@ -70,6 +70,17 @@ fn work_of_flush(call: &Call<'_, '_>) -> u64 {
     keyspace.len() as u64 * END_NS + bounds::freeing(keyspace.used_bytes())
 }
 
+/// A user with a prefix has no number of filters that is known without going over them.
+pub(super) fn work_of_count(call: &Call<'_, '_>) -> u64 {
+    let all = call.session.rights.prefix.as_ref().map_or(0, |_| call.shared.keyspace.len());
+    all as u64 * FILTER_NS
+}
+
+fn work_of_random_key(call: &Call<'_, '_>) -> u64 {
+    let some = call.shared.keyspace.len().min(MAX_SCAN_COUNT) as u64 * FILTER_NS;
+    some.max(work_of_count(call))
+}
+
 fn work_of_scan(call: &Call<'_, '_>) -> u64 {
     let Ok(Scan { count, pattern, .. }) = Scan::parse(call) else { return 0 };
     let names = count.min(MAX_SCAN_COUNT).min(call.shared.keyspace.len());
@@ -98,8 +109,8 @@ fn kind(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn dbsize(call: &mut Call<'_, '_>) -> Outcome {
-    let filters = call.shared.keyspace.len();
-    call.count(filters)
+    let (filters, _) = call.count_filters();
+    call.integer(i64::try_from(filters).unwrap_or(i64::MAX))
 }
 
 fn keys(call: &mut Call<'_, '_>) -> Outcome {
@@ -178,7 +189,11 @@ fn scan(call: &mut Call<'_, '_>) -> Outcome {
 
 fn random_key(call: &mut Call<'_, '_>) -> Outcome {
     // Of the oldest filters: nobody who asks for some name needs a fair draw.
-    let names = call.scan(0, MAX_SCAN_COUNT, None)?.names;
+    let mut page = call.scan(0, MAX_SCAN_COUNT, None)?;
+    while page.names.is_empty() && page.cursor != 0 {
+        page = call.scan(page.cursor, MAX_SCAN_COUNT, None)?;
+    }
+    let names = page.names;
     let drawn = DigestFunction::xxh3(call.turn.now).digest(&call.out.len().to_le_bytes());
     let name = names.get((drawn.get() % names.len().max(1) as u64) as usize);
     call.room_for_list(name.into_iter().map(|name| &**name))?;

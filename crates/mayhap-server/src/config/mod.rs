@@ -81,6 +81,8 @@ pub struct Config {
     pub checkpoint_interval_ms: u64,
     /// A checkpoint at the end.
     pub checkpoint_on_exit: bool,
+    /// Not ready (`/readyz`) while a file of `import/` cannot be used.
+    pub require_imports: bool,
     /// The most bytes of all filters together.
     pub max_memory: Option<u64>,
     /// The most bytes of one filter.
@@ -166,6 +168,7 @@ impl Default for Config {
             checkpoint_bytes: 64 << 20,
             checkpoint_interval_ms: 15 * 60 * 1000,
             checkpoint_on_exit: false,
+            require_imports: false,
             max_memory: None,
             max_filter_bytes: None,
             max_name_bytes: 1 << 10,

@@ -35,8 +35,9 @@ pub struct Setting {
 }
 
 /// The settings that can change while a server runs; users can, too.
-const LIVE: [&str; 10] = [
+const LIVE: [&str; 11] = [
     "http_hosts",
+    "require_imports",
     "tls_cert",
     "tls_key",
     "max_memory",
@@ -141,6 +142,14 @@ pub const SETTINGS: &[Setting] = &[
         span
     ),
     row!(checkpoint_on_exit, "", KEEPING, "Checkpoint on SIGTERM", switch, shown),
+    row!(
+        require_imports,
+        "",
+        KEEPING,
+        "Not ready while a file in import/ cannot be used",
+        switch,
+        shown
+    ),
     row!(max_memory, "SIZE", LIMITS, "Memory of all filters", some(large), maybe_size),
     row!(max_filter_bytes, "SIZE", LIMITS, "Memory of one filter", some(large), maybe_size),
     row!(max_name_bytes, "SIZE", LIMITS, "Length of a filter's name", small, small_size),

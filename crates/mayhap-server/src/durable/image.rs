@@ -127,7 +127,20 @@ impl Read for Image {
 ///
 /// Those of `out`.
 pub fn write_native<F: Native>(filter: &F, out: &mut dyn Write) -> io::Result<()> {
-    let header = native::Header::of(filter, "");
+    write_native_with(filter, "", out)
+}
+
+/// [`write_native`] with what the file says of its keys and times.
+///
+/// # Errors
+///
+/// As [`write_native`].
+pub fn write_native_with<F: Native>(
+    filter: &F,
+    key_options: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let header = native::Header::of(filter, key_options);
     let segments = filter.segments();
     let mut table = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;

@@ -73,7 +73,7 @@ pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use folder::parse_key;
-pub use image::{Image, read_native, write_native};
+pub use image::{Image, read_native, write_native, write_native_with};
 pub use lease::{Lease, LeaseError};
 pub use log::Log;
 pub use operation::Operation;

@@ -77,8 +77,8 @@ pub struct Report {
     pub dropped: Option<Dropped>,
     /// The number of the next filter: higher than all before, of removed ones too.
     pub next_id: u64,
-    /// Files that users put into `import/`, to be served by their names without extension.
-    pub imports: Vec<PathBuf>,
+    /// The folder of files that users put there, to be served by their names without extension.
+    pub import: PathBuf,
 }
 
 impl Log {
@@ -107,7 +107,7 @@ impl Log {
         };
         check_digests(&store, &manifest, &options)?;
         let mut report = Report { next_id: manifest.next_id, ..Report::default() };
-        report.imports = imports(&store)?;
+        report.import = store.path(IMPORT);
         let packs = load_images(&store, &manifest, options.threads, replay, progress, &mut report)?;
         let end = replay_log(&store, &manifest, replay, progress, &mut report)?;
         let (inner, replayed) = put_right(&store, &manifest, end, &mut report)?;
@@ -117,12 +117,6 @@ impl Log {
         let log = Self::new(store, options, identity.log_id, inner, checkpoints);
         Ok((Arc::new(log), report))
     }
-}
-
-fn imports(store: &Store) -> Result<Vec<PathBuf>, Error> {
-    let names = store.list(IMPORT)?;
-    let shown = names.iter().filter(|name| !name.starts_with('.'));
-    Ok(shown.map(|name| store.path(&format!("{IMPORT}/{name}"))).collect())
 }
 
 /// Checks that a folder without a manifest is one that is new, or whose making was cut short.

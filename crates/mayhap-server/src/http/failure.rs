@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use mayhap_dashboard::caller::HEADERS;
 use mayhap_dashboard::text::{MAX_PROBLEM_BYTES, shorten};
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// What goes wrong, as an HTTP answer.
 #[derive(Debug)]
@@ -74,6 +74,12 @@ impl Failure {
         text += "content-type: application/json\r\nconnection: close\r\n";
         let _ = write!(text, "content-length: {length}\r\n\r\n{body}");
         text.into_bytes()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)
     }
 }
 
@@ -149,7 +155,9 @@ impl From<Unreadable> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         let status = match error {
-            CreateError::Exists | CreateError::ReadOnly => StatusCode::CONFLICT,
+            CreateError::Exists | CreateError::ReadOnly | CreateError::Overfull { .. } => {
+                StatusCode::CONFLICT
+            }
             CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }

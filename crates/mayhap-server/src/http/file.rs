@@ -38,6 +38,7 @@ pub(super) async fn download(
     need_on(rights.read, "read", &rights, &name)?;
     blocking(move || {
         let entry = state.filter(&name)?;
+        entry.check_file()?;
         if entry.digest_function().is_none() {
             let problem = "the filter is of another system and has no file in mayhap's format";
             return Err(Failure::new(StatusCode::CONFLICT, problem));

@@ -155,6 +155,9 @@ pub(super) struct Described {
     target_fpp: f64,
     expected_fpp: f64,
     read_only: bool,
+    over_capacity: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten_early: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     clears: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,7 +178,7 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
     let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
     let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;
-    let Info { clears, clock_jumps, .. } = info;
+    let Info { over_capacity, forgotten_early, clears, clock_jumps, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -192,6 +195,8 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
         target_fpp,
         expected_fpp,
         read_only,
+        over_capacity,
+        forgotten_early,
         clears,
         clock_jumps: clock_jumps.map(|jumps| jumps.count),
         fill_ratio: None,

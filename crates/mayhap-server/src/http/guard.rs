@@ -40,8 +40,9 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let began = Instant::now();
-    let path = request.uri().path();
-    let is_open = OPEN.contains(&path);
+    let uri = request.uri();
+    // What `?verbose` adds to a probe names filters.
+    let is_open = OPEN.contains(&uri.path()) && !is_verbose(uri.query());
     let keep_alive = keep_alive(&state, &request);
     let asking = caller.ask();
     let given = check_request(&state, &request);
@@ -74,6 +75,11 @@ pub(super) async fn guard(
     }
     lane.took(began.elapsed());
     response
+}
+
+/// Whether a probe is to say what is wrong, in names.
+pub(super) fn is_verbose(query: Option<&str>) -> bool {
+    query.is_some_and(|query| query.split('&').any(|word| word.starts_with("verbose")))
 }
 
 /// Who says to ask: a user and a password.

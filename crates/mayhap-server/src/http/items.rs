@@ -7,12 +7,12 @@ use super::object::Object;
 use super::{Failure, State};
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::{Entry, Shape};
+use crate::keyspace::Entry;
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
 use axum::extract::{Extension, State as From};
 use axum::http::StatusCode;
-use mayhap::Age;
+use mayhap::{Age, Window};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -150,10 +150,8 @@ pub(super) async fn age(
         let found = ages.iter().flatten().count();
         turn.counts.checked(words.len(), found);
         state.end(&mut turn)?;
-        let unit = match entry.spec.shape {
-            Shape::Window { time_ms: 1.., .. } => "ms",
-            _ => "items",
-        };
+        let is_of_time = matches!(entry.window(), Some(Window::Time { .. }));
+        let unit = if is_of_time { "ms" } else { "items" };
         let answer = serde_json::json!({ "ages": ages, "found": found, "unit": unit });
         Ok(json(StatusCode::OK, &answer))
     })

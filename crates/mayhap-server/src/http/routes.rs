@@ -1,5 +1,6 @@
 //! Which path does what.
 
+use super::ready::ready;
 use super::{Failure, State, create, expiry, file, filters, guard, items, rename, ui, which};
 use crate::config::Rights;
 use axum::Router;
@@ -49,14 +50,6 @@ pub(super) fn router(state: State) -> Router {
 /// What is the same for everybody.
 fn text(kind: &'static str, text: &'static str) -> MethodRouter<State> {
     get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
-}
-
-/// Whether writes are taken: 503 and why, if not. What a load balancer asks.
-async fn ready(From(state): From<State>) -> Result<&'static str, Failure> {
-    if let Some(log) = &state.shared.log {
-        log.check_writable()?;
-    }
-    Ok("ready\n")
 }
 
 async fn metrics(

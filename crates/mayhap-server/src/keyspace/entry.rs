@@ -9,7 +9,7 @@ use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, Charge, ClockJumps, Digest, DigestFunction, Error, Window};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +21,8 @@ pub struct Entry {
     pub id: u64,
     /// What it was created to be.
     pub spec: Spec,
+    /// Its place in scans: its id, unless it was renamed.
+    place: AtomicU64,
     /// Milliseconds since 1970; 0 for never.
     expires_at: AtomicU64,
     /// How many filters of the keyspace have such a time.
@@ -35,6 +37,8 @@ pub struct Entry {
     pub(super) tally: Arc<Tally>,
     /// Keys that were looked up since the server began.
     checked: Count,
+    /// When it was last said that it is over its capacity, in milliseconds since 1970; 0 for never.
+    over_said: Count,
     /// What it costs beside its bits, given back with it.
     pub(super) overhead: Charge,
     /// A dump that is going out.
@@ -57,6 +61,7 @@ impl Entry {
         Self {
             id,
             spec,
+            place: AtomicU64::new(id),
             expires_at,
             expiring,
             filter,
@@ -65,9 +70,22 @@ impl Entry {
             digest_function,
             tally,
             checked: Count::default(),
+            over_said: Count::default(),
             overhead,
             outgoing: Mutex::default(),
         }
+    }
+
+    /// Its place in scans. With the index locked.
+    pub(super) fn place(&self) -> u64 {
+        // ORDERING: Relaxed. The lock of the index orders it.
+        self.place.load(Ordering::Relaxed)
+    }
+
+    /// Gives it another place in scans; returns the one before. With the index locked for writing.
+    pub(super) fn move_to(&self, place: u64) -> u64 {
+        // ORDERING: Relaxed, as above.
+        self.place.swap(place, Ordering::Relaxed)
     }
 
     /// Whether its time is over.
@@ -162,6 +180,11 @@ impl Entry {
         }
     }
 
+    /// What it remembers, if it is a window: so many keys, or those of a time in milliseconds.
+    pub fn window(&self) -> Option<Window> {
+        self.filter.window()
+    }
+
     /// How long before `now` each of these keys came, in items or milliseconds as the window is;
     /// `None` for one that is surely not in it.
     ///
@@ -173,7 +196,7 @@ impl Entry {
         keys: Words<'_>,
         now: u64,
     ) -> Result<impl Iterator<Item = Option<Age>>, WrongKind> {
-        let (Shape::Window { .. }, Some(function)) = (self.spec.shape, self.digest_function) else {
+        let (Some(_), Some(function)) = (self.filter.window(), self.digest_function) else {
             return Err(WrongKind::NotWindow(self.filter.kind()));
         };
         Ok(keys.iter().map(move |key| self.filter.age(function.digest(key), now)))
@@ -396,6 +419,21 @@ impl Entry {
     /// How often it cleared itself since this was last called.
     pub(super) fn new_clears(&self) -> u64 {
         self.filter.new_clears()
+    }
+
+    /// Whether it has more keys than it was created for.
+    pub(super) fn is_over_capacity(&self) -> bool {
+        self.filter.is_over_capacity()
+    }
+
+    /// Whether that is to be said: the first time, and again after so many milliseconds.
+    pub(super) fn says_over_capacity(&self, now: u64, pause_ms: u64) -> bool {
+        let said = self.over_said.get();
+        let is_new = said == 0 || now.saturating_sub(said) >= pause_ms;
+        if is_new {
+            self.over_said.replace(now.max(1));
+        }
+        is_new
     }
 
     /// The jumps of the clock, if there was one since this was last called, of a window.

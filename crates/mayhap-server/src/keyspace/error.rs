@@ -69,6 +69,22 @@ pub enum CreateError {
     OfFiles,
     /// A union of nothing.
     OfNothing,
+    /// A union of filters of which there are none; with their kind.
+    NoUnion(&'static str),
+    /// A union of filters of different kinds.
+    Kinds {
+        /// That of the first one.
+        left: &'static str,
+        /// That of the other one.
+        right: &'static str,
+    },
+    /// A union that has more keys than a filter of this size holds.
+    Overfull {
+        /// Its keys.
+        items: u64,
+        /// The keys that each of the filters was created for.
+        capacity: u64,
+    },
     /// The log does not take it.
     Log(Refused),
 }
@@ -77,7 +93,7 @@ pub enum CreateError {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// `NONSCALING`, and it has as many keys as it was created for.
+    /// It does not grow, and has as many keys as it was created for: `NONSCALING` or `COUNTING`.
     Full,
     /// A file.
     ReadOnly,
@@ -115,6 +131,11 @@ pub enum Unreadable {
     Quarantined(std::sync::Arc<str>),
     /// No file: a change of it was refused, and it is put back to what it was.
     PuttingBack,
+    /// Several files have its name, and nobody knows which is meant.
+    Several {
+        /// Their names.
+        files: Vec<String>,
+    },
     /// A text is no key of this filter, so that it is neither there nor absent.
     NotAKey(mayhap_formats::Error),
 }
@@ -188,6 +209,11 @@ pub enum BadFilter {
     Kind(Kind),
     /// Its keys are changed before they are hashed: how.
     KeyOptions(String),
+    /// A window of time whose times are in another unit than the server's.
+    Times {
+        /// Its latest time.
+        latest: u64,
+    },
     /// A header of another length.
     HeaderBytes {
         /// Its bytes.
@@ -284,12 +310,19 @@ pub enum FileProblem {
     TakenMeanwhile,
     /// Somebody writes to it.
     Changing,
+    /// It does not answer.
+    Unreadable(Unreadable),
     /// It cannot be read.
     Io(io::Error),
     /// It is no sound file of a filter.
     Store(Box<mayhap_store::Error>),
     /// It is a filter that cannot be served.
     Filter(BadFilter),
+    /// It may be of several formats.
+    Formats {
+        /// Their names.
+        formats: Vec<&'static str>,
+    },
     /// Nothing says how its keys become bytes.
     KeyType {
         /// The name of its format.
@@ -299,6 +332,25 @@ pub enum FileProblem {
     },
     /// Filters of this kind cannot be served from a file.
     Kind(Kind),
+}
+
+impl FileProblem {
+    /// Whether it may be over without a change of the file: it was not read for want of a right or
+    /// of a descriptor.
+    pub(super) fn passes(&self) -> bool {
+        /// `EMFILE` and `ENFILE`, which have no kind.
+        const NO_DESCRIPTORS: [i32; 2] = [24, 23];
+        let error = match self {
+            Self::Io(error) => error,
+            Self::Store(error) => match &**error {
+                mayhap_store::Error::Io { source, .. } => source,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let has_none = error.raw_os_error().is_some_and(|code| NO_DESCRIPTORS.contains(&code));
+        error.kind() == io::ErrorKind::PermissionDenied || cfg!(unix) && has_none
+    }
 }
 
 impl TooLarge {

@@ -70,6 +70,17 @@ impl Display for CreateError {
             Self::ReadOnly => f.write_str(READ_ONLY),
             Self::OfFiles => f.write_str("files cannot be merged"),
             Self::OfNothing => f.write_str("nothing to unite"),
+            Self::NoUnion(kind) => {
+                write!(f, "there is no union of {kind} filters; add the items to one of them")
+            }
+            Self::Kinds { left, right } => {
+                write!(f, "the filters differ in kind: {left} against {right}")
+            }
+            Self::Overfull { items, capacity } => write!(
+                f,
+                "together they have {items} items, above the capacity of {capacity}, and beyond it \
+                 the rate rises; create larger filters, or ones that grow"
+            ),
             Self::Log(refused) => refused.fmt(f),
         }
     }
@@ -166,6 +177,12 @@ impl Display for BadFilter {
                            server does not do"
                 )
             }
+            Self::Times { latest } => write!(
+                f,
+                "the window's latest time is {latest}, which is no time in milliseconds since \
+                 1970, and its file does not record a clock; the server would forget all of its \
+                 keys"
+            ),
             Self::HeaderBytes { found, expected } => {
                 write!(f, "the header has {found} bytes, not {expected}")
             }
@@ -221,9 +238,17 @@ impl Display for FileError {
             FileProblem::Taken => f.write_str("there is a filter of this name; rename the file"),
             FileProblem::TakenMeanwhile => f.write_str("another filter has this name now"),
             FileProblem::Changing => f.write_str("it is being written to"),
+            FileProblem::Unreadable(why) => why.fmt(f),
             FileProblem::Io(error) => error.fmt(f),
             FileProblem::Store(error) => error.fmt(f),
             FileProblem::Filter(problem) => problem.fmt(f),
+            FileProblem::Formats { formats } => write!(
+                f,
+                "it may be of several formats ({}); name the file NAME.FORMAT, as in {}.{}",
+                formats.join(", "),
+                stem(&self.path),
+                formats.first().unwrap_or(&"guava")
+            ),
             FileProblem::KeyType { format, known } => {
                 let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
                 write!(
@@ -253,6 +278,14 @@ impl Display for Unreadable {
         let what: &dyn Display = match self {
             Self::Changed(what) => what,
             Self::NotOpened => &"it could not be opened, for the reason in the server's log",
+            Self::Several { files } => {
+                return write!(
+                    f,
+                    "the files of this filter cannot be used: {} have one name, and nothing says \
+                     which is meant; leave one of them",
+                    files.join(" and ")
+                );
+            }
             Self::NotAKey(error) => return error.fmt(f),
             Self::Quarantined(why) => {
                 return write!(

@@ -1,39 +1,38 @@
 //! Filter files that somebody put into the data folder: served by name, read only, and looked
 //! after.
 //!
-//! Others may cut, overwrite or replace such a file at any time. A filter that is read where it
-//! lies then says so instead of answering ([`Entry::check_file`]), as it does when a page is
-//! damaged and as a file that could not be opened does. A thread looks at all files twice a second,
-//! and checks what no query has read yet: one that was changed, and then left alone from one look
-//! to the next, is opened anew, all of it checked, and served in place of the old one if it is
-//! whole. Until then an old file that is still as it was (it was renamed or removed, or is in
-//! memory) goes on being served.
+//! Others may cut, overwrite, replace or remove such a file at any time. A filter that is read
+//! where it lies then says so instead of answering ([`Entry::check_file`]), as it does when a page
+//! is damaged and as a file that could not be opened does. A thread looks at all files twice a
+//! second (`refresh.rs`), and checks what no query has read yet: one that was changed, and then
+//! left alone from one look to the next, is opened anew, all of it checked, and served in place of
+//! the old one if it is whole. Until then an old file that is still as it was (it was renamed or
+//! removed, or is in memory) goes on being served. What has a name in the folder and cannot be read
+//! is an error of its name: nobody knows what is in it.
 
 use super::entry::home;
-use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Unopened, check_header};
+use super::folder::{named, names_in};
+use super::kind::window::check_times;
+use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Still, Unopened, check_header};
 use super::lock::locked;
 use super::spec::hash_of;
-use super::watched::{Failed, Watched};
-use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec};
-use mayhap::native::{Header, Kind, PAGE_BYTES};
-use mayhap::{BloomMatrix, ScalableBloomFilter};
-use mayhap_formats::{Format, KeyChoice, KeyType};
+use super::watched::{Failed, Folder, Origin, Watched};
+use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec, Unreadable};
+use mayhap::native::{Header, Kind};
+use mayhap::{BloomMatrix, ScalableBloomFilter, WindowBloomFilter};
+use mayhap_formats::{ForeignFilter, Format, KeyChoice};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
-use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-/// Pages of all files that are compared with their checksums in one look, before queries need
-/// them: 256 MiB, a tenth of a second.
-const PAGES_AHEAD: u64 = 1 << 16;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
-    /// mapped, a growing one, a matrix or a filter of another system from memory. Nothing can be
-    /// inserted, and the log knows nothing of it. A filter of another system is queried for texts
-    /// of the key type that it records or always has; where there are several, or its format has no
-    /// signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
+    /// mapped, a growing one, a window, a matrix or a filter of another system from memory. Nothing
+    /// can be inserted, and the log knows nothing of it. A filter of another system is queried for
+    /// texts of the key type that it records or always has; where there are several, or its format
+    /// has no signature, the name of the file says so: `NAME.TYPE.FORMAT`, such as
+    /// `ids.long.guava`.
     ///
     /// From then on the file is looked after, also if it cannot be served now: then its name is
     /// taken by a filter that answers no query, since nobody knows what is in it.
@@ -42,35 +41,73 @@ impl Keyspace {
     ///
     /// [`FileError`]: no filter, not of this key, above a limit, or the name is taken.
     pub fn serve_file(&self, path: &Path) -> Result<Arc<Entry>, FileError> {
-        self.serve_new(path).map_err(|problem| FileError { path: path.into(), problem })
+        let failed = |problem| FileError { path: path.into(), problem };
+        let (name, _) = named(path).ok_or(FileProblem::NoName).map_err(failed)?;
+        let name: Arc<[u8]> = name.as_encoded_bytes().into();
+        let mut watch = locked(&self.files.watch);
+        if watch.files.iter().any(|file| file.name == name) {
+            return Err(failed(FileProblem::Taken));
+        }
+        let mut file = Watched::new(name, vec![path.into()], Origin::Call);
+        let served = self.begin(&mut file).map_err(failed);
+        watch.files.push(file);
+        self.note_troubles(&watch);
+        served
     }
 
-    fn serve_new(&self, path: &Path) -> Result<Arc<Entry>, FileProblem> {
-        let (name, _) = named(path).ok_or(FileProblem::NoName)?;
-        let name: Arc<[u8]> = name.as_encoded_bytes().into();
-        self.check_name(&name)?;
-        if self.get(&name, 0).is_some() {
+    /// Serves all files of a folder as [`Keyspace::serve_file`] does, and says in the log what
+    /// became of each; from then on those that come, too. Links are followed. A name is one of a
+    /// filter whatever stands there, and of several files: it answers no query until a whole file
+    /// does. Left out are hidden entries, `lost+found`, and the logs and digests of filters.
+    ///
+    /// # Errors
+    ///
+    /// If the folder cannot be read.
+    pub fn serve_folder(&self, folder: &Path) -> io::Result<()> {
+        let names = names_in(folder)?;
+        let mut watch = locked(&self.files.watch);
+        for (name, paths) in names {
+            let mut file = Watched::new(name, paths, Origin::Folder);
+            match self.begin(&mut file) {
+                Ok(_) => log::info!("serving {} read-only", file.path.display()),
+                // A file that cannot be served is no reason to keep the others from clients.
+                Err(problem) => file.refuse(problem),
+            }
+            watch.files.push(file);
+        }
+        watch.folder = Some(Folder { path: folder.into(), problem: None });
+        self.note_troubles(&watch);
+        Ok(())
+    }
+
+    /// Opens a file for the first time, and takes its name.
+    fn begin(&self, file: &mut Watched) -> Result<Arc<Entry>, FileProblem> {
+        self.check_name(&file.name)?;
+        if self.get(&file.name, 0).is_some() {
             return Err(FileProblem::Taken);
         }
-        let seen = FileStamp::at(path).ok();
-        let opened = self.open_file(path);
-        let served = opened.as_ref().ok().map(|(_, stamp)| *stamp);
-        let failed = seen.filter(|_| served.is_none()).map(|seen| Failed::again(None, seen));
-        let (path, shown) = (path.to_path_buf(), name.clone());
-        let (is_reported, is_checked) = (served.is_none(), false);
-        let watched = Watched { path, name: shown, served, seen, failed, is_reported, is_checked };
-        locked(&self.files.watched).push(watched);
-        match opened {
-            Ok((filter, _)) => self.publish_file(&name, filter, None),
+        if file.paths.len() > 1 {
+            let several = file.several();
+            self.publish_file(&file.name, Box::new(Unopened(several.clone())), None)?;
+            return Err(FileProblem::Unreadable(several));
+        }
+        file.seen = FileStamp::at(&file.path).ok();
+        match self.open_file(&file.path) {
+            Ok((filter, stamp)) => {
+                file.opened(stamp);
+                self.publish_file(&file.name, filter, None)
+            }
             Err(problem) => {
-                self.publish_file(&name, Box::new(Unopened), None)?;
+                file.failed = file.seen.map(|seen| Failed::again(None, seen, &problem));
+                let unopened = Box::new(Unopened(Unreadable::NotOpened));
+                self.publish_file(&file.name, unopened, None)?;
                 Err(problem)
             }
         }
     }
 
     /// Gives a file its name: one that is free, or that of the filter of this id.
-    fn publish_file(
+    pub(super) fn publish_file(
         &self,
         name: &Arc<[u8]>,
         filter: Box<dyn Filter>,
@@ -86,13 +123,25 @@ impl Keyspace {
         let entry =
             Arc::new(Entry::new(*next_id, spec, 0, filter, (overhead, self.expiring.clone())));
         *next_id += 1;
-        self.add_to_index(name, &entry);
+        self.add_to_index(name, &entry, None);
         self.put(name.clone(), entry.clone());
         Ok(entry)
     }
 
+    /// Takes the name from a file that is not there, and never was opened.
+    pub(super) fn withdraw(&self, name: &[u8]) {
+        let _changing = locked(&self.changing);
+        if let Some(entry) = self.get(name, 0).filter(|entry| entry.is_read_only()) {
+            // The log does not know it.
+            let _ = self.drop_entry(name, &entry, None);
+        }
+    }
+
     /// The filter in a file, with the file as it was when it was read.
-    fn open_file(&self, path: &Path) -> Result<(Box<dyn Filter>, FileStamp), FileProblem> {
+    pub(super) fn open_file(
+        &self,
+        path: &Path,
+    ) -> Result<(Box<dyn Filter>, FileStamp), FileProblem> {
         // Before all that is read into memory: what is changed meanwhile is another file.
         let stamp = FileStamp::at(path).map_err(FileProblem::Io)?;
         match read_header(path) {
@@ -136,6 +185,13 @@ impl Keyspace {
                 self.files.most_sets.raise(matrix.num_sets() as u64);
                 Ok((Box::new(Matrix { matrix, charge }), stamp))
             }
+            Kind::Window => {
+                let charge = self.options.charge(header.body_bytes(), &self.budget);
+                let charge = charge.map_err(BadFilter::Native)?;
+                let filter = load_as::<WindowBloomFilter>(path, key)?.filter;
+                check_times(&filter, header.key_options())?;
+                Ok((Box::new(Still { filter, charge }), stamp))
+            }
             other => Err(FileProblem::Kind(other)),
         }
     }
@@ -148,134 +204,51 @@ impl Keyspace {
         let charge = self.options.charge(length, &self.budget).map_err(native)?;
         let bytes = read_bytes(path, length)?;
         let (format, key_type) = named(path).map_or((None, None), |(_, said)| said);
-        let formats: Vec<Format> = match format {
+        let Some(filter) = self.sole_format(format, &bytes)? else { return Ok(None) };
+        drop(bytes);
+        let keys = KeyChoice::of(&*filter, key_type).map_err(BadFilter::Foreign)?;
+        if keys.is_guess {
+            let (format, known) = (filter.format().name(), keys.known);
+            return Err(FileProblem::KeyType { format, known });
+        }
+        charge.add(filter.num_bits() / 8).map_err(native)?;
+        charge.give_back(length);
+        let key_type = keys.key_type;
+        Ok(Some(Box::new(Foreign { filter, key_type, charge })))
+    }
+
+    /// The filter that the bytes are in this format, or in the only one that they can be of.
+    fn sole_format(
+        &self,
+        format: Option<Format>,
+        bytes: &[u8],
+    ) -> Result<Option<Box<dyn ForeignFilter>>, FileProblem> {
+        let mut formats: Vec<Format> = match format {
             Some(format) => vec![format],
-            None => mayhap_formats::detect(&bytes).iter().map(|it| it.format).collect(),
+            None => mayhap_formats::detect(bytes).iter().map(|it| it.format).collect(),
         };
-        let mut last = None;
+        formats.dedup();
+        let (mut sound, mut wrong) = (Vec::new(), None);
         for format in formats {
-            match mayhap_formats::open(format, &bytes, &self.options.format_limits()) {
-                Ok(filter) => {
-                    drop(bytes);
-                    let keys = KeyChoice::of(&*filter, key_type).map_err(BadFilter::Foreign)?;
-                    if keys.is_guess {
-                        let (format, known) = (filter.format().name(), keys.known);
-                        return Err(FileProblem::KeyType { format, known });
-                    }
-                    charge.add(filter.num_bits() / 8).map_err(native)?;
-                    charge.give_back(length);
-                    let key_type = keys.key_type;
-                    return Ok(Some(Box::new(Foreign { filter, key_type, charge })));
-                }
-                Err(error) => last = last.or(Some(BadFilter::Foreign(error).into())),
+            match mayhap_formats::open(format, bytes, &self.options.format_limits()) {
+                Ok(filter) => sound.push(filter),
+                Err(error) => wrong = wrong.or(Some(BadFilter::Foreign(error))),
             }
         }
-        last.map_or(Ok(None), Err)
+        if sound.len() > 1 {
+            // As one of the others it would answer "surely not" to its keys.
+            let formats = sound.iter().map(|filter| filter.format().name()).collect();
+            return Err(FileProblem::Formats { formats });
+        }
+        match (sound.pop(), wrong) {
+            (Some(filter), _) => Ok(Some(filter)),
+            (None, Some(wrong)) => Err(wrong.into()),
+            (None, None) => Ok(None),
+        }
     }
 
     /// The most sets of a matrix that was served.
     pub fn most_sets(&self) -> u64 {
         self.files.most_sets.get()
     }
-
-    /// Filters that do not answer, since their files were changed and no whole ones stand there.
-    pub fn unreadable_files(&self) -> u64 {
-        // ORDERING: Relaxed. A number that stands for itself.
-        self.files.unreadable.load(Ordering::Relaxed)
-    }
-
-    /// Looks at all files: notices those that were changed, and serves those anew that are whole
-    /// and were left alone since the last look.
-    pub fn refresh_files(&self) {
-        let (mut unreadable, mut pages) = (0, PAGES_AHEAD);
-        for file in &mut *locked(&self.files.watched) {
-            self.refresh_file(file);
-            let entry = self.file_of(&file.name);
-            if let Some(entry) = entry.as_ref().filter(|_| !file.is_checked && pages > 0) {
-                file.is_checked = entry.check_ahead(pages);
-                pages -= pages.min(entry.num_bytes() / PAGE_BYTES as u64 + 1);
-            }
-            let problem = entry.and_then(|entry| entry.file_problem());
-            if let Some(problem) = problem.as_ref().filter(|_| !file.is_reported) {
-                log::error!("{}: {problem}", file.path.display());
-            }
-            file.is_reported = problem.is_some();
-            unreadable += u64::from(problem.is_some());
-        }
-        // ORDERING: Relaxed, as above.
-        self.files.unreadable.store(unreadable, Ordering::Relaxed);
-    }
-
-    /// The file that has this name, if the name is not another filter's.
-    fn file_of(&self, name: &[u8]) -> Option<Arc<Entry>> {
-        self.get(name, 0).filter(|entry| entry.is_read_only())
-    }
-
-    fn refresh_file(&self, file: &mut Watched) {
-        // One that is not there, or that the system cannot look at, is left as it is.
-        let Ok(found) = FileStamp::at(&file.path) else { return };
-        let entry = self.file_of(&file.name);
-        let is_sound = entry.as_ref().is_some_and(|entry| entry.file_problem().is_none());
-        if is_sound && file.served == Some(found) {
-            (file.seen, file.failed) = (Some(found), None);
-            return;
-        }
-        if file.seen.replace(found) != Some(found) {
-            // Somebody may still be writing it.
-            file.failed = None;
-            return;
-        }
-        if let Some(failed) = file.failed.as_mut().filter(|failed| failed.stamp == found)
-            && failed.left > 0
-        {
-            failed.left -= 1;
-            return;
-        }
-        match self.open_whole(&file.path, found, &file.name, entry.map(|entry| entry.id)) {
-            Ok(()) => {
-                (file.served, file.failed) = (Some(found), None);
-                (file.is_reported, file.is_checked) = (false, false);
-                log::info!("serving {} read-only, in its present state", file.path.display());
-            }
-            Err(problem) => {
-                let error = FileError { path: file.path.clone(), problem };
-                let failed = Failed::again(file.failed.take(), found);
-                if failed.times == 1 {
-                    log::warn!("not served: {error}");
-                }
-                file.failed = Some(failed);
-            }
-        }
-    }
-
-    /// Opens a file anew, every byte of it checked, and serves it.
-    fn open_whole(
-        &self,
-        path: &Path,
-        found: FileStamp,
-        name: &Arc<[u8]>,
-        instead: Option<u64>,
-    ) -> Result<(), FileProblem> {
-        let (filter, stamp) = self.open_file(path)?;
-        filter.verify()?;
-        if stamp != found || FileStamp::at(path).ok() != Some(found) {
-            return Err(FileProblem::Changing);
-        }
-        self.publish_file(name, filter, instead).map(|_| ())
-    }
-}
-
-type Said = (Option<Format>, Option<KeyType>);
-
-/// The name of the filter in a file, which is that of the file without its extension; and what the
-/// extensions `.FORMAT` and `.TYPE.FORMAT` say of a filter of another system.
-fn named(path: &Path) -> Option<(&OsStr, Said)> {
-    let stem = path.file_stem()?;
-    let extension = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_owned);
-    let Some(format) = extension(path).and_then(|name| Format::from_name(&name)) else {
-        return Some((stem, (None, None)));
-    };
-    let key_type = extension(Path::new(stem)).and_then(|name| KeyType::from_name(&name));
-    let name = if key_type.is_some() { Path::new(stem).file_stem()? } else { stem };
-    Some((name, (Some(format), key_type)))
 }

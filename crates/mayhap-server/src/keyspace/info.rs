@@ -22,6 +22,12 @@ pub struct Info {
     pub target_fpp: f64,
     /// The rate now, as predicted from the number of distinct keys.
     pub expected_fpp: f64,
+    /// Whether it has more keys than it was created for, so that its rate is above the promised
+    /// one, or a window of time forgets the oldest of its time early.
+    pub over_capacity: bool,
+    /// Keys that a window forgot before their time, since more came; `None` for kinds other than
+    /// windows of time.
+    pub forgotten_early: Option<u64>,
     /// How often it cleared itself since the server began; `None` for kinds that do not.
     pub clears: Option<u64>,
     /// How often the clock was set back since the server began; `None` for kinds other than
@@ -81,6 +87,8 @@ impl Info {
             expansion: None,
             target_fpp: 0.0,
             expected_fpp: 0.0,
+            over_capacity: false,
+            forgotten_early: None,
             clears: None,
             clock_jumps: None,
             kind,

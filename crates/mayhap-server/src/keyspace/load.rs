@@ -5,7 +5,6 @@
 //! 1 plus the bytes after the header up to the chunk's end.
 
 use super::incoming::Incoming;
-use super::kind::Contents;
 use super::loading::Loading;
 use super::lock::locked;
 use super::names::{Ready, Record};
@@ -231,70 +230,6 @@ impl Keyspace {
         let filter = self.filter(contents, &spec, charge);
         let ready = Ready { replaces, ..Ready::new(name, spec, filter, Some(loading.bytes())) };
         Ok(self.publish(ready, now, log.map(|log| (log, Record::Now)))?)
-    }
-
-    /// Makes a filter that holds the keys of all of these, which stay as they are.
-    ///
-    /// # Errors
-    ///
-    /// [`CreateError::Filter`] with the parameter in which two of them differ; as
-    /// [`Keyspace::create`].
-    pub fn merge(
-        &self,
-        name: &[u8],
-        from: &[Arc<Entry>],
-        now: u64,
-        log: Option<&Log>,
-    ) -> Result<Arc<Entry>, CreateError> {
-        self.union(name, from, 0, now, log)
-    }
-
-    /// Makes a filter that holds the keys of another one and ends when that does, by one record: at
-    /// no moment, and after no crash, is there a copy that does not end.
-    ///
-    /// # Errors
-    ///
-    /// As [`Keyspace::merge`].
-    pub fn copy(
-        &self,
-        name: &[u8],
-        from: &Arc<Entry>,
-        now: u64,
-        log: Option<&Log>,
-    ) -> Result<Arc<Entry>, CreateError> {
-        self.union(name, std::slice::from_ref(from), from.expires_at(), now, log)
-    }
-
-    fn union(
-        &self,
-        name: &[u8],
-        from: &[Arc<Entry>],
-        expires_at: u64,
-        now: u64,
-        log: Option<&Log>,
-    ) -> Result<Arc<Entry>, CreateError> {
-        self.check_name(name)?;
-        let copy = |entry: &Arc<Entry>| -> Result<(Box<dyn Contents>, Charge), CreateError> {
-            let charge = self.budget.charge(entry.num_bytes())?;
-            Ok((entry.contents()?.ok_or(CreateError::OfFiles)?, charge))
-        };
-        let Some((first, others)) = from.split_first() else {
-            return Err(CreateError::OfNothing);
-        };
-        let (mut union, _first_charge) = copy(first)?;
-        for other in others {
-            union.union_with(&*copy(other)?.0)?;
-        }
-        let charge = self.options.charge(union.num_bytes(), &self.budget)?;
-        let mut dump = Vec::new();
-        if log.is_some() {
-            let bytes = union.num_bytes();
-            union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
-        }
-        let spec = first.spec;
-        let filter = self.filter(union, &spec, charge);
-        let ready = Ready { expires_at, ..Ready::new(name, spec, filter, Some(&dump)) };
-        self.publish(ready, now, log.map(|log| (log, Record::Now)))
     }
 
     /// Forgets dumps that nobody went on with for a minute.

@@ -1,20 +1,22 @@
 //! The filters by name.
 //!
-//! `names.rs` is names to filters by the map of `table.rs`, `scan.rs` goes over all of them,
-//! `which.rs` queries several, `upkeep.rs` is what they need now and then. `entry.rs` is one filter
-//! with what belongs to it, `spec.rs` what it was created to be, `info.rs` what it says of itself;
-//! the kinds are in `kind/`. `sizes.rs` keeps sizes that were worked out, `overhead.rs` says what a
-//! filter costs beside its bits, `growth.rs` allocates layers before they are needed,
-//! `growth_limit.rs` says how far a filter may grow. `load.rs` is dumps that go out (`outgoing.rs`)
-//! and come in (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the data folder
-//! (`watched.rs`), `recovery.rs` those that come back at start. `options.rs` is the limits,
-//! `glob.rs` the patterns of scans, `lock.rs` locks that go on after a panic, `error.rs` and
-//! `error_text.rs` what can go wrong.
+//! `names.rs` is names to filters by the map of `table.rs`, `scan.rs` goes over all of them
+//! (`moved.rs`), `which.rs` queries several, `upkeep.rs` is what they need now and then. `entry.rs`
+//! is one filter with what belongs to it, `spec.rs` what it was created to be, `info.rs` what it
+//! says of itself; the kinds are in `kind/`. `sizes.rs` keeps sizes that were worked out,
+//! `overhead.rs` says what a filter costs beside its bits, `growth.rs` allocates layers before they
+//! are needed, `growth_limit.rs` says how far a filter may grow. `load.rs` is dumps that go out
+//! (`outgoing.rs`) and come in (`incoming.rs`, `loading.rs`), `merge.rs` unions, `files.rs` filters
+//! that lie in the data folder (`folder.rs`), which are looked after (`refresh.rs`, `watched.rs`),
+//! `recovery.rs` those that come back at start. `options.rs` is the limits, `glob.rs` the patterns
+//! of scans, `lock.rs` locks that go on after a panic, `error.rs` and `error_text.rs` what can go
+//! wrong.
 
 mod entry;
 mod error;
 mod error_text;
 mod files;
+mod folder;
 mod glob;
 mod growth;
 mod growth_limit;
@@ -25,11 +27,14 @@ mod kind;
 mod load;
 mod loading;
 mod lock;
+mod merge;
+mod moved;
 mod names;
 mod options;
 mod outgoing;
 mod overhead;
 mod recovery;
+mod refresh;
 mod restored;
 mod scan;
 mod sizes;
@@ -60,4 +65,5 @@ pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
 pub use upkeep::Upkeep;
+pub use watched::{FileState, FileTrouble};
 pub use which::{MAX_PROBES, Which, WhichError};

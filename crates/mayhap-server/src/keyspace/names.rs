@@ -10,6 +10,7 @@ use super::growth::Growth;
 use super::incoming::Incoming;
 use super::kind::{Contents, Filter};
 use super::lock::{locked, read, write};
+use super::moved::Moved;
 use super::overhead::overhead_bytes;
 use super::sizes::Sizes;
 use super::table::Table;
@@ -34,6 +35,8 @@ pub(super) struct Named {
 pub struct Keyspace {
     pub(super) names: Table<Entry>,
     pub(super) by_id: RwLock<BTreeMap<u64, Named>>,
+    /// The filters that were renamed, by their places in scans.
+    pub(super) moved: Moved,
     /// The id of the next filter.
     pub(super) changing: Mutex<u64>,
     pub(super) options: Options,
@@ -46,6 +49,9 @@ pub struct Keyspace {
     pub(super) expired: Count,
     /// How often filters cleared themselves.
     pub(super) clears: Count,
+    /// Filters that are over their capacity, as of the last sweep, and those that this one found.
+    pub(super) over: Count,
+    pub(super) over_so_far: Count,
     pub(super) files: Files,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
@@ -62,6 +68,7 @@ impl Keyspace {
         Self {
             names: Table::with_room(filters),
             by_id: RwLock::default(),
+            moved: Moved::default(),
             changing: Mutex::new(1),
             options,
             budget: Budget::new(options.max_memory),
@@ -70,6 +77,8 @@ impl Keyspace {
             expiring: Arc::default(),
             expired: Count::default(),
             clears: Count::default(),
+            over: Count::default(),
+            over_so_far: Count::default(),
             files: Files::default(),
             loading: Mutex::default(),
         }
@@ -254,7 +263,7 @@ impl Keyspace {
         };
         let _logged = log.map(record).transpose()?;
         fail_point("create.logged");
-        self.add_to_index(&name, &entry);
+        self.add_to_index(&name, &entry, None);
         fail_point("create.indexed");
         self.put(name, entry.clone());
         fail_point("create.done");
@@ -271,21 +280,25 @@ impl Keyspace {
         contents.into_filter(spec, home(&self.options, &self.growth), charge)
     }
 
-    /// With `changing` held. A name is in the index once, also while [`Keyspace::put`] follows.
-    pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
+    /// With `changing` held. A name is in the index once, also while [`Keyspace::put`] follows;
+    /// with a place in scans that is another one than its id.
+    pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>, place: Option<u64>) {
         let named = Named { name: name.clone(), entry: entry.clone() };
         let replaced = self.names.with(name, |entry| entry.id);
         let mut by_id = write(&self.by_id);
         if let Some(id) = replaced {
-            by_id.remove(&id);
+            self.moved.remove(&mut by_id, id);
         }
         by_id.insert(entry.id, named);
+        if let Some(place) = place {
+            self.moved.put(entry, place);
+        }
     }
 
     /// Publishes, in place of the one that may have the name.
     pub(super) fn put(&self, name: Arc<[u8]>, entry: Arc<Entry>) {
         if let Some(replaced) = self.names.insert(name, entry) {
-            write(&self.by_id).remove(&replaced.id);
+            self.moved.remove(&mut write(&self.by_id), replaced.id);
         }
     }
 
@@ -313,7 +326,7 @@ impl Keyspace {
     ) -> Result<(), Refused> {
         let _logged = now_in(log, &Operation::Remove { id: entry.id })?;
         fail_point("remove.logged");
-        write(&self.by_id).remove(&entry.id);
+        self.moved.remove(&mut write(&self.by_id), entry.id);
         self.names.remove(name);
         fail_point("remove.done");
         Ok(())
@@ -334,7 +347,7 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<(), ChangeError> {
         self.check_name(to)?;
-        let _changing = locked(&self.changing);
+        let mut next_id = locked(&self.changing);
         let entry = self.get(from, now).ok_or(ChangeError::NotFound)?;
         let there = self.get(to, now);
         if there.is_some() && !replace {
@@ -359,7 +372,9 @@ impl Keyspace {
         let _logged = logged?;
         fail_point("rename.logged");
         let to: Arc<[u8]> = to.into();
-        self.add_to_index(&to, &entry);
+        // Behind all others, or a scan that is past it would not find the name that it has now.
+        self.add_to_index(&to, &entry, Some(*next_id));
+        *next_id += 1;
         // For a moment it has both names, rather than none.
         self.put(to, entry);
         fail_point("rename.both");
@@ -411,6 +426,7 @@ impl Keyspace {
             }
             stays
         });
+        self.moved.clear();
         Ok(())
     }
 

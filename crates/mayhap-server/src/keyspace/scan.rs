@@ -26,8 +26,9 @@ impl Keyspace {
     /// filters (at least 1, at most 10,000, and fewer where their names have 1 MiB) those that fit
     /// `pattern`.
     ///
-    /// Filters stand in the order of their creation, so one that is there during the whole scan is
-    /// listed exactly once, under the name that it has then.
+    /// Filters stand in the order of their creation, those that were renamed behind them: a name
+    /// that is there during the whole scan is listed, and once if nobody renames its filter
+    /// meanwhile.
     ///
     /// # Errors
     ///
@@ -51,21 +52,37 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// The next filters from an id on: at least 1 and at most [`MAX_COUNT`]; and where to go on.
+    /// The next filters from a place on: at least 1 and at most [`MAX_COUNT`]; and where to go on.
     pub(super) fn part(&self, cursor: u64, count: usize) -> (Vec<Named>, u64) {
         let count = count.clamp(1, MAX_COUNT);
         let by_id = read(&self.by_id);
-        let mut bytes = 0;
-        let part = by_id.range(cursor..).take(count).map(|(_, it)| it.clone());
-        let part: Vec<Named> = part
-            .take_while(|it| {
-                let fits = bytes < MAX_PAGE_BYTES;
-                bytes += it.name.len();
-                fits
-            })
-            .collect();
-        let last = part.last().map_or(u64::MAX, |named| named.entry.id);
-        let more = last != u64::MAX && by_id.range(last + 1..).next().is_some();
-        (part, if more { last + 1 } else { 0 })
+        let (mut part, mut bytes, mut next) = (Vec::new(), 0, 0);
+        self.moved.walk(&by_id, cursor, |place, named| {
+            if part.len() == count || bytes >= MAX_PAGE_BYTES {
+                next = place;
+                return None;
+            }
+            bytes += named.name.len();
+            part.push(named.clone());
+            Some(())
+        });
+        (part, next)
+    }
+
+    /// How many filters have names that `fits` takes, and how many of them have a time at which
+    /// they end; those that expired count until they are swept.
+    pub fn count(&self, fits: impl Fn(&[u8]) -> bool) -> (u64, u64) {
+        let (mut all, mut expiring, mut cursor) = (0, 0, 0);
+        loop {
+            let (part, next) = self.part(cursor, MAX_COUNT);
+            for named in part.iter().filter(|named| fits(&named.name)) {
+                all += 1;
+                expiring += u64::from(named.entry.expires_at() != 0);
+            }
+            cursor = next;
+            if cursor == 0 {
+                return (all, expiring);
+            }
+        }
     }
 }

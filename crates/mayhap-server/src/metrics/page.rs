@@ -95,8 +95,12 @@ fn state(shared: &Shared, out: &mut String) {
     let keyspace = &shared.keyspace;
     one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
     one(out, "mayhap_clears_total", "counter", "Filters cleared at CLEARAT", keyspace.clears());
+    let over = "Filters with more keys than they were created for, as of the last sweep";
+    one(out, "mayhap_filters_over_capacity", "gauge", over, keyspace.over_capacity());
     let unreadable = keyspace.unreadable_files();
     one(out, "mayhap_unreadable_files", "gauge", "Filters whose files cannot be used", unreadable);
+    let stale = "Filters whose files were removed or replaced by unusable ones";
+    one(out, "mayhap_stale_files", "gauge", stale, keyspace.stale_files());
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
     if let Some(limit) = shared.config().max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
@@ -177,63 +181,69 @@ fn describe(name: &[u8], entry: &Entry, left: &mut u64) -> Listed {
     Listed { name: label(name), info, measured }
 }
 
+/// What the page has of each filter.
+const FILTER_FAMILIES: [(Family<'static>, Value); 11] = [
+    (Family("mayhap_filter_items", "gauge", "Keys that were new"), |filter| {
+        Some(filter.info.items as f64)
+    }),
+    (
+        Family("mayhap_filter_distinct_items", "gauge", "Distinct keys, estimated from its count"),
+        |filter| Some(filter.info.distinct_items as f64),
+    ),
+    (Family("mayhap_filter_capacity", "gauge", "Capacity in keys"), |filter| {
+        Some(filter.info.capacity as f64)
+    }),
+    (
+        Family(
+            "mayhap_filter_over_capacity",
+            "gauge",
+            "Whether it has more keys than it was created for",
+        ),
+        |filter| Some(f64::from(u8::from(filter.info.over_capacity))),
+    ),
+    (
+        Family("mayhap_filter_forgotten_early", "gauge", "Keys that a window of time forgot early"),
+        |filter| Some(filter.info.forgotten_early? as f64),
+    ),
+    (Family("mayhap_filter_num_bytes", "gauge", "Its memory"), |filter| {
+        Some(filter.info.num_bytes as f64)
+    }),
+    (Family("mayhap_filter_target_fpp", "gauge", "The promised rate"), |filter| {
+        Some(filter.info.target_fpp)
+    }),
+    (
+        Family(
+            "mayhap_filter_expected_fpp",
+            "gauge",
+            "Expected false-positive rate, from its number of keys",
+        ),
+        |filter| Some(filter.info.expected_fpp),
+    ),
+    (
+        Family(
+            "mayhap_filter_estimated_fpp",
+            "gauge",
+            "Estimated false-positive rate, from its bits",
+        ),
+        |filter| Some(filter.measured?.estimated_fpp),
+    ),
+    (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |filter| {
+        Some(filter.measured?.fill_ratio)
+    }),
+    (
+        Family(
+            "mayhap_filter_fill_alarm",
+            "gauge",
+            "Whether more bits are set than its keys explain",
+        ),
+        |filter| Some(f64::from(u8::from(filter.measured?.fill_alarm?))),
+    ),
+];
+
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let listed = list(shared, rights);
     one(out, "mayhap_filters_listed", "gauge", "Filters listed individually", listed.len());
-    let families: [(Family<'_>, Value); 9] = [
-        (Family("mayhap_filter_items", "gauge", "Keys that were new"), |filter| {
-            Some(filter.info.items as f64)
-        }),
-        (
-            Family(
-                "mayhap_filter_distinct_items",
-                "gauge",
-                "Distinct keys, estimated from its \
-                                                             count",
-            ),
-            |filter| Some(filter.info.distinct_items as f64),
-        ),
-        (Family("mayhap_filter_capacity", "gauge", "Capacity in keys"), |filter| {
-            Some(filter.info.capacity as f64)
-        }),
-        (Family("mayhap_filter_num_bytes", "gauge", "Its memory"), |filter| {
-            Some(filter.info.num_bytes as f64)
-        }),
-        (Family("mayhap_filter_target_fpp", "gauge", "The promised rate"), |filter| {
-            Some(filter.info.target_fpp)
-        }),
-        (
-            Family(
-                "mayhap_filter_expected_fpp",
-                "gauge",
-                "Expected false-positive rate, from its \
-                                                        number of keys",
-            ),
-            |filter| Some(filter.info.expected_fpp),
-        ),
-        (
-            Family(
-                "mayhap_filter_estimated_fpp",
-                "gauge",
-                "Estimated false-positive rate, from its \
-                                                         bits",
-            ),
-            |filter| Some(filter.measured?.estimated_fpp),
-        ),
-        (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |filter| {
-            Some(filter.measured?.fill_ratio)
-        }),
-        (
-            Family(
-                "mayhap_filter_fill_alarm",
-                "gauge",
-                "Whether more bits are set than its keys \
-                                                         explain",
-            ),
-            |filter| Some(f64::from(u8::from(filter.measured?.fill_alarm?))),
-        ),
-    ];
-    for (family, value) in families {
+    for (family, value) in FILTER_FAMILIES {
         head(out, &family);
         for filter in &listed {
             if let Some(value) = value(filter) {

@@ -53,13 +53,9 @@ pub(super) fn open(
     let keyspace = Keyspace::restored(recovery, found.next_id).map_err(StartError::Restore)?;
     let (filters, time) = (keyspace.len(), began.elapsed());
     report(Event::Recovered { folder: data, report: &found, filters, time });
-    for path in &found.imports {
-        match keyspace.serve_file(path) {
-            Ok(_) => log::info!("serving {} read-only", path.display()),
-            // A file that cannot be served is no reason to keep the others from clients.
-            Err(problem) => log::warn!("not served: {problem}"),
-        }
-    }
+    let listing =
+        |source| durable::Error::Io { action: "list", path: found.import.clone(), source };
+    keyspace.serve_folder(&found.import).map_err(listing)?;
     Ok((keyspace, Some(log)))
 }
 

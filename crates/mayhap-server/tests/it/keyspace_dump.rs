@@ -190,9 +190,9 @@ fn chunks_come_in_order_within_limits_and_are_forgotten_when_nobody_goes_on() {
     assert_eq!(take(cursor, &too_many).unwrap_err(), LoadError::TooBig);
     assert_eq!(keyspace.used_bytes(), used);
     assert!(take(1, &chunks[0].1).unwrap().is_none());
-    keyspace.sweep(0, 10, 60_001, None).unwrap();
+    keyspace.sweep(0, 10, 60_001, None);
     assert!(take(chunks[1].0, &chunks[1].1).unwrap().is_none());
-    keyspace.sweep(0, 10, 60_002, None).unwrap();
+    keyspace.sweep(0, 10, 60_002, None);
     assert_eq!(take(chunks[1].0, &chunks[1].1).unwrap_err(), LoadError::NotFound);
     // 73 bytes that claim 64 GiB, and a dump that is larger than what is left.
     let small = Keyspace::new(Options { max_memory: 1 << 20, ..Options::new(KEY) });
@@ -255,9 +255,9 @@ fn a_dump_that_nobody_goes_on_with_is_forgotten() {
         assert_eq!(keyspace.dump(&entry, cursor, 1).unwrap(), (0, Vec::new()));
     }
     keyspace.dump(&entry, 0, 1).unwrap();
-    keyspace.sweep(0, 10, 60_001, None).unwrap();
+    keyspace.sweep(0, 10, 60_001, None);
     assert!(keyspace.dump(&entry, 1, 61_000).unwrap().0 > 1);
-    keyspace.sweep(0, 10, 130_000, None).unwrap();
+    keyspace.sweep(0, 10, 130_000, None);
     assert_eq!(keyspace.used_bytes(), used);
 }
 
@@ -278,10 +278,7 @@ fn a_union_holds_the_keys_of_all_and_needs_filters_that_are_alike() {
         assert_eq!(keyspace.merge(b"c", &from, 1, None).unwrap_err(), CreateError::Exists);
         let other = keyspace.create(b"d", Spec::growing(9_999, 0.02, 2), 1, None).unwrap();
         let refused = keyspace.merge(b"e", &[from[0].clone(), other], 1, None).unwrap_err();
-        assert!(
-            matches!(&refused, CreateError::Filter(why) if why.to_string().contains("differ")),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("differ"), "{refused}");
         drop((from, union));
         keyspace.clear(None).unwrap();
         assert_eq!(keyspace.used_bytes(), 0);

@@ -40,13 +40,15 @@ enum Field {
     Digest,
     Reserved,
     Distinct,
+    OverCapacity,
+    ForgottenEarly,
     Clears,
     ClockJumps,
     Ahead,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 18] = [
+const FIELDS: [(&str, (Field, &str)); 20] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -62,6 +64,8 @@ const FIELDS: [(&str, (Field, &str)); 18] = [
     ("digest", (Field::Digest, "Digest")),
     ("requested", (Field::Reserved, "Requested capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
+    ("overcapacity", (Field::OverCapacity, "Over capacity")),
+    ("forgottenearly", (Field::ForgottenEarly, "Number of items forgotten early")),
     ("clears", (Field::Clears, "Number of clears")),
     ("clockjumps", (Field::ClockJumps, "Number of clock jumps")),
     ("ahead", (Field::Ahead, "Milliseconds ahead of the clock")),
@@ -85,6 +89,7 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(Call::arity("bf.info")),
     };
     let entry = call.known(call.word(1))?;
+    entry.check_file()?;
     let info = entry.info();
     let limit = call.shared.keyspace.options().max_filter_bytes;
     let mut reply = call.reply();
@@ -135,6 +140,8 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             reply.integer(signed(room));
         }
         Field::Fpp => reply.double(info.expected_fpp),
+        Field::OverCapacity => reply.boolean(info.over_capacity),
+        Field::ForgottenEarly => integer_or_null(reply, info.forgotten_early),
         Field::Clears => integer_or_null(reply, info.clears),
         Field::ClockJumps => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.count)),
         Field::Ahead => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.ahead)),
@@ -172,6 +179,7 @@ const LINE_BYTES: u64 = 256;
 /// A line for the whole and one for each layer, in the words of `RedisBloom`.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
+    entry.check_file()?;
     let layers = entry.layers();
     call.room_for((1 + layers.len() as u64) * LINE_BYTES)?;
     let mut reply = call.reply();

@@ -58,6 +58,18 @@ impl Clearing {
     }
 }
 
+/// How far above the promised rate a filter may be that is cleared at half of its bits: it has
+/// about as many keys then as it was sized for, and at times a little more.
+const MARGIN: f64 = 1.25;
+
+/// Whether it has so many keys that its rate is above the promised one, which a filter that is
+/// cleared late has for a while.
+fn is_over(filter: &BlockedBloomFilter) -> bool {
+    let params = filter.params();
+    let distinct = params.distinct_items(filter.inserted_items());
+    params.expected_fpp(distinct) > params.target_fpp() * MARGIN
+}
+
 impl InOrder for Clearing {
     fn insert_all(&self, digests: &[Digest], target: Target<'_>, turn: &mut Turn) {
         let mut ordered = locked(&self.ordered);
@@ -102,7 +114,12 @@ impl Filter for Clearing {
         let filter = clearing.filter();
         let items = filter.inserted_items();
         let base = Info::plain(self.kind(), filter.params(), items, self.num_bytes());
-        Info { capacity: self.capacity, clears: Some(self.clears(clearing)), ..base }
+        let over_capacity = is_over(filter);
+        Info { capacity: self.capacity, clears: Some(self.clears(clearing)), over_capacity, ..base }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        is_over(locked(&self.ordered).filter.filter())
     }
 
     fn items(&self) -> u64 {

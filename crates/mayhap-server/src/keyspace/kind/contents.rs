@@ -53,6 +53,17 @@ pub(in crate::keyspace) trait Contents: Snapshot + Any + Debug + Send {
         Err(incompatible(self.kind_id(), other))
     }
 
+    /// How many of its bits or counters are set, where a union can have too many.
+    fn num_set(&self) -> u64 {
+        0
+    }
+
+    /// How many keys a union has, if they are more than one of this capacity holds.
+    fn items_beyond(&self, capacity: u64) -> Option<u64> {
+        let _ = capacity;
+        None
+    }
+
     /// Takes digests of the log, in any order and any number of times.
     fn replay(
         &mut self,

@@ -5,7 +5,7 @@ use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, Unreadable, WrongKind};
-use mayhap::{Age, Bitmap, BloomMatrix, ClockJumps, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, BloomMatrix, ClockJumps, Digest, DigestFunction, Error, Window};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -31,6 +31,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
         let _ = now;
         found.clear_to(digests.len());
+    }
+
+    /// What it remembers, if it is a window: so many keys, or those of a time in milliseconds.
+    fn window(&self) -> Option<Window> {
+        None
     }
 
     /// How long before `now` the key of this digest came, if it may be in a window.
@@ -96,6 +101,12 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
 
     /// What is known of it without reading its bits.
     fn info(&self) -> Info;
+
+    /// Whether it has more keys than it was created for: more than its rate allows, or than it can
+    /// remember.
+    fn is_over_capacity(&self) -> bool {
+        false
+    }
 
     /// Keys that were new.
     fn items(&self) -> u64;

@@ -14,6 +14,7 @@ use mayhap::{
 };
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 /// Sizes an empty one.
 pub(super) fn plan(capacity: u64, target_fpp: f64, layout: Option<Layout>) -> Result<Plan, Error> {
@@ -27,10 +28,15 @@ pub(super) fn plan(capacity: u64, target_fpp: f64, layout: Option<Layout>) -> Re
     Ok(Plan::new(params.num_bytes(), move |function| AnyFilter::empty(params, function)))
 }
 
+/// Places that a thread reserves at once: whoever waits for them waits for so many insertions.
+const RESERVED: usize = 4_096;
+
 /// A filter that many threads fill and that says when it is full: `NONSCALING`.
 ///
 /// A thread reserves room before it inserts, so the filter never counts more keys than show that it
-/// holds those that it was made for.
+/// holds those that it was made for. It reserves for repeats too, which need none, and gives that
+/// back: a filter is full once keys have all its places, and whoever finds some of them reserved
+/// waits until they are taken or given back.
 #[derive(Debug)]
 pub(super) struct Fixed {
     filter: AnyFilter<SharedBlocks>,
@@ -41,14 +47,16 @@ pub(super) struct Fixed {
     full_at: u64,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
+    /// Keys inserted, without the places that are reserved.
+    used: AtomicU64,
 }
 
 impl Fixed {
     /// With the keys that the filter has.
     fn new(filter: AnyFilter, capacity: u64, charge: Charge) -> Self {
-        let taken = AtomicU64::new(filter.inserted_items());
+        let [taken, used] = [0, 1].map(|_| AtomicU64::new(filter.inserted_items()));
         let full_at = filter.params().inserted_when_holding(capacity);
-        Self { filter: filter.into_concurrent(), charge, capacity, full_at, taken }
+        Self { filter: filter.into_concurrent(), charge, capacity, full_at, taken, used }
     }
 
     fn reserve(&self, places: u64) -> bool {
@@ -58,9 +66,35 @@ impl Fixed {
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
-    fn give_back(&self, places: u64) {
+    /// Ends a reservation of so many places, of which keys took `new`.
+    fn settle(&self, places: u64, new: u64) {
+        // ORDERING: Release, after the bits of the keys: with the Acquire in `is_full`.
+        self.used.fetch_add(new, Ordering::Release);
         // ORDERING: Relaxed, as in `reserve`.
-        self.taken.fetch_sub(places, Ordering::Relaxed);
+        self.taken.fetch_sub(places - new, Ordering::Relaxed);
+    }
+
+    /// Inserts digests in order, up to the first one for which there is no room.
+    fn add_part(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), (usize, InsertError)> {
+        let places = digests.len() as u64;
+        if self.reserve(places) {
+            self.filter.insert_digests_into(digests, new);
+            self.settle(places, new.count_ones() as u64);
+            return Ok(());
+        }
+        new.clear_to(digests.len());
+        for (i, &digest) in digests.iter().enumerate() {
+            if self.add(digest).map_err(|error| (i, error))? {
+                new.set(i);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether keys have all places, and none is only reserved.
+    fn is_full(&self) -> bool {
+        // ORDERING: Acquire, with the Release in `settle`: who finds it full sees all its keys.
+        self.used.load(Ordering::Acquire) >= self.full_at
     }
 }
 
@@ -71,35 +105,37 @@ impl Unordered for Fixed {
     }
 
     fn add(&self, digest: Digest) -> Result<bool, InsertError> {
-        if self.filter.contains_digest(digest) {
-            return Ok(false);
+        loop {
+            let is_full = self.is_full();
+            // Afterwards, since another thread may have taken the last place with this key.
+            if self.filter.contains_digest(digest) {
+                return Ok(false);
+            }
+            if is_full {
+                return Err(InsertError::Full);
+            }
+            if self.reserve(1) {
+                let new = self.filter.insert_digest(digest);
+                self.settle(1, new.into());
+                return Ok(new);
+            }
+            // Others have reserved what is left, and will take it or give it back: they wait for
+            // nothing meanwhile.
+            thread::yield_now();
         }
-        if !self.reserve(1) {
-            // Another thread may have taken the last place, with this key.
-            return if self.filter.contains_digest(digest) {
-                Ok(false)
-            } else {
-                Err(InsertError::Full)
-            };
-        }
-        let new = self.filter.insert_digest(digest);
-        self.give_back(u64::from(!new));
-        Ok(new)
     }
 
     /// Up to the first one for which there is no room.
     fn add_many(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), (usize, InsertError)> {
-        let places = digests.len() as u64;
-        if self.reserve(places) {
-            self.filter.insert_digests_into(digests, new);
-            self.give_back(places - new.count_ones() as u64);
-            return Ok(());
+        if digests.len() <= RESERVED {
+            return self.add_part(digests, new);
         }
+        let mut part_new = Bitmap::new();
         new.clear_to(digests.len());
-        for (i, &digest) in digests.iter().enumerate() {
-            if self.add(digest).map_err(|error| (i, error))? {
-                new.set(i);
-            }
+        for (start, part) in (0..).step_by(RESERVED).zip(digests.chunks(RESERVED)) {
+            let added = self.add_part(part, &mut part_new);
+            part_new.iter_ones().for_each(|at| new.set(start + at));
+            added.map_err(|(at, error)| (start + at, error))?;
         }
         Ok(())
     }
@@ -137,7 +173,11 @@ impl Filter for Fixed {
 
     fn info(&self) -> Info {
         let base = Info::plain(self.kind(), self.filter.params(), self.items(), self.num_bytes());
-        Info { capacity: self.capacity, ..base }
+        Info { capacity: self.capacity, over_capacity: self.is_over_capacity(), ..base }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        self.items() > self.full_at
     }
 
     fn items(&self) -> u64 {
@@ -210,10 +250,27 @@ impl Contents for AnyFilter {
 
     fn union_with(&mut self, other: &dyn Contents) -> Result<(), Error> {
         let other = same_kind(self, other)?;
-        let items = self.inserted_items().max(other.inserted_items());
+        let (ours, theirs) = (self.inserted_items(), other.inserted_items());
+        let ones = self.count_ones().max(other.count_ones());
         Self::union_with(self, other)?;
-        self.set_inserted_items(self.inserted_items().max(items));
+        // The bits tell it with an error, and within what both have counted.
+        let (least, most) = (ours.max(theirs), ours.saturating_add(theirs));
+        let is_larger = self.count_ones() > ones;
+        self.set_inserted_items(if is_larger {
+            self.inserted_items().clamp(least, most)
+        } else {
+            least
+        });
         Ok(())
+    }
+
+    fn num_set(&self) -> u64 {
+        self.count_ones()
+    }
+
+    fn items_beyond(&self, capacity: u64) -> Option<u64> {
+        let items = self.inserted_items();
+        (items > self.params().inserted_when_holding(capacity)).then_some(items)
     }
 
     fn replay(
@@ -232,5 +289,56 @@ impl Contents for AnyFilter {
             Answered::Unknown => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use mayhap::Budget;
+    use std::sync::mpsc::channel;
+
+    /// Across the parts in which places are reserved: all before the first that finds no room.
+    #[test]
+    fn a_long_batch_is_inserted_in_order_up_to_the_last_place() {
+        let builder = AnyFilter::builder().expected_items(10_000).target_fpp(1e-6);
+        let charge = Budget::new(u64::MAX).empty();
+        let filter = Fixed::new(builder.build().unwrap(), 10_000, charge);
+        let function = DigestFunction::xxh3(0);
+        let digests: Vec<Digest> = (0..9_000u64).map(|key| function.digest(&key)).collect();
+        let mut new = Bitmap::new();
+        assert_eq!(filter.add_many(&digests, &mut new), Ok(()));
+        assert_eq!((new.count_ones(), filter.items()), (9_000, 9_000));
+        // 4,500 repeats, and new ones of which the first 1,000 have places.
+        let more = (9_000..20_000u64).map(|key| function.digest(&key));
+        let batch: Vec<Digest> = digests[..4_500].iter().copied().chain(more).collect();
+        let (at, error) = filter.add_many(&batch, &mut new).unwrap_err();
+        assert_eq!((at, error), (5_500, InsertError::Full));
+        assert!(new.iter_ones().eq(4_500..5_500));
+        assert!((0..at).all(|at| filter.has(batch[at])));
+    }
+
+    /// Repeats of another thread have all places that are left: whoever comes then is neither
+    /// refused nor let in, and has one of the places that are given back.
+    #[test]
+    fn places_that_are_only_reserved_make_nobody_full() {
+        let builder = AnyFilter::builder().expected_items(1_000).target_fpp(1e-4);
+        let charge = Budget::new(u64::MAX).empty();
+        let filter = Fixed::new(builder.build().unwrap(), 1_000, charge);
+        let left = filter.full_at;
+        for (given_back, expected) in [(2, Ok(true)), (0, Err(InsertError::Full))] {
+            let left = left - filter.items();
+            assert!(filter.reserve(left));
+            let (sender, answer) = channel();
+            thread::scope(|scope| {
+                let digest = Digest::new(u64::MAX / 7 * (1 + given_back));
+                let (filter, waits) = (&filter, sender.clone());
+                scope.spawn(move || waits.send(filter.add(digest)));
+                // The other thread can run for as long as it likes.
+                assert!(answer.recv_timeout(std::time::Duration::from_millis(50)).is_err());
+                filter.settle(left, left - given_back);
+                assert_eq!(answer.recv().unwrap(), expected);
+            });
+        }
     }
 }

@@ -28,7 +28,12 @@ impl Filter for Mapped {
     }
 
     fn info(&self) -> Info {
-        Info::plain(self.kind(), self.0.params(), self.items(), self.num_bytes())
+        let base = Info::plain(self.kind(), self.0.params(), self.items(), self.num_bytes());
+        Info { over_capacity: self.is_over_capacity(), ..base }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        self.items() > self.0.params().inserted_when_full()
     }
 
     fn items(&self) -> u64 {

@@ -59,7 +59,9 @@ fn decode_native(
         )),
         (Kind::Window, shape) => {
             let refresh = !matches!(shape, Some(Shape::Window { refresh: false, .. }));
-            Box::new(window::Owned::new(native::decode_as(bytes, key)?.0, refresh, 0))
+            let filter = native::decode_as(bytes, key)?.0;
+            window::check_times(&filter, header.key_options())?;
+            Box::new(window::Owned::new(filter, refresh, 0))
         }
         (kind, _) => return Err(BadFilter::Kind(kind)),
     })
@@ -101,9 +103,13 @@ pub(in crate::keyspace) fn check_header(
     options: &Options,
 ) -> Result<(), BadFilter> {
     header.digest_function(options.key_for(header))?;
-    // Keys come without the ends of lines, so what became of these does not matter here.
-    let is_of_lines = |option: &str| matches!(option, "crlf=strip" | "crlf=keep");
-    if !header.key_options().lines().all(is_of_lines) {
+    // Keys come without the ends of lines, so what became of these does not matter here; and the
+    // times of the server are what the record of a window says.
+    let is_followed = |option: &str| match option {
+        "crlf=strip" | "crlf=keep" => true,
+        option => option == window::CLOCK && header.kind() == Kind::Window,
+    };
+    if !header.key_options().lines().all(is_followed) {
         return Err(BadFilter::KeyOptions(header.key_options().to_string()));
     }
     Ok(())

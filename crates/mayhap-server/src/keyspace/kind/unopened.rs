@@ -4,9 +4,9 @@ use super::Filter;
 use crate::keyspace::{Info, Measured, Unreadable};
 use mayhap::DigestFunction;
 
-/// A file that is no whole filter, or could not be read.
+/// A file that is no whole filter, or could not be read: why.
 #[derive(Debug)]
-pub(in crate::keyspace) struct Unopened;
+pub(in crate::keyspace) struct Unopened(pub(in crate::keyspace) Unreadable);
 
 impl Filter for Unopened {
     fn kind(&self) -> &'static str {
@@ -38,7 +38,7 @@ impl Filter for Unopened {
     }
 
     fn changed(&self) -> Option<Unreadable> {
-        Some(Unreadable::NotOpened)
+        Some(self.0.clone())
     }
 
     fn changed_at(&self, _now: u64) -> Option<Unreadable> {

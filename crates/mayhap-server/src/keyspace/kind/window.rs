@@ -4,14 +4,21 @@ use super::ordered::{self, InOrder, Ordered};
 use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::count::Count;
-use crate::durable::Snapshot;
+use crate::durable::{Snapshot, write_native_with};
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
-use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
+use crate::keyspace::{BadFilter, Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
-use mayhap::{Age, Bitmap, Charge, ClockJumps, Digest, DigestFunction, Error, WindowBloomFilter};
+use mayhap::{
+    Age, Bitmap, Charge, ClockJumps, Digest, DigestFunction, Error, Health, WindowBloomFilter,
+};
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard};
+
+/// What the file of a window says whose times are milliseconds since 1970, as a key option.
+pub(super) const CLOCK: &str = "clock=unix-ms";
+/// Such times from the years 2001 to 2286.
+const TIMES: std::ops::Range<u64> = 1_000_000_000_000..10_000_000_000_000;
 
 /// A filter that forgets old keys. It is locked by all who query or change it.
 #[derive(Debug)]
@@ -31,6 +38,18 @@ struct Window {
 pub(super) struct Owned {
     ordered: Ordered<WindowBloomFilter>,
     refresh: bool,
+}
+
+/// That the times of a window whose file says nothing of them are milliseconds since 1970: in
+/// another unit all of its keys would be surely forgotten.
+pub(in crate::keyspace) fn check_times(
+    filter: &WindowBloomFilter,
+    key_options: &str,
+) -> Result<(), BadFilter> {
+    let is_of_time = matches!(filter.window(), mayhap::Window::Time { .. });
+    let latest = filter.now();
+    let is_known = !is_of_time || latest == 0 || key_options.lines().any(|it| it == CLOCK);
+    if is_known || TIMES.contains(&latest) { Ok(()) } else { Err(BadFilter::Times { latest }) }
 }
 
 /// Sizes an empty one: for so many keys, or for those that are expected in so many milliseconds.
@@ -105,6 +124,10 @@ impl Filter for Window {
         self.at(now).filter.contains_digests_at_into(digests, now, found);
     }
 
+    fn window(&self) -> Option<mayhap::Window> {
+        Some(locked(&self.ordered).filter.window())
+    }
+
     fn age(&self, digest: Digest, now: u64) -> Option<Age> {
         self.at(now).filter.age_of_digest_at(digest, now)
     }
@@ -125,13 +148,11 @@ impl Filter for Window {
 
     fn info(&self) -> Info {
         let filter = &locked(&self.ordered).filter;
-        Info {
-            capacity: filter.expected_items(),
-            target_fpp: filter.target_fpp(),
-            expected_fpp: filter.expected_fpp_now(),
-            clock_jumps: Some(self.jumps(filter)),
-            ..Info::new(self.kind(), filter.inserted_items(), self.num_bytes())
-        }
+        Info { clock_jumps: Some(self.jumps(filter)), ..info_of(filter, self.num_bytes()) }
+    }
+
+    fn is_over_capacity(&self) -> bool {
+        locked(&self.ordered).filter.health() == Health::OverCapacity
     }
 
     fn items(&self) -> u64 {
@@ -147,9 +168,7 @@ impl Filter for Window {
     }
 
     fn measure(&self) -> Measured {
-        let filter = &locked(&self.ordered).filter;
-        let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
-        Measured { fill_ratio, estimated_fpp, fill_alarm: None }
+        measure(&locked(&self.ordered).filter)
     }
 
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
@@ -162,6 +181,24 @@ impl Filter for Window {
         let new = jumps.count - self.noticed.replace(jumps.count);
         (new > 0).then_some(jumps)
     }
+}
+
+/// What a window says of itself.
+pub(super) fn info_of(filter: &WindowBloomFilter, num_bytes: u64) -> Info {
+    Info {
+        capacity: filter.expected_items(),
+        target_fpp: filter.target_fpp(),
+        expected_fpp: filter.expected_fpp_now(),
+        over_capacity: filter.health() == Health::OverCapacity,
+        forgotten_early: filter.forgotten_early(),
+        ..Info::new("window", filter.inserted_items(), num_bytes)
+    }
+}
+
+/// What its bits say.
+pub(super) fn measure(filter: &WindowBloomFilter) -> Measured {
+    let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
+    Measured { fill_ratio, estimated_fpp, fill_alarm: None }
 }
 
 impl Owned {
@@ -177,7 +214,9 @@ impl Snapshot for Owned {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.ordered.write(out)
+        let filter = &self.ordered.filter;
+        let is_of_time = matches!(filter.window(), mayhap::Window::Time { .. });
+        write_native_with(filter, if is_of_time { CLOCK } else { "" }, out)
     }
 }
 
