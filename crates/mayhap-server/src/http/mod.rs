@@ -5,14 +5,14 @@
 //! sockets      who asks    which path    what to do
 //! ```
 //!
-//! `server.rs` accepts connections, `taking.rs` ends those that take no answers, `head.rs` those
-//! whose requests do not come, `guard.rs` checks who may do what, `routes.rs` maps paths to
-//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs` and
-//! `rename.rs` are the handlers. `body.rs` reads what requests bring, within limits, `object.rs` its objects and
-//! `option.rs` options in them, `query.rs` the query of a path, `door.rs` has places for all, `name.rs` the filter's name from the path,
-//! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
-//! own, since an answer may have to wait for a disk. `openapi.json` is the description for
-//! programs.
+//! `server.rs` accepts connections, `taking.rs` ends those that take no answers, `head.rs`
+//! those whose requests do not come, `guard.rs` checks who may do what, `routes.rs` maps paths
+//! to handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs` and
+//! `rename.rs` are the handlers. `body.rs` reads what requests bring, within limits,
+//! `object.rs` its objects and `option.rs` options in them, `query.rs` the query of a path,
+//! `door.rs` has places for all, `name.rs` the filter's name from the path, `failure.rs` is
+//! what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its own, since
+//! an answer may have to wait for a disk. `openapi.json` is the description for programs.
 
 mod body;
 mod create;
