@@ -193,7 +193,7 @@ package:
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Filters that
 # the command creates, opened and extended by their systems. Clients in Python and JavaScript against
-# the server.
+# the server, and what its OpenAPI description allows, by schemathesis.
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh

@@ -1,11 +1,11 @@
 //! Attacks on `mayhap serve` while others use it: how long these wait, and what memory it takes.
 //!
 //! Each attack has its time; meanwhile one client queries and inserts a thousand times a second,
-//! one has a new connection each time, one requests `/healthz`, and one lists filters over HTTP. Ends with 1 where a bound is
-//! missed: p99 10 ms, the longest 100 ms, memory 1.2 times `max_memory` and 64 MiB, nobody kept
-//! out. With `--short` an attack has 200 ms, and the two bounds of time, which are those of a
-//! machine that does nothing else, are printed and not enforced. `attacks/` has the attacks,
-//! `bystander.rs` those who wait.
+//! one has a new connection each time, one requests `/healthz`, and one lists filters over HTTP.
+//! Ends with 1 where a bound is missed: p99 10 ms, the longest 100 ms, memory 1.2 times
+//! `max_memory` and 64 MiB, nobody kept out. With `--short` an attack has 200 ms, and the two
+//! bounds of time, which are those of a machine that does nothing else, are printed and not
+//! enforced. `attacks/` has the attacks, `bystander.rs` those who wait.
 
 mod attacks;
 mod bystander;
@@ -181,8 +181,8 @@ fn report(facts: &[(&'static str, String)], rows: &[Row], times: bool) -> String
          {MEMORY} --threads 1 --data FOLDER \
          --password-file FILE`, attackers and bystanders on one machine. Milliseconds that \
          bystanders waited for an answer (a client that goes on, one with a new connection each \
-         time, `/healthz`, a list of filters over HTTP with the right password), and MiB that were resident. Bounds: p99 {} ms, the longest {} ms, {} \
-         MiB, nobody kept out.\n\n{}\n",
+         time, `/healthz`, a list of filters over HTTP with the right password), and MiB that \
+         were resident. Bounds: p99 {} ms, the longest {} ms, {} MiB, nobody kept out.\n\n{}\n",
         MOST_WAITED.0,
         MOST_WAITED.1,
         MOST_RESIDENT >> 20,

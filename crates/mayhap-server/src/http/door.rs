@@ -12,8 +12,8 @@ use super::Failure;
 use crate::net::Strangers;
 use axum::http::StatusCode;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
@@ -35,7 +35,7 @@ pub(super) struct Door {
     /// [`Users::login`]: crate::config::Users::login
     logins: Semaphore,
     /// Those that are at the door.
-    waiting: Strangers<Arc<Notify>>,
+    waiting: Strangers<Standing>,
     /// Those whose body is on its way.
     sending: Strangers<Arc<Notify>>,
 }
@@ -54,13 +54,35 @@ impl Door {
     }
 
     /// A place for a connection; none if all are taken by requests at hand.
-    pub(super) async fn enter(self: &Arc<Self>, peer: SocketAddr) -> Option<Caller> {
-        let place = take(&self.connections, &self.waiting, peer).await?;
+    ///
+    /// The place of one that is ended is handed over at once, and not waited for: while many have
+    /// something to do, each wait is as long as a turn of all of them, and who comes next waits
+    /// behind it.
+    pub(super) fn enter(self: &Arc<Self>, peer: SocketAddr) -> Option<Caller> {
+        let free = self.connections.clone().try_acquire_owned().ok();
+        let place = match free {
+            Some(place) => place,
+            None => self.make_room(peer)?,
+        };
         let ending = Arc::new(Notify::new());
-        let number = self.waiting.add(Some(peer.ip()), ending.clone());
+        let place = Arc::new(Mutex::new(Some(place)));
+        let standing = Standing { ending: ending.clone(), place: place.clone() };
+        let number = self.waiting.add(Some(peer.ip()), standing);
         let (door, number) = (self.clone(), AtomicU64::new(number));
         let (asks, asked) = (AtomicBool::new(false), AtomicU64::new(0));
-        Some(Caller { door, peer, ending, number, asks, asked, _place: place })
+        Some(Caller { door, peer, ending, number, asks, asked, place })
+    }
+
+    /// The place of the oldest at the door, which is ended.
+    fn make_room(&self, peer: SocketAddr) -> Option<OwnedSemaphorePermit> {
+        loop {
+            let Standing { ending, place } = self.waiting.take_oldest(Some(peer.ip()))?;
+            ending.notify_one();
+            // One that was ended before, and came to the door once more, has none.
+            if let Some(place) = lock(&place).take() {
+                return Some(place);
+            }
+        }
     }
 
     /// How many connections are at the door, and how many places of requests are free.
@@ -79,6 +101,18 @@ impl Door {
 /// Requests at once that are no probes, with so many connections.
 const fn max_requests(connections: usize) -> usize {
     connections - connections / 4
+}
+
+/// Who stands at the door: how it is ended, and its place.
+#[derive(Debug)]
+struct Standing {
+    ending: Arc<Notify>,
+    place: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+}
+
+/// What it guards is whole at every moment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place, if need be that of the oldest of `those`.
@@ -106,7 +140,8 @@ pub(super) struct Caller {
     asks: AtomicBool,
     /// Requests so far.
     asked: AtomicU64,
-    _place: OwnedSemaphorePermit,
+    /// Nothing once it was handed over to another.
+    place: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
 }
 
 impl Caller {
@@ -139,7 +174,8 @@ impl Caller {
     /// The newest at the door.
     fn come(&self) {
         self.leave();
-        let number = self.door.waiting.add(Some(self.peer.ip()), self.ending.clone());
+        let standing = Standing { ending: self.ending.clone(), place: self.place.clone() };
+        let number = self.door.waiting.add(Some(self.peer.ip()), standing);
         // ORDERING: Relaxed, as in `ask`.
         self.number.store(number, Ordering::Relaxed);
     }
@@ -159,6 +195,7 @@ impl Caller {
 impl Drop for Caller {
     fn drop(&mut self) {
         self.leave();
+        lock(&self.place).take();
     }
 }
 

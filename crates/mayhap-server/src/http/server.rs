@@ -157,7 +157,7 @@ pub(super) async fn serve(
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Some(caller) = door.enter(peer).await else {
+        let Some(caller) = door.enter(peer) else {
             state.shared.metrics.http().add(Counter::HttpRefused, 1);
             continue;
         };

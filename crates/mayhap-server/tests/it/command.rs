@@ -347,10 +347,10 @@ fn an_answer_that_depends_on_the_log_is_marked() {
         ("PING", false),
         ("FLUSHALL", true),
     ] {
-        server.turn.wrote = false;
+        (server.turn.wrote, server.turn.operated) = (false, false);
         let answer = server.line(line);
         assert!(!answer.starts_with('-'), "{line}: {answer}");
-        assert_eq!(server.turn.wrote, wrote, "{line}");
+        assert_eq!(server.turn.wrote || server.turn.operated, wrote, "{line}");
     }
 }
 

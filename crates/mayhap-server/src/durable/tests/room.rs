@@ -166,6 +166,7 @@ fn deleting_works_on_a_full_disk_and_makes_room() {
     assert!(matches!(saved, Err(Error::NoRoom { .. } | Error::Io { .. })), "{saved:?}");
     assert!(!served.has("filters/1.mayhap"));
     assert_eq!(served.found(), [(2, b"b".to_vec())]);
+    served.log.put_back(&*served.model).unwrap();
     served.log.retry();
     served.log.check_writable().unwrap();
     served.try_insert(2, 9).unwrap();
