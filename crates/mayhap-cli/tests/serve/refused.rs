@@ -58,7 +58,7 @@ fn state(client: &mut Unix) -> Vec<(usize, usize, Answer)> {
         let new = ones(&ask(client, &words("BF.MEXISTS", name, "new", NEW)));
         (old, new, client.ask(&format!("BF.CARD {name}")))
     };
-    let found: Vec<_> = filters.map(|name| found(name)).collect();
+    let found: Vec<_> = filters.map(&mut found).collect();
     assert_eq!(client.ask("EXISTS made"), Answer::Number(0));
     found
 }
@@ -96,7 +96,9 @@ fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
         Way::Alone => turned.for_each(|bytes| is_refused(&ask(client, bytes))),
         Way::Pipeline => {
             client.send(&turned.flatten().copied().collect::<Vec<_>>()).unwrap();
-            requests.iter().for_each(|_| is_refused(&client.answer().unwrap()));
+            for _ in &requests {
+                is_refused(&client.answer().unwrap());
+            }
         }
         Way::Transaction => {
             client.ask("MULTI");

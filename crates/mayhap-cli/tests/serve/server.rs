@@ -80,6 +80,13 @@ impl Server {
             }
             server.child.try_wait().unwrap().map(Some)
         });
+        // Its lines come a moment later, unless they are fewer than usual.
+        for _ in 0..500 {
+            if ended.is_some() || server.said().contains("Redis clients: socket") {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
         match ended {
             None => Ok(server),
             Some(status) => Err(Ended { status, said: server.said() }),

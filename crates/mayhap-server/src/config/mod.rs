@@ -41,6 +41,7 @@ use std::sync::Arc;
 ///
 /// Times are in milliseconds, 0 for never; sizes in bytes.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Config {
     /// The data folder; without one nothing is kept.
     pub data: Option<PathBuf>,
