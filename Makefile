@@ -155,7 +155,7 @@ pairs:
 
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
-		$(CARGO) test -p mayhap --locked --test loom
+		$(CARGO) test -p mayhap -p mayhap-store --locked --test loom
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap-server --locked --lib schedules
 

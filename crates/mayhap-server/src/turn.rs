@@ -26,8 +26,8 @@ pub struct Turn {
     pub lane: usize,
     /// Milliseconds since 1970 at the beginning of the turn.
     pub now: u64,
-    /// Set by a command whose answer rests on what this turn records: it may go only once that is as
-    /// safe as the policy promises, and becomes an error if it cannot be.
+    /// Set by a command whose answer rests on what this turn records: it may go only once that is
+    /// as safe as the policy promises, and becomes an error if it cannot be.
     pub wrote: bool,
     /// Set by a command whose answer says that an operation was carried out, which is in the log:
     /// it may go only once that is as safe as the policy promises.

@@ -10,15 +10,6 @@
 
 mod schedules;
 
-/// An entry of the table of guarded ranges, with the checker's atomics.
-#[path = "../../mayhap-store/src/guard/slot.rs"]
-mod slot;
-
-/// What it takes from the module that it is in.
-mod sync {
-    pub(super) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-}
-
 /// What the scenarios are made of.
 mod checker {
     pub(crate) use loom::sync::Arc;
@@ -255,25 +246,4 @@ mod scenarios {
     fn a_dropped_filter_lives_until_the_last_query_ends() {
         model(|| growth::a_dropped_filter_lives_until_the_last_query_ends(2));
     }
-}
-
-/// A handler that walks the table finds the range of one user, of the next one, or none, and never
-/// the start of one with the end of the other: it would put zeros over memory of others.
-#[test]
-fn a_handler_never_sees_half_of_a_range() {
-    model(|| {
-        let slot = Arc::new(slot::Slot::new());
-        assert!(slot.take(100, 200));
-        let next = {
-            let slot = slot.clone();
-            thread::spawn(move || {
-                slot.free();
-                assert!(slot.take(50, 900));
-            })
-        };
-        let found = slot.range_of(150);
-        assert!(matches!(found, None | Some((100, 200) | (50, 900))), "{found:?}");
-        next.join().unwrap();
-        assert_eq!(slot.range_of(150), Some((50, 900)));
-    });
 }

@@ -189,8 +189,8 @@ impl RedisBloomFilter {
         self.layers.iter().rev().any(|layer| layer.contains(hashes))
     }
 
-    /// Inserts a key that was inserted before, into a filter that may have taken others first: where
-    /// the newest layer is full and there may be no other, it takes the key beyond its capacity.
+    /// Inserts a key that was inserted before, into a filter that may have taken others first: a
+    /// newest layer that is full, and may not be followed by another, takes it beyond its capacity.
     /// `true` if it is new.
     ///
     /// A server that answers "there" to a key, and writes it down all the same, needs this to read

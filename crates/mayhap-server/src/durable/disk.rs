@@ -259,7 +259,7 @@ impl Disk for Folder {
         if !is_known {
             // Somebody's filters, put there by mistake or to be restored, perhaps not yet all.
             let has = |name| self.path.join(name).exists();
-            if has(super::store::MANIFEST) || has(super::incomplete::INCOMPLETE) {
+            if has(super::store::MANIFEST) || has(super::store::INCOMPLETE) {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
             // The folder that a disk is mounted on, without the disk: it would hide what is

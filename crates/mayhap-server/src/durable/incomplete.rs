@@ -6,14 +6,12 @@
 //! `R.partial` beside the folder that there is not: then no server starts on that one either.
 
 use super::disk::{make_private, private, sync_names};
-use super::store::{FILTERS, KEY, LOG, MANIFEST, TEMPORARY, number_in};
+use super::store::{FILTERS, INCOMPLETE, KEY, LOG, MANIFEST, TEMPORARY, number_in};
 use super::{DataFolder, Error, Store};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What is in a copy from its beginning to its end.
-pub(super) const INCOMPLETE: &str = "incomplete";
 /// For those who look into it.
 const TEXT: &[u8] = b"mayhap backup or mayhap restore has not completed this copy; run it again\n";
 

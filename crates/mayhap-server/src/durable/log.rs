@@ -4,7 +4,7 @@ use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe};
 use super::ticket::{Logged, Ticket};
 use super::trouble::Trouble;
-use super::undo::{Turns, Unwritten};
+use super::turns::{Turns, Unwritten};
 use super::{Operation, Options, Policy, Recorder, Refused, Store};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;

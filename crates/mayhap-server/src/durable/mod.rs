@@ -8,7 +8,8 @@
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
 //! safe and what counts; `log.rs` puts records in order and writes them, `trouble.rs` refuses what
-//! cannot be written, `undo.rs` puts filters back that a refused turn has changed, `ticket.rs` is
+//! cannot be written, `turns.rs` knows the turns of threads, `undo.rs` puts filters back
+//! that a refused one has changed, `ticket.rs` is
 //! what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `announced.rs`
 //! lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes images by
@@ -65,6 +66,7 @@ pub(crate) mod tests;
 mod threads;
 mod ticket;
 mod trouble;
+mod turns;
 mod undo;
 
 pub use backup::{Backup, back_up, back_up_from};
@@ -87,7 +89,7 @@ pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 pub use ticket::{Contents, Logged, State, Ticket};
-pub use undo::Unwritten;
+pub use turns::Unwritten;
 
 use place::Displaced;
 use store::Store;

@@ -1,6 +1,6 @@
 //! What one turn of one thread has changed and not yet written.
 
-use super::undo::UnderWay;
+use super::turns::UnderWay;
 use super::{Log, Operation, Refused, Tally, Ticket, Unwritten, frame, item};
 use mayhap::Digest;
 use std::fmt;

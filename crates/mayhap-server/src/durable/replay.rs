@@ -159,8 +159,8 @@ pub trait Filters: Sync {
     ///
     /// # Errors
     ///
-    /// Those of `read`: nobody knows what is in these filters, and queries of them have to be errors
-    /// until this is called again and succeeds.
+    /// Those of `read`: nobody knows what is in these filters, and queries of them have to be
+    /// errors until this is called again and succeeds.
     fn put_back(&self, ids: &[u64], read: &ReadBack<'_>) -> Result<(), Error>;
 }
 

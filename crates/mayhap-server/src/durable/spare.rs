@@ -47,6 +47,7 @@ impl Log {
                 let _ = self.store.disk.remove(SPARE);
             }
             let bytes = if made.is_ok() { SPARE_BYTES } else { 0 };
+            // ORDERING: Relaxed, as above.
             self.spare_bytes.store(bytes, Ordering::Relaxed);
         }
     }
@@ -77,6 +78,7 @@ impl Log {
         let Ok((file, bytes)) = self.spare() else { return false };
         let left = bytes.saturating_sub(BLOCK_BYTES);
         let given = bytes > 0 && file.set_len(left).is_ok();
+        // ORDERING: Relaxed, as in `keep_spare`.
         self.spare_bytes.store(left, Ordering::Relaxed);
         given
     }

@@ -26,6 +26,8 @@ pub(super) const FILTERS: &str = "filters";
 pub(super) const IMPORT: &str = "import";
 pub(super) const MANIFEST: &str = "manifest";
 pub(super) const KEY: &str = "key";
+/// What is in a copy from its beginning to its end.
+pub(super) const INCOMPLETE: &str = "incomplete";
 pub(super) const TEMPORARY: &str = ".tmp";
 
 pub(super) fn segment_path(number: u64) -> String {

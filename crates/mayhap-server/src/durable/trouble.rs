@@ -36,7 +36,7 @@ impl Log {
         Ok(())
     }
 
-    /// [`Log::check_writable`] for what takes filters away, for which a full disk has a little room.
+    /// [`Log::check_writable`] for what takes filters away, for which a full disk has some room.
     ///
     /// # Errors
     ///

@@ -69,8 +69,8 @@ impl Door {
         let standing = Standing { ending: ending.clone(), place: place.clone() };
         let number = self.waiting.add(Some(peer.ip()), standing);
         let (door, number) = (self.clone(), AtomicU64::new(number));
-        let (asks, asked) = (AtomicBool::new(false), AtomicU64::new(0));
-        Some(Caller { door, peer, ending, number, asks, asked, place })
+        let (asks, requested) = (AtomicBool::new(false), AtomicU64::new(0));
+        Some(Caller { door, peer, ending, number, asks, requested, place })
     }
 
     /// The place of the oldest at the door, which is ended.
@@ -139,7 +139,7 @@ pub(super) struct Caller {
     /// The head of a request has arrived, and not all of its answer is made.
     asks: AtomicBool,
     /// Requests so far.
-    asked: AtomicU64,
+    requested: AtomicU64,
     /// Nothing once it was handed over to another.
     place: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
 }
@@ -159,7 +159,7 @@ impl Caller {
     pub(super) fn ask(self: &Arc<Self>) -> Asking {
         // ORDERING: Relaxed. One task has the connection, and a body that ends elsewhere only lets
         // it be idle a moment later; the lists are behind their locks.
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.requested.fetch_add(1, Ordering::Relaxed);
         self.asks.store(true, Ordering::Relaxed);
         self.come();
         Asking(self.clone())
@@ -168,7 +168,7 @@ impl Caller {
     /// How many requests it has sent, and whether the last one is being answered.
     pub(super) fn requests(&self) -> (u64, bool) {
         // ORDERING: Relaxed, as in `ask`.
-        (self.asked.load(Ordering::Relaxed), self.asks.load(Ordering::Relaxed))
+        (self.requested.load(Ordering::Relaxed), self.asks.load(Ordering::Relaxed))
     }
 
     /// The newest at the door.

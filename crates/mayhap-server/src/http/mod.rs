@@ -9,8 +9,8 @@
 //! whose requests do not come, `guard.rs` checks who may do what, `routes.rs` maps paths to
 //! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs`, `rename.rs`
 //! and `ready.rs` are the handlers. `body.rs` reads what requests bring, within limits, `object.rs`
-//! its objects and `option.rs` options in them, `query.rs` the query of a path, `door.rs` has places
-//! for all, `name.rs` the filter's name from the path,
+//! its objects and `option.rs` options in them, `query.rs` the query of a path, `door.rs` has
+//! places for all, `name.rs` the filter's name from the path,
 //! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
 //! own, since an answer may have to wait for a disk. `openapi.json` is the description for
 //! programs.

@@ -6,11 +6,12 @@
 //! says of itself; the kinds are in `kind/`. `sizes.rs` keeps sizes that were worked out,
 //! `overhead.rs` says what a filter costs beside its bits, `growth.rs` allocates layers before they
 //! are needed, `growth_limit.rs` says how far a filter may grow. `load.rs` is dumps that go out
-//! (`outgoing.rs`) and come in (`incoming.rs`, `loading.rs`), `merge.rs` unions, `files.rs` filters
-//! that lie in the data folder (`folder.rs`), which are looked after (`refresh.rs`, `watched.rs`),
-//! `recovery.rs` those that come back at start. `options.rs` is the limits, `glob.rs` the patterns
-//! of scans, `lock.rs` locks that go on after a panic, `error.rs` and `error_text.rs` what can go
-//! wrong.
+//! (`outgoing.rs`) and come in (`incoming.rs`, `loading.rs`), `merge.rs` unions, `parts.rs` puts
+//! contents into the log, `files.rs` filters that lie in the data folder (`folder.rs`), which are
+//! looked after (`refresh.rs`, `watched.rs`), `recovery.rs` those that come back at start
+//! (`in_order.rs`, `restored.rs`), also after a refused write. `options.rs` is the limits,
+//! `glob.rs` the patterns of scans, `lock.rs` locks that go on after a panic, `error.rs` and
+//! `error_text.rs` what can go wrong.
 
 mod entry;
 mod error;
@@ -33,6 +34,7 @@ mod names;
 mod options;
 mod outgoing;
 mod overhead;
+mod parts;
 mod recovery;
 mod refresh;
 mod restored;

@@ -12,12 +12,13 @@ use super::kind::{Contents, Filter};
 use super::lock::{locked, read, write};
 use super::moved::Moved;
 use super::overhead::overhead_bytes;
+use super::parts::write_contents;
 use super::sizes::Sizes;
 use super::table::Table;
 use super::watched::Files;
 use super::{ChangeError, CreateError, Entry, LongName, Options, Shape, Spec};
 use crate::count::Count;
-use crate::durable::{self, Log, Logged, Operation, Refused};
+use crate::durable::{Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
 use mayhap::{Budget, Charge};
 use std::collections::{BTreeMap, HashMap};
@@ -484,21 +485,4 @@ fn now_in<'a>(
     operation: &Operation<'_>,
 ) -> Result<Option<Logged<'a>>, Refused> {
     log.map(|log| log.now(operation)).transpose()
-}
-
-/// Bytes of a dump that stand in one record. Tests have more than one of small filters too.
-const PART_BYTES: usize = if cfg!(test) { 8 << 10 } else { 4 << 20 };
-
-/// Writes what is in a filter that is to be created; what comes back is kept until it can be seen.
-fn write_contents<'a>(
-    log: &'a Log,
-    id: u64,
-    dump: &[u8],
-) -> Result<durable::Contents<'a>, Refused> {
-    let mut contents = log.begin_contents(id);
-    for part in dump.chunks(PART_BYTES) {
-        contents.write(part)?;
-        fail_point("create.part");
-    }
-    Ok(contents)
 }

@@ -11,7 +11,8 @@ use mayhap::{Bitmap, Digest};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Filters that come back at start; [`Keyspace::restored`] makes a keyspace of them.
+/// Filters that come back at start; [`Keyspace::restored`](super::Keyspace::restored) makes a
+/// keyspace of them.
 ///
 /// Limits are not in the way: what was there is there again, even if they are lower now.
 #[derive(Debug)]

@@ -54,11 +54,10 @@ fn a_setting_is_live_or_needs_a_restart_and_config_set_says_which() {
             "http_hosts" => "a.example",
             "max_memory" => "1GiB",
             "metrics_filters" => "7",
-            "require_imports" => "true",
+            "require_imports" | "strict_names" => "true",
             "default_error" => "0.5",
             "default_capacity" | "default_expansion" => "8",
             "log_level" => "warn",
-            "strict_names" => "true",
             // One without the other is refused.
             "tls_cert" | "tls_key" => continue,
             name => {

@@ -4,7 +4,7 @@
 //! reader that sees any of what is written after the fence sees, behind its own Acquire fence, the
 //! version that came before it, or a later one, which is not the one that it began with. So who
 //! finds the same odd version before and after has a start and an end of one range. Loom tries it:
-//! `crates/mayhap/tests/loom.rs`.
+//! `crates/mayhap-store/tests/loom.rs`.
 
 use super::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 

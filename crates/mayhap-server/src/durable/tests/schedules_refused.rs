@@ -2,9 +2,9 @@
 //! which everything has an order.
 //!
 //! Several threads put keys into one filter, each in a turn of its own, and repeat what is refused;
-//! the disk is full for a while; checkpoints are made, and filters put back. Whatever the order: the
-//! filter has what was acknowledged, once and in the order in which it was put in, and so has what
-//! a restart finds.
+//! the disk is full for a while; checkpoints are made, and filters put back. Whatever the order:
+//! the filter has what was acknowledged, once and in the order in which it was put in, and so has
+//! what a restart finds.
 
 use super::checker::{THREADS, model, spawn};
 use super::disk::{Failing, Fault, MemoryDisk};
