@@ -84,6 +84,12 @@ fn way_out_of(reason: &str) -> &'static str {
     }
 }
 
+/// The error of a filter of this name, as sets report it.
+pub(crate) fn failed(name: &str, source: &Redis) -> mayhap_sets::Error {
+    let (message, hint) = problem(name, source);
+    mayhap_sets::Error::Server { message, hint }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,10 +113,4 @@ mod tests {
         }
         assert!(hint("connection reset").contains("is it a cluster"));
     }
-}
-
-/// The error of a filter of this name, as sets report it.
-pub(crate) fn failed(name: &str, source: &Redis) -> mayhap_sets::Error {
-    let (message, hint) = problem(name, source);
-    mayhap_sets::Error::Server { message, hint }
 }

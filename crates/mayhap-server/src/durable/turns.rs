@@ -9,7 +9,8 @@ use std::sync::{Arc, Weak};
 pub struct Unwritten {
     /// What to answer.
     pub why: Refused,
-    /// The answer is true once [`Log::is_undone`] says so of this number; with `None` at once.
+    /// The answer is true once [`Log::is_undone`](super::Log::is_undone) says so of this number;
+    /// with `None` at once.
     pub until: Option<u64>,
 }
 
