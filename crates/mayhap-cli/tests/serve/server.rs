@@ -80,13 +80,6 @@ impl Server {
             }
             server.child.try_wait().unwrap().map(Some)
         });
-        // Its lines come a moment later, unless they are fewer than usual.
-        for _ in 0..500 {
-            if ended.is_some() || server.said().contains("Redis clients: socket") {
-                break;
-            }
-            std::thread::sleep(LOOK);
-        }
         match ended {
             None => Ok(server),
             Some(status) => Err(Ended { status, said: server.said() }),
@@ -95,7 +88,16 @@ impl Server {
 
     /// Starts one that has to start.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
-        Self::begin(folder, &[], arguments, &[]).unwrap_or_else(|ended| panic!("{ended:?}"))
+        let server = Self::begin(folder, &[], arguments, &[]);
+        let server = server.unwrap_or_else(|ended| panic!("{ended:?}"));
+        // Its lines come a moment later, unless they are fewer than usual.
+        for _ in 0..500 {
+            if server.said().contains("Redis clients: socket") {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        server
     }
 
     pub(crate) fn said(&self) -> String {
