@@ -300,7 +300,7 @@ impl Log {
 
     /// The changes of a batch are in the filters, and not in the log.
     fn refuse_batch(&self, inner: &mut Inner, batch: &mut Batch, why: Refused) -> Unwritten {
-        if batch.filters.is_empty() {
+        if batch.filters.is_empty() && inner.deferred_ids.is_empty() {
             // It may have seen what others have to take back.
             return Unwritten { why, until: Some(self.failures()) };
         }

@@ -165,7 +165,14 @@ fn a_creation_that_could_not_be_written_is_taken_back() {
     let found =
         |model: &Model| -> Vec<_> { names(model).into_values().map(|(name, _)| name).collect() };
     assert_eq!(found(&model), [b"a"]);
+    // It goes on as if nothing had happened, and ends after the disk has room again.
+    let create = Operation::Create { id: 3, name: b"c", spec: b"", expires_at: 0 };
+    drop(served.log.defer(&create).unwrap());
+    Replay::create(&model, 3, b"c", b"", 0).unwrap();
     assert!(creating.commit().is_err(), "it has created a filter that there is not");
+    served.log.put_back(&model).unwrap();
+    served.log.tick();
+    assert_eq!(found(&model), [b"a"]);
     served.insert().unwrap();
     served.log.sync().unwrap();
     // A kill: the log is all that there is.
