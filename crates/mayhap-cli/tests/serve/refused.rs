@@ -259,3 +259,23 @@ fn operations_of_a_refused_pipeline_are_carried_out_and_said_to_be_or_neither() 
         server.stop();
     }
 }
+
+/// A checkpoint waits for the turns that are under way, and not for the one that it is in.
+#[test]
+fn a_transaction_saves_and_is_backed_up_in_its_middle() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, _) = start(folder.path(), "everysec");
+    let mut client = server.connect();
+    client.ask("MULTI");
+    for request in ["BF.ADD f a", "SAVE", "BF.ADD f b", "BF.BACKUP BEGIN", "BF.ADD f c", "SAVE"] {
+        assert_eq!(client.ask(request), Answer::Simple("QUEUED".into()));
+    }
+    let Answer::List(answers) = client.ask("EXEC") else { panic!("no list") };
+    let errors: Vec<_> =
+        answers.iter().filter(|answer| matches!(answer, Answer::Error(_))).collect();
+    assert!(errors.is_empty() && answers.len() == 6, "{answers:?}");
+    server.kill();
+    let (server, _) = start(folder.path(), "everysec");
+    assert_eq!(server.connect().ask("BF.CARD f"), Answer::Number(3));
+    server.stop();
+}

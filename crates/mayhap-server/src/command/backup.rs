@@ -61,6 +61,7 @@ fn begin(call: &mut Call<'_, '_>) -> Outcome {
     // One at a time, so that who begins again keeps no more than the last one.
     call.session.lease = None;
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
+    call.end_turn()?;
     let lease = log.lease()?;
     // Two numbers of up to 20 digits for each.
     call.room_for((lease.segments().len() as u64 + 1) * 2 * (20 + ELEMENT_BYTES as u64))?;

@@ -122,6 +122,14 @@ impl<'a> Call<'a, '_> {
         Ok(())
     }
 
+    /// Ends what the turn has done so far, before something that waits for the end of all turns.
+    pub(super) fn end_turn(&mut self) -> Result<(), Fault> {
+        if let Some(recorder) = &mut self.turn.recorder {
+            recorder.end_early()?;
+        }
+        Ok(())
+    }
+
     /// Takes a filter away; `false` if there is none.
     pub(super) fn remove(&mut self, name: &[u8]) -> Result<bool, Fault> {
         Ok(self.shared.keyspace.remove(name, self.turn.now, self.log())?)

@@ -41,6 +41,7 @@ pub(super) const NO_FOLDER: &str =
 
 fn save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
+    call.end_turn()?;
     log.checkpoint(&*call.shared.keyspace).map_err(|error| format!("ERR {error}"))?;
     call.ok()
 }

@@ -309,6 +309,18 @@ impl Recorder {
         self.early.as_ref().map(drop).map_err(|error| error.why.clone())
     }
 
+    /// The same before something that waits for the end of all turns, as a checkpoint does: what
+    /// follows is another turn, whose answers go with those of this one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recorder::commit_early`].
+    pub(crate) fn end_early(&mut self) -> Result<(), Refused> {
+        let written = self.commit_early();
+        self.end();
+        written
+    }
+
     fn write(&mut self) -> Result<Option<Ticket>, Unwritten> {
         self.open = None;
         let failures = self.begun.unwrap_or_else(|| self.log.failures());

@@ -1,7 +1,7 @@
 //! Counts after a crash: what was answered "new" is counted once, however a checkpoint copied it.
 
 use super::keyspace::{numbered, with_words};
-use super::keyspace_recovery::{commit, open, recording};
+use super::keyspace_recovery::{checkpoint_beside, commit, open, recording};
 use mayhap_server::Turn;
 use mayhap_server::durable::Log;
 use mayhap_server::keyspace::{Entry, Hash, Keyspace, Shape, Spec};
@@ -67,11 +67,14 @@ fn keys_of_a_turn_that_a_checkpoint_comes_into_are_counted_if_it_ends() {
         with_words(&numbered(0..1_000), |words| entry.insert_many(words, &mut turn)).unwrap();
         commit(&mut turn);
         with_words(&numbered(900..1_100), |words| entry.insert_many(words, &mut turn)).unwrap();
-        log.checkpoint(&keyspace).unwrap();
-        if ends {
-            commit(&mut turn);
-        }
-        drop((turn, entry, keyspace, log));
+        let saved = checkpoint_beside(&log, &keyspace, || {
+            if ends {
+                commit(&mut turn);
+            }
+            drop(turn);
+        });
+        assert_eq!(saved.is_ok(), ends, "an image has nothing of a turn that is given up");
+        drop((entry, keyspace, log));
         let (keyspace, _log) = open(folder.path());
         let entry = keyspace.get(b"a", 1).unwrap();
         assert_eq!(entry.items(), if ends { 1_100 } else { 1_000 }, "{:?}", spec.shape);
@@ -120,11 +123,13 @@ fn a_fixed_filter_is_full_at_its_capacity_however_often_it_was_killed() {
         let (one, two) = keys.split_at(500);
         let mut full = with_words(one, |words| entry.insert_many(words, &mut turn)).is_err();
         // In the image, and recorded after it.
-        log.checkpoint(&keyspace).unwrap();
-        new += turn.answers.count_ones() as u64;
-        full |= with_words(two, |words| entry.insert_many(words, &mut turn)).is_err();
-        new += turn.answers.count_ones() as u64;
-        commit(&mut turn);
+        let saved = checkpoint_beside(&log, &keyspace, || {
+            new += turn.answers.count_ones() as u64;
+            full |= with_words(two, |words| entry.insert_many(words, &mut turn)).is_err();
+            new += turn.answers.count_ones() as u64;
+            commit(&mut turn);
+        });
+        saved.unwrap();
         round += 1;
         if full {
             break;
@@ -146,9 +151,8 @@ fn layers_are_as_full_after_a_crash_as_before() {
         for (i, keys) in keys.chunks(130).enumerate() {
             with_words(keys, |words| entry.insert_many(words, &mut turn)).unwrap();
             if i as u64 == round % 10 {
-                log.checkpoint(&keyspace).unwrap();
-            }
-            if i % 3 == 0 {
+                checkpoint_beside(&log, &keyspace, || commit(&mut turn)).unwrap();
+            } else if i % 3 == 0 {
                 commit(&mut turn);
             }
         }

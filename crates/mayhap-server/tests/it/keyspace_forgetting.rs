@@ -2,7 +2,7 @@
 //! in which repeats renew nothing.
 
 use super::keyspace::{KEY, numbered, turn, with_words};
-use super::keyspace_recovery::{commit, open, recording};
+use super::keyspace_recovery::{checkpoint_beside, commit, open, recording};
 use mayhap_server::keyspace::{Hash, Keyspace, Options, Shape, Spec};
 
 const NAMES: [&[u8]; 2] = [b"a", b"copy"];
@@ -38,13 +38,17 @@ fn a_filter_that_clears_itself_comes_back_in_the_same_round() {
         let mut turn = recording(&log);
         for entry in NAMES.iter().filter_map(|name| keyspace.get(name, 1)) {
             with_words(many, |words| entry.insert_many(words, &mut turn)).unwrap();
+            let mut rest = || {
+                for key in single {
+                    entry.insert(key, &mut turn).unwrap();
+                }
+                commit(&mut turn);
+            };
             if round % 2 == 1 {
-                log.checkpoint(&keyspace).unwrap();
+                checkpoint_beside(&log, &keyspace, rest).unwrap();
+            } else {
+                rest();
             }
-            for key in single {
-                entry.insert(key, &mut turn).unwrap();
-            }
-            commit(&mut turn);
             let clears = entry.info().clears.unwrap();
             assert!((2..6).contains(&clears), "{clears} in round {round}");
             assert!(entry.contains(&keys[ROUND - 1], 1));

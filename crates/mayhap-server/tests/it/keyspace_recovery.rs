@@ -35,6 +35,24 @@ pub(crate) fn commit(turn: &mut Turn) {
     turn.recorder.as_mut().unwrap().commit().unwrap();
 }
 
+/// A checkpoint that copies filters in the middle of a turn, for the end of which it waits.
+pub(crate) fn checkpoint_beside(
+    log: &Log,
+    keyspace: &Keyspace,
+    rest: impl FnOnce(),
+) -> Result<durable::Saves, durable::Error> {
+    std::thread::scope(|scope| {
+        let saving = scope.spawn(|| log.checkpoint(keyspace));
+        while !log.stats().checkpoint_running && !saving.is_finished() {
+            std::thread::yield_now();
+        }
+        // For it to get to the copies, mostly.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        rest();
+        saving.join().unwrap()
+    })
+}
+
 fn specs() -> Vec<Spec> {
     let plain = |shape| Spec { shape, hash: Hash::Plain { seed: 5 } };
     vec![
@@ -74,14 +92,18 @@ fn every_kind_comes_back_from_log_and_images_as_it_was() {
             let keys = numbered(5_000 * round..5_000 * (round + 1));
             let (half, one) = keys.split_at(4_900);
             with_words(half, |words| entry.insert_many(words, &mut turn)).unwrap();
+            let mut rest = || {
+                for key in one {
+                    entry.insert(key, &mut turn).unwrap();
+                }
+                commit(&mut turn);
+            };
             if round % 2 == 1 {
                 // An image in the middle of a turn: what is recorded after it is said twice.
-                log.checkpoint(&keyspace).unwrap();
+                checkpoint_beside(&log, &keyspace, rest).unwrap();
+            } else {
+                rest();
             }
-            for key in one {
-                entry.insert(key, &mut turn).unwrap();
-            }
-            commit(&mut turn);
             before = Some(entry.info());
             assert_eq!(entry.spec, spec);
         }
@@ -302,12 +324,14 @@ fn a_removal_is_not_undone_by_a_restart() {
     let entry = keyspace.create(b"a", spec, 1, Some(&log)).unwrap();
     let mut turn = recording(&log);
     with_words(&numbered(0..100), |words| entry.insert_many(words, &mut turn)).unwrap();
-    log.checkpoint(&keyspace).unwrap();
-    // The others are not there: only what was removed is to be removed again.
-    let keys = [numbered(0..50), numbered(200..210)].concat();
-    with_words(&keys, |words| entry.remove_many(words, &mut turn)).unwrap();
-    assert_eq!(turn.answers.iter_ones().collect::<Vec<_>>(), (0..50).collect::<Vec<_>>());
-    commit(&mut turn);
+    let saved = checkpoint_beside(&log, &keyspace, || {
+        // The others are not there: only what was removed is to be removed again.
+        let keys = [numbered(0..50), numbered(200..210)].concat();
+        with_words(&keys, |words| entry.remove_many(words, &mut turn)).unwrap();
+        assert_eq!(turn.answers.iter_ones().collect::<Vec<_>>(), (0..50).collect::<Vec<_>>());
+        commit(&mut turn);
+    });
+    saved.unwrap();
     let before = entry.info();
     drop((turn, entry, keyspace, log));
     let (keyspace, _log) = open(folder.path());
