@@ -13,7 +13,9 @@ const CLIENTS: &str = "Redis clients: 127.0.0.1:";
 
 /// A server that has answered, so that what every server needs is there.
 fn start(folder: &std::path::Path) -> (Server, u16, Client<TcpStream>) {
-    let server = Server::start(folder, &["--max-clients", "20k"]);
+    // New keys are to be new.
+    let arguments = ["--max-clients", "20k", "--default-error", "1e-9"];
+    let server = Server::start(folder, &arguments);
     let port = server.port(CLIENTS);
     let mut neighbour = Client::new(Server::connect_tcp(port));
     assert_eq!(neighbour.ask("BF.ADD f neighbour"), Answer::Number(1));
