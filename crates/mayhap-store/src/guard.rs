@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicPtr;
-use sync::{Ordering, fence};
+use sync::{AtomicBool, AtomicUsize, Ordering, fence};
 
 mod slot;
 mod sync;
@@ -44,9 +44,19 @@ static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
 /// The previous handler.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
+/// An entry that nobody has.
+const fn free_slot() -> Slot {
+    Slot {
+        version: AtomicUsize::new(0),
+        start: AtomicUsize::new(0),
+        end: AtomicUsize::new(0),
+        lost: AtomicBool::new(false),
+    }
+}
+
 impl Chunk {
     const fn new() -> Self {
-        Self { slots: [const { Slot::new() }; SLOTS], next: AtomicPtr::new(ptr::null_mut()) }
+        Self { slots: [const { free_slot() }; SLOTS], next: AtomicPtr::new(ptr::null_mut()) }
     }
 
     fn following(&self) -> Option<&'static Self> {

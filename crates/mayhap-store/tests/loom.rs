@@ -25,7 +25,9 @@ fn a_handler_never_sees_half_of_a_range() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(|| {
-        let slot = Arc::new(slot::Slot::new());
+        let [version, start, end] = [0; 3].map(sync::AtomicUsize::new);
+        let lost = sync::AtomicBool::new(false);
+        let slot = Arc::new(slot::Slot { version, start, end, lost });
         assert!(slot.take(100, 200));
         let next = {
             let slot = slot.clone();

@@ -11,31 +11,14 @@ use super::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 /// An entry of the table: free while `version` is even.
 #[derive(Debug)]
 pub(super) struct Slot {
-    version: AtomicUsize,
+    pub(super) version: AtomicUsize,
     /// 0 if there is no range.
-    start: AtomicUsize,
-    end: AtomicUsize,
+    pub(super) start: AtomicUsize,
+    pub(super) end: AtomicUsize,
     pub(super) lost: AtomicBool,
 }
 
 impl Slot {
-    #[cfg(not(loom))]
-    pub(super) const fn new() -> Self {
-        Self {
-            version: AtomicUsize::new(0),
-            start: AtomicUsize::new(0),
-            end: AtomicUsize::new(0),
-            lost: AtomicBool::new(false),
-        }
-    }
-
-    /// Atomics of the model checker are no constants.
-    #[cfg(loom)]
-    pub(super) fn new() -> Self {
-        let [version, start, end] = [0; 3].map(AtomicUsize::new);
-        Self { version, start, end, lost: AtomicBool::new(false) }
-    }
-
     /// Takes it, if it is free.
     pub(super) fn take(&self, start: usize, end: usize) -> bool {
         // ORDERING: Relaxed. The exchange below decides.

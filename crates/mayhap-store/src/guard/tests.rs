@@ -60,7 +60,7 @@ fn a_page_that_the_disk_fails_to_read_is_an_error_of_that_filter_alone() {
 
 #[test]
 fn entries_are_used_again_and_a_range_that_was_given_back_is_guarded_no_more() {
-    let slot = Slot::new();
+    let slot = free_slot();
     assert!(slot.take(0x1000, 0x3000) && !slot.take(0x5000, 0x6000));
     assert_eq!(
         [0xFFF, 0x1000, 0x2FFF, 0x3000].map(|at| slot.range_of(at).is_some()),
