@@ -58,7 +58,7 @@ fn in_a_container_the_memory_is_that_of_the_container() {
     let server = Server::begin(folder.path(), &wrapper, &[], &[]).unwrap();
     let said = "max_memory: 192 MiB, three quarters of the container's 256 MiB; max_filter_bytes: \
                 32.0 MiB, as a checkpoint copies a filter";
-    assert!(server.said().contains(said), "{}", server.said());
+    server.says(said);
     let mut client = server.connect();
     let limit = Answer::Bulk(b"201326592".to_vec());
     assert_eq!(

@@ -29,7 +29,7 @@ fn as_many_clients_as_are_promised_come_in_beside_files_that_are_served() {
 
     let some = wrapper(FILES + 160);
     let server = Server::begin(folder.path(), &["sh", "-c", &some, "sh"], &arguments, &[]).unwrap();
-    let said = server.said();
+    let said = server.says("Redis clients: socket");
     let (_, rest) = said.split_once("the limit of open files allows ").unwrap();
     let promised: usize = rest.split(';').next().unwrap().parse().unwrap();
     assert!((10..100).contains(&promised), "{said}");

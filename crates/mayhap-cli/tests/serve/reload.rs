@@ -30,7 +30,7 @@ fn sighup_takes_what_can_change_names_the_rest_and_keeps_all_when_the_file_is_wr
     let more = "default_capacity = 300\nthreads = 7\n\
         [[user]]\nname = \"shop\"\npassword = \"sixteen bytes and more\"\nrights = [\"read\"]\n";
     reload(more, "settings reloaded; changed: default_capacity, user");
-    assert!(server.said().contains("WARN after a restart: threads"), "{}", server.said());
+    server.says("WARN after a restart: threads");
     let answer = format!("{:?}", client.call("PING"));
     assert!(answer.contains("NOAUTH"), "{answer}");
     client.ask("AUTH shop \"sixteen bytes and more\"");

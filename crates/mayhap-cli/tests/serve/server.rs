@@ -104,6 +104,11 @@ impl Server {
         fs::read_to_string(self.folder.join("said")).unwrap()
     }
 
+    /// Its lines once they have this one: they come a moment after what they are about.
+    pub(crate) fn says(&self, text: &str) -> String {
+        until(|| Some(self.said()).filter(|said| said.contains(text)))
+    }
+
     pub(crate) fn connect(&self) -> Client<UnixStream> {
         let stream = UnixStream::connect(self.folder.join("socket")).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
