@@ -326,7 +326,8 @@ impl Recorder {
         let failures = self.begun.unwrap_or_else(|| self.log.failures());
         if self.is_empty() && failures == self.log.failures() {
             // A turn may have done nothing but operations.
-            self.log.write_deferred()?;
+            let written = self.log.write_deferred();
+            written.map_err(|why| Unwritten { why, until: Some(self.log.failures()) })?;
             return Ok(self.log.last_operation());
         }
         let ticket = self.log.append(&mut self.batch, failures);

@@ -147,6 +147,7 @@ pub(super) async fn age(
         turn.counts.add(Counter::Reads, 1);
         let ages = entry.ages(words, turn.now)?.map(|age| age.map(Bounds::from));
         let ages: Vec<Option<Bounds>> = ages.collect();
+        entry.check_file()?;
         let found = ages.iter().flatten().count();
         turn.counts.checked(words.len(), found);
         state.end(&mut turn)?;

@@ -26,6 +26,8 @@ pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
             }
         }
     }
+    // What is being put back may have forgotten what it has to have.
+    entry.check_file()?;
     call.turn.counts.checked(items.len(), found);
     Ok(())
 }

@@ -34,6 +34,7 @@ pub(in crate::command) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {
     let cursor = number::integer(call.word(2)).ok_or("Second argument must be numeric")?;
     let entry = call.known(call.word(1))?;
     let (next, bytes) = call.shared.keyspace.dump(&entry, cursor, call.turn.now)?;
+    entry.check_file()?;
     let mut reply = call.reply();
     reply.array(2);
     reply.integer(next);
