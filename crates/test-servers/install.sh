@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the servers that the tests start on this machine, if they are not. As root on Debian it
-# installs them; else it says what to install. No system service is started or left enabled.
+# Installs the servers that the tests start, where they are missing. As root on Debian it installs
+# them; else it lists the packages to install. No system service is started or left enabled.
 #
 #   sh crates/test-servers/install.sh [valkey]    (with Valkey as well)
 set -eu
@@ -27,7 +27,7 @@ fi
 if [ "$(id -u)" != 0 ] || ! have apt-get; then
   echo "The tests start real servers, and some are missing. Install:$need" >&2
   echo "(on Debian: apt-get install --no-install-recommends$need)," >&2
-  echo "or leave these tests out: make test MAYHAP_REQUIRE_SERVERS=0" >&2
+  echo "or leave these tests out: make check MAYHAP_REQUIRE_SERVERS=0" >&2
   exit 1
 fi
 
@@ -40,7 +40,7 @@ if [ ! -e "$policy" ]; then
   chmod 755 "$policy"
 fi
 case $need in *valkey*)
-  # Debian 12 has it in its backports alone.
+  # Debian 12 has it only in its backports.
   if ! apt-cache show valkey-server >/dev/null 2>&1; then
     suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
     echo "deb http://deb.debian.org/debian $suite main" >/etc/apt/sources.list.d/backports.list
@@ -49,7 +49,7 @@ esac
 apt-get update -qq
 # shellcheck disable=SC2086  # a list of words
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need
-# Nor is it to come with the next start of the machine.
+# Nor should it start with the machine.
 for service in redis-server valkey-server postgresql; do
   case "$need " in *" $service "*) ;; *) continue ;; esac
   ! have systemctl || systemctl disable --quiet "$service" \

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Makes every write to a standard output fail that was closed when the program began.
+/// Makes every write to standard output fail if that was closed when the program began.
 ///
 /// # Errors
 ///
-/// Those of the system.
+/// The errors of the system.
 pub(crate) fn refuse_writes() -> io::Result<()> {
     // ORDERING: Relaxed. It was set by this thread, before `main`.
     if WAS_CLOSED.load(Ordering::Relaxed) {
@@ -33,9 +33,9 @@ extern "C" fn look() {
 
 #[expect(unsafe_code, reason = "what runs before main is named by its section")]
 mod before_main {
-    // SAFETY: the section holds pointers to functions that take nothing which they need and return
-    // nothing, called once each by the loader. This one calls the system and sets a flag; it needs
-    // nothing of the standard library that `main` would have to set up first.
+    // SAFETY: the section holds pointers to functions without required arguments or results, each
+    // called once by the loader. This one makes a system call and sets a flag; it uses no part of
+    // the standard library that `main` would have to set up first.
     #[used]
     #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
     #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]

@@ -1,4 +1,4 @@
-//! The binary: everything but what has to be before `main` and the allocator is in the library.
+//! The binary: everything except the allocator and the code before `main` is in the library.
 
 mod allocator;
 mod closed_stdout;
@@ -11,5 +11,7 @@ fn main() -> ExitCode {
         eprintln!("mayhap: standard output is closed: {error}");
         return ExitCode::from(2);
     }
-    mayhap_cli::cmd::main()
+    let code = mayhap_cli::cmd::main();
+    allocator::stop_purging();
+    code
 }

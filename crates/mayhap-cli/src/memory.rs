@@ -1,7 +1,6 @@
-//! The memory that there is, as a limit: a filter beyond it would only be found out by the OOM
+//! The memory that there is, as a limit: a filter beyond it would only be noticed by the OOM
 //! killer. In a container it is the container's, which `cgroup.rs` reads.
 
-#[cfg(unix)]
 mod cgroup;
 
 use crate::error::Error;
@@ -23,8 +22,8 @@ pub fn limit(requested: Option<u64>) -> u64 {
     requested.or_else(usable_bytes).unwrap_or(u64::MAX)
 }
 
-/// The memory that one filter may have unless something else is said, in bytes: the machine's, or
-/// three quarters of the container's, which nothing swaps; `None` if neither is known.
+/// The default memory limit of one filter, in bytes: the machine's, or three quarters of the
+/// container's, which nothing swaps; `None` if neither is known.
 pub fn usable_bytes() -> Option<u64> {
     Memory::found().map(|memory| match memory.holder {
         Holder::Machine => memory.bytes,
@@ -32,24 +31,24 @@ pub fn usable_bytes() -> Option<u64> {
     })
 }
 
-/// How much memory there is, and who sets the limit.
+/// The available memory, and the origin of its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes of it.
     pub bytes: u64,
-    /// Whose they are.
+    /// The origin of the limit.
     pub holder: Holder,
 }
 
-/// What a server takes beside filters and their copies, about.
+/// The approximate memory of a server besides filters and their copies.
 const BESIDE_COPIES: u64 = 64 << 20;
 
-/// Who sets the limit.
+/// The origin of the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// The machine: what it has.
+    /// The machine's memory.
     Machine,
-    /// The container, or whoever has set a limit to this process's control group.
+    /// The container, or another limit of this process's control group.
     Container,
 }
 
@@ -61,20 +60,19 @@ impl Memory {
 
     fn found_below(root: &Path) -> Option<Self> {
         let machine = physical_bytes(root).map(|bytes| Self { bytes, holder: Holder::Machine });
-        let container =
-            container_bytes(root).map(|bytes| Self { bytes, holder: Holder::Container });
+        let container = cgroup::limit(root).map(|bytes| Self { bytes, holder: Holder::Container });
         [machine, container].into_iter().flatten().min_by_key(|memory| memory.bytes)
     }
 
-    /// What all filters of a server may take unless something else is said: the rest is for
-    /// buffers, the system and what a checkpoint copies.
+    /// The default limit for all filters of a server: the rest is for buffers, the system and the
+    /// copies of a checkpoint.
     pub const fn three_quarters(self) -> u64 {
         self.bytes / 4 * 3
     }
 
-    /// What one filter of a server may take unless something else is said: a checkpoint copies a
-    /// filter, and in a container that has to fit beside all of them, or the server is ended.
-    /// `None` on a machine, which can swap.
+    /// The default limit for one filter of a server: a checkpoint copies a filter, and in a
+    /// container the copy has to fit beside all of them, or the server is killed. `None` on a
+    /// machine, which can swap.
     pub fn for_one_filter(self) -> Option<u64> {
         let rest = self.bytes - self.three_quarters();
         let is_container = self.holder == Holder::Container;
@@ -92,17 +90,7 @@ impl fmt::Display for Memory {
     }
 }
 
-#[cfg(unix)]
-fn container_bytes(root: &Path) -> Option<u64> {
-    cgroup::limit(root)
-}
-
-#[cfg(not(unix))]
-fn container_bytes(_root: &Path) -> Option<u64> {
-    None
-}
-
-/// The machine's memory, if `/proc/meminfo` has it.
+/// The machine's memory, if `/proc/meminfo` reports it.
 fn physical_bytes(root: &Path) -> Option<u64> {
     let text = std::fs::read_to_string(root.join("proc/meminfo")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;

@@ -1,12 +1,26 @@
-//! How a verb ended, if no error did.
+//! The outcome of a verb without an error.
 
-/// How a verb ended.
+/// The outcome of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Did something, or found something.
     Done,
     /// Found nothing.
     Nothing,
-    /// Found that something is not as it should be.
+    /// Found a problem.
     Off,
+}
+
+impl Outcome {
+    /// The outcome of looking for something.
+    pub fn found(any: bool) -> Self {
+        if any { Self::Done } else { Self::Nothing }
+    }
+}
+
+/// Verbs that either do something or fail.
+impl From<()> for Outcome {
+    fn from((): ()) -> Self {
+        Self::Done
+    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use std::io;
 
-/// Bytes that nobody can foresee, of the system.
+/// Unpredictable bytes from the system.
 ///
 /// # Errors
 ///

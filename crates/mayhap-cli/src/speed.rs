@@ -5,8 +5,9 @@
 //! up; the median chunk counts, so that a moment in which the machine did something else does not.
 
 use crate::error::Error;
+use mayhap::set::Repeats;
 use mayhap::{Bitmap, Digest, DigestFunction};
-use mayhap_sets::KeySet;
+use mayhap_sets::{KeySet, OwnSet};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -14,13 +15,14 @@ use std::time::{Duration, Instant};
 /// Digests of a batch call.
 pub const BATCH: usize = 1024;
 
-/// Digests that are made, then timed, then made anew: 512 KiB, so that they are in the cache.
+/// Digests that are made, timed, and remade: 512 KiB, so that they are in the cache.
 const CHUNK: usize = 64 * BATCH;
 
-/// Absent keys that are queried at least, whatever the time: the rate is counted on them.
+/// The minimum number of absent keys that are queried, whatever the time: the rate is counted on
+/// them.
 const MIN_PROBES: u64 = 1 << 20;
 
-/// Chunks of an operation at the least.
+/// The minimum number of chunks of an operation.
 const MIN_CHUNKS: usize = 3;
 
 /// The number of the first absent key.
@@ -38,52 +40,53 @@ pub struct Nanoseconds {
 /// All that was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measured {
-    /// Making digests of 8 bytes: what every operation costs besides.
+    /// Making digests of 8 bytes: the cost added to every operation.
     pub digest: Nanoseconds,
     /// Insertions of new keys.
     pub insert: Nanoseconds,
     /// Questions about absent keys.
     pub miss: Nanoseconds,
-    /// Questions about keys that are there.
+    /// Queries of present keys.
     pub hit: Nanoseconds,
     /// Keys inserted here, to be found.
     pub inserted_keys: u64,
     /// Absent keys queried.
     pub absent_keys: u64,
-    /// Those answered "maybe".
+    /// The absent keys answered "maybe".
     pub false_positives: u64,
     /// Their share.
     pub measured_fpp: f64,
-    /// The rate predicted for what was queried, from the bits where the kind has them.
+    /// The rate predicted for the queried filter, from the bits where the kind has them.
     pub predicted_fpp: f64,
 }
 
-/// What is to be measured besides questions.
+/// The measurements besides queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserts {
-    /// It is empty: it is filled with so many keys, then queried.
+    /// It is empty: it is filled with this number of keys, then queried.
     First(u64),
-    /// It is queried as it is, then filled anew (a plain one) or further with so many keys.
+    /// It is queried as it is, then refilled (a plain one) or filled further with this number of
+    /// keys.
     Then(u64),
     /// It takes no keys.
     Never,
 }
 
-/// Measures for about so long; a third of it is for insertions, which end early if that is not
+/// Measures for about this time; a third of it is for insertions, which end early if that is not
 /// enough for all keys.
 ///
 /// # Errors
 ///
 /// [`Error::Filter`] where the kind takes no more keys.
-pub fn measure(set: &mut dyn KeySet, inserts: Inserts, time: Duration) -> Result<Measured, Error> {
-    let mut bench = Bench { function: set.digest_function(), digests: Vec::new(), share: time / 9 };
+pub fn measure(set: &mut OwnSet, inserts: Inserts, time: Duration) -> Result<Measured, Error> {
+    let mut bench = Bench { function: *set.function(), digests: Vec::new(), share: time / 9 };
     let digest = bench.digest();
     let (mut insert, mut inserted) = (Nanoseconds::default(), 0);
     if let Inserts::First(items) = inserts {
         (insert, inserted) = bench.insert(set, items)?;
     }
     // Now, so that the rate is that of the filter as it was given.
-    let predicted_fpp = set.estimated_fpp();
+    let predicted_fpp = set.state().estimated_fpp;
     let (miss, absent_keys, false_positives) = bench.miss(set)?;
     if let Inserts::Then(items) = inserts {
         (insert, inserted) = bench.insert(set, items)?;
@@ -102,7 +105,7 @@ pub fn measure(set: &mut dyn KeySet, inserts: Inserts, time: Duration) -> Result
     })
 }
 
-/// What all operations work with.
+/// The shared data of all operations.
 struct Bench {
     function: DigestFunction,
     digests: Vec<Digest>,
@@ -118,7 +121,7 @@ struct Times {
 }
 
 impl Times {
-    /// Times a chunk of so many keys.
+    /// Times a chunk of `keys` keys.
     fn time<T>(times: &mut Vec<f64>, keys: usize, run: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = run();
@@ -163,9 +166,9 @@ impl Bench {
     }
 
     /// Inserts the keys from 0 to `items`, and into a plain filter, emptied, again while there is
-    /// time; how many are in.
-    fn insert(&mut self, set: &mut dyn KeySet, items: u64) -> Result<(Nanoseconds, u64), Error> {
-        if let Some(filter) = set.as_plain() {
+    /// time; returns the number inside.
+    fn insert(&mut self, set: &mut OwnSet, items: u64) -> Result<(Nanoseconds, u64), Error> {
+        if let Some(filter) = set.plain_mut() {
             // It also touches all memory, so that no insertion waits for a page of it.
             filter.clear();
         }
@@ -176,7 +179,7 @@ impl Bench {
             let keys = (items - next).min(CHUNK as u64);
             self.make(next..next + keys);
             next += keys;
-            match set.as_plain().filter(|_| chunk % 2 == 1) {
+            match set.plain_mut().filter(|_| chunk % 2 == 1) {
                 Some(filter) => Times::time(&mut times.single, keys as usize, || {
                     for &digest in &self.digests {
                         black_box(filter.insert_digest(digest));
@@ -184,17 +187,19 @@ impl Bench {
                 }),
                 None => Times::time(&mut times.batch, keys as usize, || {
                     let mut batches = self.digests.chunks(BATCH);
-                    batches.try_for_each(|digests| set.insert_digests_into(digests, &mut new))
+                    batches.try_for_each(|digests| {
+                        set.insert_into(digests.into(), Repeats::Renew, &mut new)
+                    })
                 })?,
             }
             let (is_full, is_late) = (next == items, start.elapsed() >= 3 * self.share);
-            let is_timed = times.single.len() >= MIN_CHUNKS || set.as_plain().is_none();
-            // A pass that fitted in the time once is gone through to its end: the filter is full.
+            let is_timed = times.single.len() >= MIN_CHUNKS || set.plain_mut().is_none();
+            // A pass that fitted in the time once is completed: the filter is full.
             if is_timed && is_late && (is_full || passes == 0) {
                 break;
             }
             if is_full {
-                let Some(filter) = set.as_plain() else { break };
+                let Some(filter) = set.plain_mut() else { break };
                 filter.clear();
                 (next, passes) = (0, passes + 1);
             }
@@ -203,15 +208,15 @@ impl Bench {
     }
 
     /// Queries absent keys; also returns how many they were and how many of them were found.
-    fn miss(&mut self, set: &mut dyn KeySet) -> Result<(Nanoseconds, u64, u64), Error> {
+    fn miss(&mut self, set: &mut OwnSet) -> Result<(Nanoseconds, u64, u64), Error> {
         let mut times = Times::default();
         let (mut queried, mut found) = (0, 0);
         let start = Instant::now();
         while queried < MIN_PROBES || start.elapsed() < 2 * self.share {
             self.make((ABSENT + queried)..(ABSENT + queried + CHUNK as u64));
             let batch = self.query_batch(set, &mut times)?;
-            if set.as_plain().is_some() {
-                // Others, of which nothing is in the cache yet; they are not counted.
+            if set.plain_mut().is_some() {
+                // Others, whose lines are not in the cache yet; they are not counted.
                 let from = ABSENT + ABSENT / 2 + queried;
                 self.make(from..from + CHUNK as u64);
                 self.query_single(set, &mut times);
@@ -222,8 +227,8 @@ impl Bench {
         Ok((times.median(), queried, found))
     }
 
-    /// Queries keys that are there, in an order that jumps about.
-    fn hit(&mut self, set: &mut dyn KeySet, inserted: u64) -> Result<Nanoseconds, Error> {
+    /// Queries present keys, in a scattered order.
+    fn hit(&mut self, set: &mut OwnSet, inserted: u64) -> Result<Nanoseconds, Error> {
         let mut times = Times::default();
         let (start, mut at) = (Instant::now(), 0u64);
         while times.batch.len() < MIN_CHUNKS || start.elapsed() < 2 * self.share {
@@ -232,7 +237,7 @@ impl Bench {
                 at += CHUNK as u64;
                 if !is_single {
                     self.query_batch(set, &mut times)?;
-                } else if set.as_plain().is_some() {
+                } else if set.plain_mut().is_some() {
                     self.query_single(set, &mut times);
                 }
             }
@@ -240,19 +245,19 @@ impl Bench {
         Ok(times.median())
     }
 
-    fn query_batch(&self, set: &dyn KeySet, times: &mut Times) -> Result<u64, Error> {
+    fn query_batch(&self, set: &mut OwnSet, times: &mut Times) -> Result<u64, Error> {
         let mut bitmap = Bitmap::new();
         Times::time(&mut times.batch, self.digests.len(), || {
             let mut batches = self.digests.chunks(BATCH);
             batches.try_fold(0, |found, digests| {
-                set.contains_digests_into(digests, &mut bitmap)?;
+                set.contains_into(digests.into(), &mut bitmap)?;
                 Ok(found + bitmap.count_ones() as u64)
             })
         })
     }
 
-    fn query_single(&self, set: &mut dyn KeySet, times: &mut Times) {
-        if let Some(filter) = set.as_plain() {
+    fn query_single(&self, set: &mut OwnSet, times: &mut Times) {
+        if let Some(filter) = set.plain_mut() {
             Times::time(&mut times.single, self.digests.len(), || {
                 for &digest in &self.digests {
                     black_box(filter.contains_digest(digest));
@@ -263,7 +268,7 @@ impl Bench {
 }
 
 /// The key of step `i` among `count`: by an odd multiple of the golden ratio's bits, so that every
-/// part of the keys comes in turn.
+/// part of the keys has its turn.
 fn scattered(i: u64, count: u64) -> u64 {
     let spread = i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((u128::from(spread) * u128::from(count)) >> 64) as u64

@@ -2,10 +2,10 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// What stands in a path as it is.
+/// The characters that are not escaped in a path.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b':');
 
-/// A name as it stands in a path.
+/// A name in the form used in paths.
 ///
 /// ```
 /// assert_eq!(mayhap_dashboard::path::encode(b"a/b:c\xff"), "a%2Fb:c%FF");

@@ -1,6 +1,7 @@
 //! The bits of a foreign filter: bit `i` is bit `i % 64` of word `i / 64`.
 
-use crate::filter::same;
+use crate::error::same;
+use crate::limits::try_room;
 use crate::{Error, Limits, Reader};
 
 /// An array of bits, with the bit orders used in files.
@@ -24,10 +25,7 @@ impl Bits {
     }
 
     fn room_for(num_words: u64) -> Result<Vec<u64>, Error> {
-        let out_of_memory = Error::OutOfMemory { bytes: num_words.saturating_mul(8) };
-        let mut words = Vec::new();
-        let len = usize::try_from(num_words).map_err(|_| out_of_memory.clone())?;
-        words.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+        let mut words = try_room(num_words)?;
         mayhap::advise_huge_pages(words.spare_capacity_mut());
         Ok(words)
     }
@@ -36,7 +34,7 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Limits::check_bits`]; [`Error::Truncated`] before anything is allocated;
+    /// The errors of [`Limits::check_bits`]; [`Error::Truncated`] before anything is allocated;
     /// [`Error::BadField`] if a bit past the end is set.
     pub fn read_be_words(
         reader: &mut Reader<'_>,
@@ -50,7 +48,7 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Bits::read_be_words`].
+    /// The errors of [`Bits::read_be_words`].
     pub fn read_le_words(
         reader: &mut Reader<'_>,
         num_bits: u64,
@@ -78,7 +76,7 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
+    /// The errors of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
     pub fn from_lsb_bytes(bytes: &[u8], num_bits: u64, limits: &Limits) -> Result<Self, Error> {
         Self::from_bytes(bytes, num_bits, limits, |byte| byte)
     }
@@ -88,7 +86,7 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Bits::from_lsb_bytes`].
+    /// The errors of [`Bits::from_lsb_bytes`].
     pub fn from_msb_bytes(bytes: &[u8], num_bits: u64, limits: &Limits) -> Result<Self, Error> {
         Self::from_bytes(bytes, num_bits, limits, u8::reverse_bits)
     }
@@ -118,15 +116,14 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
+    /// The errors of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
     pub(crate) fn from_be_words(
         words: &[[u8; 8]],
         num_bits: u64,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        if words.len() as u64 > num_bits.div_ceil(64) {
-            return Err(Error::bad("bits past the last one", "0", format_args!("set")));
-        }
+        let fits = words.len() as u64 <= num_bits.div_ceil(64);
+        Error::check(fits, "bits past the last one", "0", "set")?;
         let mut bits = Self::new(num_bits, limits)?;
         for (word, &bytes) in bits.words.iter_mut().zip(words) {
             *word = u64::from_be_bytes(bytes);
@@ -137,12 +134,9 @@ impl Bits {
     /// Rejects bits past the end: no writer sets them, and they would be counted.
     fn checked(self) -> Result<Self, Error> {
         let used = self.num_bits % 64;
-        match self.words.last() {
-            Some(&last) if used != 0 && last >> used != 0 => {
-                Err(Error::bad("bits past the last one", "0", format_args!("{:#x}", last >> used)))
-            }
-            _ => Ok(self),
-        }
+        let past = self.words.last().filter(|_| used != 0).map_or(0, |last| last >> used);
+        Error::check(past == 0, "bits past the last one", "0", format_args!("{past:#x}"))?;
+        Ok(self)
     }
 
     /// The number of bits, m.
@@ -180,7 +174,7 @@ impl Bits {
     ///
     /// # Panics
     ///
-    /// As [`Bits::get`].
+    /// Same as [`Bits::get`].
     #[inline]
     pub fn set(&mut self, position: u64) -> bool {
         let word = &mut self.words[(position / 64) as usize];
@@ -217,7 +211,7 @@ impl Bits {
     ///
     /// # Errors
     ///
-    /// Those of [`Bits::union_with`].
+    /// The errors of [`Bits::union_with`].
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), Error> {
         same("number of bits", &self.num_bits, &other.num_bits)?;
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -249,7 +243,8 @@ impl Bits {
         bytes
     }
 
-    /// [`Bits::to_lsb_bytes`] up to the last byte that is not 0, but at least `kept` bytes.
+    /// Like [`Bits::to_lsb_bytes`], but only up to the last byte that is not 0, and at least `kept`
+    /// bytes.
     pub(crate) fn to_short_lsb_bytes(&self, kept: usize) -> Vec<u8> {
         let mut bytes = self.to_lsb_bytes();
         let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
@@ -257,20 +252,11 @@ impl Bits {
         bytes
     }
 
-    /// [`Bits::to_msb_bytes`] up to the last byte that is not 0, but at least `kept` bytes: what
-    /// `SETBIT` makes of an empty key, or of one that was `kept` bytes long.
+    /// As a Redis string, the first bit being the most significant of the first byte, up to the
+    /// last byte that is not 0, but at least `kept` bytes: what `SETBIT` makes of an empty key, or
+    /// of one that was `kept` bytes long.
     pub(crate) fn to_short_msb_bytes(&self, kept: usize) -> Vec<u8> {
         let mut bytes = self.to_short_lsb_bytes(kept);
-        for byte in &mut bytes {
-            *byte = byte.reverse_bits();
-        }
-        bytes
-    }
-
-    /// As a Redis string of `ceil(m / 8)` bytes, the first bit being the most significant of the
-    /// first.
-    pub fn to_msb_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.to_lsb_bytes();
         for byte in &mut bytes {
             *byte = byte.reverse_bits();
         }

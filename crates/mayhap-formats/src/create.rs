@@ -30,14 +30,14 @@ pub struct NewFilter<'a> {
     pub expected_items: u64,
     /// p.
     pub target_fpp: f64,
-    /// Of [`Format::Spark`]: the seed of a filter of version 2; without it, version 1.
+    /// For [`Format::Spark`]: the seed of a filter of version 2; without it, version 1.
     pub seed: Option<u64>,
-    /// Of [`Format::PyBloomFilterMmap`]: one seed per hash function; without them 1, 2, 3, …, as
+    /// For [`Format::PyBloomFilterMmap`]: one seed per hash function; without them 1, 2, 3, …, as
     /// many as the original would draw.
     pub hash_seeds: Option<&'a [u32]>,
-    /// Of [`Format::BloomFileter`]: the class that will read the file; without it `BloomFileter`.
+    /// For [`Format::BloomFileter`]: the class that will read the file; without it `BloomFileter`.
     pub class_name: Option<&'a str>,
-    /// Of [`Format::BloomFileter`]: the share of marks of its bits at which it clears itself.
+    /// For [`Format::BloomFileter`]: the share of marks of its bits at which it clears itself.
     pub auto_clear_rate: Option<f64>,
 }
 
@@ -68,7 +68,8 @@ impl NewFilter<'_> {
         Error::TooLarge { field: "number of keys", limit, found: self.expected_items }
     }
 
-    /// Checks what does not depend on n: p, and that no parameter belongs to another format.
+    /// Checks the parts that do not depend on n: p, and that no parameter belongs to another
+    /// format.
     ///
     /// # Errors
     ///
@@ -84,127 +85,41 @@ impl NewFilter<'_> {
     /// ```
     pub fn check(&self, format: Format) -> Result<(), Error> {
         check_fpp("p", self.target_fpp)?;
-        let row = Row::of(format)?;
-        let given = [
-            (Own::Seed, self.seed.is_some()),
-            (Own::HashSeeds, self.hash_seeds.is_some()),
-            (Own::Class, self.class_name.is_some()),
-            (Own::ClearRate, self.auto_clear_rate.is_some()),
+        // The parameters that only one system has.
+        let own = [
+            (
+                self.seed.is_some(),
+                Format::Spark,
+                "a seed",
+                "only spark filters of version 2 have one",
+            ),
+            (
+                self.hash_seeds.is_some(),
+                Format::PyBloomFilterMmap,
+                "choosing the seeds of its hash functions",
+                "only pybloomfiltermmap has these",
+            ),
+            (
+                self.class_name.is_some(),
+                Format::BloomFileter,
+                "naming its class",
+                "only files of bloomfileter record one",
+            ),
+            (
+                self.auto_clear_rate.is_some(),
+                Format::BloomFileter,
+                "clearing itself",
+                "only filters of bloomfileter do",
+            ),
         ];
-        for (own, is_given) in given {
-            if is_given && !row.own.contains(&own) {
-                let (operation, reason) = own.refusal();
-                return Err(Error::Unsupported { format: row.format.name(), operation, reason });
+        for (is_given, of, operation, reason) in own {
+            if is_given && format != of {
+                return Err(Error::Unsupported { format: format.name(), operation, reason });
             }
         }
         Ok(())
     }
 }
-
-/// Parameters that only one system has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Own {
-    Seed,
-    HashSeeds,
-    Class,
-    ClearRate,
-}
-
-impl Own {
-    /// The operation and the reason of [`Error::Unsupported`].
-    fn refusal(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Seed => ("a seed", "only spark filters of version 2 have one"),
-            Self::HashSeeds => {
-                ("choosing the seeds of its hash functions", "only pybloomfiltermmap has these")
-            }
-            Self::Class => ("naming its class", "only files of bloomfileter record one"),
-            Self::ClearRate => ("clearing itself", "only filters of bloomfileter do"),
-        }
-    }
-}
-
-type Created = Result<Box<dyn ForeignFilter>, Error>;
-
-/// How filters of a format are created.
-#[derive(Debug, Clone, Copy)]
-struct Row {
-    format: Format,
-    own: &'static [Own],
-    create: fn(&NewFilter<'_>, &Limits) -> Created,
-}
-
-impl Row {
-    fn of(format: Format) -> Result<&'static Self, Error> {
-        ROWS.iter().find(|row| row.format == format).ok_or(Error::Unsupported {
-            format: format.name(),
-            operation: "creating one",
-            reason: "create it with its own system",
-        })
-    }
-}
-
-const fn row(format: Format, create: fn(&NewFilter<'_>, &Limits) -> Created) -> Row {
-    Row { format, own: &[], create }
-}
-
-/// All formats.
-const ROWS: &[Row] = &[
-    Row {
-        own: &[Own::Class, Own::ClearRate],
-        ..row(Format::BloomFileter, |new, limits| boxed(bloomfileter(new, limits)))
-    },
-    row(Format::Guava, |new, limits| {
-        let options = GuavaOptions { fpp: new.target_fpp, ..GuavaOptions::new(new.long()?) };
-        boxed(GuavaFilter::create(&options, limits))
-    }),
-    row(Format::MagnusS, |new, limits| {
-        let sizing = MagnusSizing::Rate { fpp: new.target_fpp, expected_items: new.int()? };
-        sizing.check_overflow()?;
-        boxed(MagnusFilter::create(&sizing, MagnusForm::BitSet, limits))
-    }),
-    row(Format::MagnusRedis, |new, limits| {
-        let sizing = MagnusSizing::RedisRate { fpp: new.target_fpp, expected_items: new.int()? };
-        sizing.check_overflow()?;
-        boxed(MagnusFilter::create(&sizing, MagnusForm::Redis, limits))
-    }),
-    row(Format::Redisson, |new, limits| {
-        let spelling = RedissonSpelling::Exponent;
-        let config = RedissonConfig::new(new.long()?, new.target_fpp, spelling)?;
-        boxed(RedissonFilter::create(config, limits))
-    }),
-    row(Format::BitsAndBlooms, |new, limits| {
-        boxed(BitsAndBloomsFilter::create(new.expected_items, new.target_fpp, limits))
-    }),
-    row(Format::WillfFnv, |new, limits| {
-        let created = BitsAndBloomsFilter::create(new.expected_items, new.target_fpp, limits);
-        boxed(created.map(BitsAndBloomsFilter::of_willf))
-    }),
-    row(Format::Dcso, |new, limits| {
-        boxed(DcsoFilter::create(new.expected_items, new.target_fpp, limits))
-    }),
-    row(Format::Parquet, |new, limits| {
-        let size = SplitBlockSize::PowerOfTwo;
-        boxed(SplitBlockFilter::create(new.expected_items, new.target_fpp, size, limits))
-    }),
-    Row {
-        own: &[Own::HashSeeds],
-        ..row(Format::PyBloomFilterMmap, |new, limits| boxed(pybloomfiltermmap(new, limits)))
-    },
-    row(Format::PyBloomFilterMmap03, |new, limits| {
-        boxed(pybloomfiltermmap(new, limits).map(PyBloomFilterMmap::of_release_03))
-    }),
-    row(Format::PyBloomLive3, |new, limits| pybloom_live(new, PyBloomLiveRelease::V3, limits)),
-    row(Format::PyBloomLive4, |new, limits| pybloom_live(new, PyBloomLiveRelease::V4, limits)),
-    row(Format::Rbloom, |new, limits| {
-        boxed(RbloomFilter::create(new.expected_items, new.target_fpp, limits))
-    }),
-    row(Format::RedisBloom, |new, limits| {
-        let options = RedisBloomOptions::new(new.target_fpp, new.expected_items);
-        boxed(RedisBloomFilter::create(&options, limits))
-    }),
-    Row { own: &[Own::Seed], ..row(Format::Spark, |new, limits| boxed(spark(new, limits))) },
-];
 
 /// Creates an empty filter with the m and k that its system computes from n and p; with the
 /// defaults of its newest release where releases differ, except that a Spark filter without a seed
@@ -215,10 +130,10 @@ const ROWS: &[Row] = &[
 ///
 /// # Errors
 ///
-/// Those of the format's own `create`, among them [`Error::Refused`] with the system's message;
-/// [`Error::TooLarge`] for more keys or bits than the system or the limits allow, before anything
-/// is allocated; [`Error::Unsupported`] for an own parameter of another format;
-/// [`Error::BadField`] for a p below that of the finest preset of `BloomFileter`.
+/// The errors of the format's own `create`, among them [`Error::Refused`] with the system's
+/// message; [`Error::TooLarge`] for more keys or bits than the system or the limits allow, before
+/// anything is allocated; [`Error::Unsupported`] for an own parameter of another format;
+/// [`Error::BadField`] for a p below the finest preset of `BloomFileter`.
 ///
 /// # Examples
 ///
@@ -237,10 +152,55 @@ pub fn create(
     limits: &Limits,
 ) -> Result<Box<dyn ForeignFilter>, Error> {
     new.check(format)?;
-    (Row::of(format)?.create)(new, limits)
+    let (items, fpp) = (new.expected_items, new.target_fpp);
+    match format {
+        Format::BloomFileter => boxed(bloomfileter(new, limits)),
+        Format::Guava => {
+            let options = GuavaOptions { fpp, ..GuavaOptions::new(new.long()?) };
+            boxed(GuavaFilter::create(&options, limits))
+        }
+        Format::MagnusS => {
+            let sizing = MagnusSizing::Rate { fpp, expected_items: new.int()? };
+            sizing.check_overflow()?;
+            boxed(MagnusFilter::create(&sizing, MagnusForm::BitSet, limits))
+        }
+        Format::MagnusRedis => {
+            let sizing = MagnusSizing::RedisRate { fpp, expected_items: new.int()? };
+            sizing.check_overflow()?;
+            boxed(MagnusFilter::create(&sizing, MagnusForm::Redis, limits))
+        }
+        Format::Redisson => {
+            let config = RedissonConfig::new(new.long()?, fpp, RedissonSpelling::Exponent)?;
+            boxed(RedissonFilter::create(config, limits))
+        }
+        Format::BitsAndBlooms => boxed(BitsAndBloomsFilter::create(items, fpp, limits)),
+        Format::WillfFnv => {
+            let created = BitsAndBloomsFilter::create(items, fpp, limits);
+            boxed(created.map(BitsAndBloomsFilter::of_willf))
+        }
+        Format::Dcso => boxed(DcsoFilter::create(items, fpp, limits)),
+        Format::Parquet => {
+            boxed(SplitBlockFilter::create(items, fpp, SplitBlockSize::PowerOfTwo, limits))
+        }
+        Format::PyBloomFilterMmap => boxed(pybloomfiltermmap(new, limits)),
+        Format::PyBloomFilterMmap03 => {
+            boxed(pybloomfiltermmap(new, limits).map(PyBloomFilterMmap::of_release_03))
+        }
+        Format::PyBloomLive3 => {
+            boxed(PyBloomLiveFilter::create(items, fpp, PyBloomLiveRelease::V3, limits))
+        }
+        Format::PyBloomLive4 => {
+            boxed(PyBloomLiveFilter::create(items, fpp, PyBloomLiveRelease::V4, limits))
+        }
+        Format::Rbloom => boxed(RbloomFilter::create(items, fpp, limits)),
+        Format::RedisBloom => {
+            boxed(RedisBloomFilter::create(&RedisBloomOptions::new(fpp, items), limits))
+        }
+        Format::Spark => boxed(spark(new, limits)),
+    }
 }
 
-/// Creates an empty filter of a given m and k, of the formats whose systems take these:
+/// Creates an empty filter of a given m and k, for the formats whose systems take these:
 /// [`Format::BitsAndBlooms`] (`New`), [`Format::MagnusS`] and [`Format::MagnusRedis`].
 ///
 /// # Errors
@@ -281,7 +241,9 @@ pub fn create_with(
     }
 }
 
-fn boxed<F: ForeignFilter + 'static>(created: Result<F, Error>) -> Created {
+fn boxed<F: ForeignFilter + 'static>(
+    created: Result<F, Error>,
+) -> Result<Box<dyn ForeignFilter>, Error> {
     Ok(Box::new(created?))
 }
 
@@ -297,11 +259,8 @@ fn bloomfileter(new: &NewFilter<'_>, limits: &Limits) -> Result<BloomFileter, Er
     let new_object = BloomFileterOptions::new(data_count, class_name);
     let options = BloomFileterOptions { rate, auto_clear_rate, ..new_object };
     let num_bits = u64::from(rate.num_hashes()) * new.expected_items;
-    let limit = i32::MAX as u64;
-    if num_bits > limit {
-        // The product of the class wraps.
-        return Err(Error::TooLarge { field: "number of bits", limit, found: num_bits });
-    }
+    // The product of the class wraps.
+    Error::check_limit("number of bits", i32::MAX as u64, num_bits)?;
     BloomFileter::create(&options, limits)
 }
 
@@ -315,20 +274,13 @@ fn pybloomfiltermmap(new: &NewFilter<'_>, limits: &Limits) -> Result<PyBloomFilt
     PyBloomFilterMmap::create(new.expected_items, fpp, &seeds, limits)
 }
 
-fn pybloom_live(new: &NewFilter<'_>, release: PyBloomLiveRelease, limits: &Limits) -> Created {
-    boxed(PyBloomLiveFilter::create(new.expected_items, new.target_fpp, release, limits))
-}
-
 fn spark(new: &NewFilter<'_>, limits: &Limits) -> Result<SparkFilter, Error> {
     let version = match new.seed {
         None => SparkVersion::V1,
-        Some(seed) => SparkVersion::V2 {
-            seed: i32::try_from(seed).map_err(|_| Error::TooLarge {
-                field: "seed",
-                limit: i32::MAX as u64,
-                found: seed,
-            })?,
-        },
+        Some(seed) => {
+            Error::check_limit("seed", i32::MAX as u64, seed)?;
+            SparkVersion::V2 { seed: seed as i32 }
+        }
     };
     let options = SparkOptions { fpp: new.target_fpp, version, ..SparkOptions::new(new.long()?) };
     let num_bits = u64::from(options.num_longs_and_hashes()?.0) * 64;

@@ -14,12 +14,14 @@
 //! | then | rest | bytes | data attached by the user | any |
 //!
 //! Read from and checked against `bloom` 0.2.4 and `flor` 1.1.3. Files of 0.1.0 (2017) have
-//! different fields and are rejected, as they are by 0.2. k = 0, which answers yes to every query,
-//! is rejected.
+//! different fields and are rejected, as by 0.2. k = 0, which answers yes to every query, is
+//! rejected.
 
-use crate::filter::{answered_by, items_by_bits, same};
-use crate::limits::check_fpp;
+use crate::error::same;
+use crate::filter::answered_by;
+use crate::limits::{check_fpp, not_zero, try_room};
 use crate::modulo::Modulo;
+use crate::scheme::items_by_bits;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
@@ -92,7 +94,7 @@ const HEADER_BYTES: u64 = 48;
 const MAX_COMPRESSED_DATA: u64 = 64 << 20;
 
 /// A compressed file as it was read: gzip has many encodings, and an unchanged filter is written
-/// back in the one it had. Not part of the filter's value.
+/// back in its own. Not part of the filter's value.
 #[derive(Debug, Clone, Default)]
 struct AsRead(Vec<u8>);
 
@@ -112,9 +114,7 @@ impl DcsoFilter {
     /// [`Error::BadField`] for a p outside (0, 1), [`Error::TooLarge`] by the limits,
     /// [`Error::OutOfMemory`].
     pub fn create(capacity: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
-        if capacity == 0 {
-            return Err(Error::Zero { field: "capacity" });
-        }
+        not_zero("capacity", capacity)?;
         check_fpp("p", target_fpp)?;
         let (num_bits, num_hashes) = sizes(capacity, target_fpp);
         let bits = Bits::new(num_bits, limits)?;
@@ -145,11 +145,11 @@ impl DcsoFilter {
         Ok(Self { compressed: true, as_read: AsRead(bytes.to_vec()), ..filter })
     }
 
-    /// Reads a file that is not compressed: for who has unpacked it, without a decoder of gzip.
+    /// Reads an uncompressed file, without a gzip decoder: for callers that have unpacked it.
     ///
     /// # Errors
     ///
-    /// Those of [`DcsoFilter::decode`] but for damaged gzip.
+    /// The errors of [`DcsoFilter::decode`], except for damaged gzip.
     ///
     /// # Examples
     ///
@@ -199,9 +199,7 @@ impl DcsoFilter {
     ///
     /// [`Error::OutOfMemory`].
     pub fn set_data(&mut self, data: &[u8]) -> Result<(), Error> {
-        let mut copy = Vec::new();
-        let out_of_memory = |_| Error::OutOfMemory { bytes: data.len() as u64 };
-        copy.try_reserve_exact(data.len()).map_err(out_of_memory)?;
+        let mut copy = try_room(data.len() as u64)?;
         copy.extend_from_slice(data);
         self.data = copy;
         Ok(())
@@ -212,8 +210,8 @@ impl DcsoFilter {
         self.compressed
     }
 
-    /// Turns gzip on or off for writing. The compressed bytes are those that were read as long as
-    /// the filter is unchanged; after that they differ from Go's, but their contents do not.
+    /// Turns gzip on or off for writing. As long as the filter is unchanged, the compressed bytes
+    /// are the ones that were read; after that they differ from Go's, but their contents do not.
     pub fn set_compressed(&mut self, compressed: bool) {
         self.compressed = compressed;
     }
@@ -273,9 +271,7 @@ struct Head {
 impl Head {
     fn read(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
         let flags = reader.u64_le("flags")?;
-        if flags & 0xFF != 1 {
-            return Err(Error::bad("version", "1", flags & 0xFF));
-        }
+        Error::check(flags & 0xFF == 1, "version", "1", flags & 0xFF)?;
         let capacity = reader.u64_le("capacity")?;
         let target_fpp = check_fpp("p", reader.f64_le("p")?)?;
         let num_hashes = reader.u64_le("number of hash functions")?;
@@ -283,7 +279,8 @@ impl Head {
         let num_bits = reader.u64_le("number of bits")?;
         limits.check_bits("number of bits", num_bits)?;
         let (bits, hashes) = sizes(capacity, target_fpp);
-        // The original leaves the other bits of the flags 0; who sets them may round otherwise.
+        // The original leaves the other bits of the flags 0; a writer that sets them may round
+        // differently.
         let rounded = if flags == 1 { bits } else { bits.saturating_add(1) };
         Error::check_twice("number of bits", num_bits, [bits, rounded])?;
         Error::check_twice("number of hash functions", u64::from(num_hashes), [hashes])?;
@@ -302,9 +299,7 @@ fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
     let data = limits.max_bytes.min(MAX_COMPRESSED_DATA);
     let limit = HEADER_BYTES + num_bits.div_ceil(64) * 8 + data + 1;
     reader.take(limit - HEADER_BYTES).read_to_end(&mut out)?;
-    if out.len() as u64 == limit {
-        return Err(Error::TooLarge { field: "decompressed size", limit: limit - 1, found: limit });
-    }
+    Error::check_limit("decompressed size", limit - 1, out.len() as u64)?;
     Ok(out)
 }
 

@@ -19,9 +19,9 @@ pub struct Candidate {
 /// The formats that bytes may have, judging by their first bytes and exact length; the most likely
 /// first. Only a few bytes are read, so the rest may still be wrong.
 ///
-/// Bare bitmaps (`MagnusS`, Redis, Redisson) have no mark and are never among them, nor are files
-/// of `rbloom`, of which a small number at the beginning is all that could be tested, and those of
-/// older releases whose files look like those of newer ones.
+/// Bare bitmaps (`MagnusS`, Redis, Redisson) have no mark and are never among them; nor are files
+/// of `rbloom`, where only a small number at the beginning could be tested, and files of older
+/// releases that look like files of newer ones.
 ///
 /// # Examples
 ///
@@ -36,79 +36,49 @@ pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
     detect_start(bytes, Some(bytes.len() as u64))
 }
 
-/// [`detect()`] for a file of which only the beginning and the total length are at hand; without
-/// its length only formats with a mark are found. A few KiB are enough.
+/// Like [`detect()`], for a file whose beginning and total length alone are available; without its
+/// length only formats with a mark are found. A few KiB are enough.
 ///
 /// # Examples
 ///
 /// ```
 /// use mayhap_formats::{Format, detect_start};
 ///
-/// // Guava's header says that 1,000 longs follow.
+/// // Guava's header declares 1,000 longs.
 /// let start = [1, 5, 0, 0, 3, 232, 0, 0];
 /// assert_eq!(detect_start(&start, Some(6 + 8000))[0].format, Format::Guava);
 /// assert!(detect_start(&start, Some(6 + 8001)).is_empty());
 /// assert!(detect_start(&start, None).is_empty());
 /// ```
 pub fn detect_start(start: &[u8], file_bytes: Option<u64>) -> Vec<Candidate> {
-    type Test = fn(&Start<'_>) -> bool;
-    const TESTS: &[(Test, Candidate)] = &[
-        (
-            |start| is_bloomfileter(start.bytes),
-            candidate(Format::BloomFileter, "Java serialization", "nothing"),
-        ),
-        (
-            |start| is_serialized_guava(start.bytes),
-            candidate(Format::Guava, "Java serialization", "nothing"),
-        ),
-        (
-            |start| is_serialized_spark(start.bytes),
-            candidate(Format::Spark, "Java serialization", "whether longs or text are in it"),
-        ),
-        (
-            |start| is_serialized_magnuss(start.bytes),
-            candidate(Format::MagnusS, "Java serialization", "nothing"),
-        ),
-        (is_parquet_file, candidate(Format::Parquet, "Parquet file", "the column")),
-        (
-            |start| start.bytes.starts_with(redisbloom::MAGIC),
-            candidate(Format::RedisBloom, "chunks of BF.SCANDUMP", "nothing"),
-        ),
-        (
-            |start| start.bytes.starts_with(pybloomfiltermmap::MAGIC),
-            candidate(Format::PyBloomFilterMmap, "mapped file", "nothing"),
-        ),
-        (
-            |start| bits_and_blooms::is_json(start.bytes),
-            candidate(Format::BitsAndBlooms, "JSON", "nothing"),
-        ),
-        (
-            |start| bits_and_blooms::is_gob(start.bytes),
-            candidate(Format::BitsAndBlooms, "gob", "nothing"),
-        ),
-        (
-            |start| {
-                let len = parquet::header_and_bits(start.bytes);
-                len.is_some() && len == start.file_bytes
-            },
-            candidate(Format::Parquet, "header and bit set", "the type of the column"),
-        ),
-        (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
-        (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
-        (is_bits_and_blooms, candidate(Format::BitsAndBlooms, "binary", "nothing")),
-        (
-            |start| is_dcso(start.bytes, start.file_bytes),
-            candidate(Format::Dcso, "plain", "nothing"),
-        ),
-        (|start| is_gzip_of_dcso(start.bytes), candidate(Format::Dcso, "gzip", "nothing")),
-        (is_pybloom_live, candidate(Format::PyBloomLive4, "tofile", "the release")),
-        (is_pybloom_live, candidate(Format::PyBloomLive3, "tofile", "the release")),
+    const JAVA: &str = "Java serialization";
+    const WRITE_TO: &str = "writeTo stream";
+    const LONGS_OR_TEXT: &str = "whether longs or text are in it";
+    const TESTS: &[(Test, Format, &str, &str)] = &[
+        (is_bloomfileter, Format::BloomFileter, JAVA, "nothing"),
+        (is_serialized_guava, Format::Guava, JAVA, "nothing"),
+        (is_serialized_spark, Format::Spark, JAVA, LONGS_OR_TEXT),
+        (is_serialized_magnuss, Format::MagnusS, JAVA, "nothing"),
+        (is_parquet_file, Format::Parquet, "Parquet file", "the column"),
+        (is_redisbloom, Format::RedisBloom, "chunks of BF.SCANDUMP", "nothing"),
+        (is_pybloomfiltermmap, Format::PyBloomFilterMmap, "mapped file", "nothing"),
+        (|it| bits_and_blooms::is_json(it.bytes), Format::BitsAndBlooms, "JSON", "nothing"),
+        (|it| bits_and_blooms::is_gob(it.bytes), Format::BitsAndBlooms, "gob", "nothing"),
+        (is_split_block, Format::Parquet, "header and bit set", "the type of the column"),
+        (is_guava, Format::Guava, WRITE_TO, "the funnel"),
+        (is_spark, Format::Spark, WRITE_TO, LONGS_OR_TEXT),
+        (is_bits_and_blooms, Format::BitsAndBlooms, "binary", "nothing"),
+        (is_dcso, Format::Dcso, "plain", "nothing"),
+        (is_gzip_of_dcso, Format::Dcso, "gzip", "nothing"),
+        (is_pybloom_live, Format::PyBloomLive4, "tofile", "the release"),
+        (is_pybloom_live, Format::PyBloomLive3, "tofile", "the release"),
     ];
     let start = &Start { bytes: start, file_bytes };
-    TESTS.iter().filter(|(test, _)| test(start)).map(|&(_, candidate)| candidate).collect()
+    let found = TESTS.iter().filter(|(test, ..)| test(start));
+    found.map(|&(_, format, form, missing)| Candidate { format, form, missing }).collect()
 }
 
-/// What a file is, by its own marks, of which no filter is read; `None` for anything else.
+/// The name of a recognised kind of file from which no filter is read; `None` for anything else.
 ///
 /// # Examples
 ///
@@ -152,16 +122,15 @@ fn is_scalable_pybloom(bytes: &[u8]) -> bool {
     all == Some(bytes.len() as u64)
 }
 
-const fn candidate(format: Format, form: &'static str, missing: &'static str) -> Candidate {
-    Candidate { format, form, missing }
-}
-
 /// The beginning of a file.
 struct Start<'a> {
     bytes: &'a [u8],
     /// The length of the whole, if it is known.
     file_bytes: Option<u64>,
 }
+
+/// Whether this is the beginning of such a file.
+type Test = fn(&Start<'_>) -> bool;
 
 impl Start<'_> {
     /// Whether the big-endian i32 at `offset` is the number of longs that make up the rest.
@@ -172,7 +141,7 @@ impl Start<'_> {
     }
 }
 
-/// The end is checked if it is at hand.
+/// The end is checked if it is available.
 fn is_parquet_file(start: &Start<'_>) -> bool {
     let is_whole = start.file_bytes == Some(start.bytes.len() as u64);
     start.bytes.starts_with(b"PAR1") && (!is_whole || start.bytes.ends_with(b"PAR1"))
@@ -187,23 +156,36 @@ fn java_class(bytes: &[u8]) -> &str {
         .unwrap_or_default()
 }
 
-fn is_bloomfileter(bytes: &[u8]) -> bool {
-    let name = java_class(bytes);
-    let uid = bytes.get(8 + name.len()..16 + name.len());
+fn is_bloomfileter(start: &Start<'_>) -> bool {
+    let name = java_class(start.bytes);
+    let uid = start.bytes.get(8 + name.len()..16 + name.len());
     uid == Some(&(-5_221_305_273_707_291_280i64).to_be_bytes())
 }
 
-fn is_serialized_guava(bytes: &[u8]) -> bool {
-    java_class(bytes).ends_with("hash.BloomFilter$SerialForm")
+fn is_serialized_guava(start: &Start<'_>) -> bool {
+    java_class(start.bytes).ends_with("hash.BloomFilter$SerialForm")
 }
 
-fn is_serialized_magnuss(bytes: &[u8]) -> bool {
-    java_class(bytes) == "com.skjegstad.utils.BloomFilter"
+fn is_serialized_magnuss(start: &Start<'_>) -> bool {
+    java_class(start.bytes) == "com.skjegstad.utils.BloomFilter"
 }
 
-fn is_serialized_spark(bytes: &[u8]) -> bool {
-    let class = java_class(bytes);
+fn is_serialized_spark(start: &Start<'_>) -> bool {
+    let class = java_class(start.bytes);
     class.ends_with(".BloomFilterImpl") || class.ends_with(".BloomFilterImplV2")
+}
+
+fn is_split_block(start: &Start<'_>) -> bool {
+    let len = parquet::header_and_bits(start.bytes);
+    len.is_some() && len == start.file_bytes
+}
+
+fn is_redisbloom(start: &Start<'_>) -> bool {
+    start.bytes.starts_with(redisbloom::MAGIC)
+}
+
+fn is_pybloomfiltermmap(start: &Start<'_>) -> bool {
+    start.bytes.starts_with(pybloomfiltermmap::MAGIC)
 }
 
 fn is_guava(start: &Start<'_>) -> bool {
@@ -213,7 +195,7 @@ fn is_guava(start: &Start<'_>) -> bool {
 fn is_spark(start: &Start<'_>) -> bool {
     match start.bytes {
         [0, 0, 0, 1, ..] => start.longs_follow(8),
-        // The other numbers may all be those of bits-and-blooms, with a flipped bit in m.
+        // The other numbers may all belong to bits-and-blooms, with a flipped bit in m.
         [0, 0, 0, 2, ..] => {
             let m = start.bytes.get(4..8).and_then(|m| m.first_chunk());
             let m = m.map_or(0, |&m| u64::from(u32::from_be_bytes(m)));
@@ -243,21 +225,21 @@ fn is_bits_and_blooms(start: &Start<'_>) -> bool {
 
 /// Also for a truncated file or one of another version; a k that is no number of hash functions is
 /// of a damaged one if the rest has the length of m bits.
-fn is_dcso(bytes: &[u8], file_bytes: Option<u64>) -> bool {
-    let number = |i: usize| u64_le(bytes, i * 8);
+fn is_dcso(start: &Start<'_>) -> bool {
+    let number = |i: usize| u64_le(start.bytes, i * 8);
     let (Some(flags), Some(fpp)) = (number(0), number(2)) else { return false };
     let (Some(k), Some(m)) = (number(3), number(4)) else { return false };
     let exact = m.div_ceil(64).checked_mul(8).and_then(|bits| bits.checked_add(48));
     let is_version = flags & 0xFF == 1 || flags <= 64;
-    let fits = (1..=0xFFFF).contains(&k) || exact.is_some() && exact == file_bytes;
+    let fits = (1..=0xFFFF).contains(&k) || exact.is_some() && exact == start.file_bytes;
     is_version && is_fpp(fpp) && m > 0 && fits
 }
 
-fn is_gzip_of_dcso(bytes: &[u8]) -> bool {
+fn is_gzip_of_dcso(start: &Start<'_>) -> bool {
     let mut header = [0; 48];
-    bytes.starts_with(&[0x1F, 0x8B])
-        && GzDecoder::new(bytes).read_exact(&mut header).is_ok()
-        && is_dcso(&header, None)
+    start.bytes.starts_with(&[0x1F, 0x8B])
+        && GzDecoder::new(start.bytes).read_exact(&mut header).is_ok()
+        && is_dcso(&Start { bytes: &header, file_bytes: None })
 }
 
 fn is_pybloom_live(start: &Start<'_>) -> bool {

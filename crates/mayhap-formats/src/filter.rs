@@ -1,178 +1,9 @@
 //! The operations common to all foreign filters.
-use mayhap::sizing::estimated_fpp;
 
-use crate::{Bits, Error, KeyType};
+use crate::{Error, Fact, Format, KeyType};
 use mayhap::Bitmap;
 use std::any::Any;
 use std::fmt;
-
-/// The systems whose filters are supported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Format {
-    /// `BloomFileter`, a class of many Chinese crawlers.
-    BloomFileter,
-    /// `com.google.common.hash.BloomFilter`.
-    Guava,
-    /// Java-BloomFilter by `MagnusS`: a `BitSet`, or the object.
-    MagnusS,
-    /// The same hashes with the bits in a Redis string.
-    MagnusRedis,
-    /// `RBloomFilter` of Redisson: its bitmap.
-    Redisson,
-    /// bits-and-blooms/bloom for Go: binary, JSON and gob.
-    BitsAndBlooms,
-    /// The same of willf/bloom up to 2.0.0, which hashes with FNV: its files look the same.
-    WillfFnv,
-    /// DCSO's `bloom`, plain or compressed with gzip.
-    Dcso,
-    /// Split-block filters of Apache Parquet.
-    Parquet,
-    /// `pybloomfiltermmap3` for Python.
-    PyBloomFilterMmap,
-    /// `pybloomfiltermmap` 0.3 for Python, whose hashes have 32 bits: by its files not to be told
-    /// apart.
-    PyBloomFilterMmap03,
-    /// `pybloom_live` for Python up to 3.1, whose small filters hash with MD5.
-    PyBloomLive3,
-    /// `pybloom_live` for Python from 4.0, whose small filters hash with XXH3.
-    PyBloomLive4,
-    /// `rbloom` for Python.
-    Rbloom,
-    /// `RedisBloom`: the replies of `BF.SCANDUMP`.
-    RedisBloom,
-    /// `org.apache.spark.util.sketch.BloomFilter`.
-    Spark,
-}
-
-impl Format {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[
-        Self::BloomFileter,
-        Self::Guava,
-        Self::MagnusS,
-        Self::MagnusRedis,
-        Self::Redisson,
-        Self::BitsAndBlooms,
-        Self::WillfFnv,
-        Self::Dcso,
-        Self::Parquet,
-        Self::PyBloomFilterMmap,
-        Self::PyBloomFilterMmap03,
-        Self::PyBloomLive3,
-        Self::PyBloomLive4,
-        Self::Rbloom,
-        Self::RedisBloom,
-        Self::Spark,
-    ];
-
-    /// The name, as the command line takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BloomFileter => "bloomfileter",
-            Self::Guava => "guava",
-            Self::MagnusS => "magnuss",
-            Self::MagnusRedis => "magnuss-redis",
-            Self::Redisson => "redisson",
-            Self::BitsAndBlooms => "bits-and-blooms",
-            Self::WillfFnv => "willf-fnv",
-            Self::Dcso => "dcso",
-            Self::Parquet => "parquet",
-            Self::PyBloomFilterMmap => "pybloomfiltermmap",
-            Self::PyBloomFilterMmap03 => "pybloomfiltermmap-0.3",
-            Self::PyBloomLive3 => "pybloom-live3",
-            Self::PyBloomLive4 => "pybloom-live4",
-            Self::Rbloom => "rbloom",
-            Self::RedisBloom => "redisbloom",
-            Self::Spark => "spark",
-        }
-    }
-
-    /// Formats of other releases whose files look the same: with the wrong one no key is found.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use mayhap_formats::Format;
-    ///
-    /// assert_eq!(Format::BitsAndBlooms.alike(), [Format::WillfFnv]);
-    /// assert!(Format::Guava.alike().is_empty());
-    /// ```
-    pub fn alike(self) -> &'static [Self] {
-        match self {
-            Self::BitsAndBlooms => &[Self::WillfFnv],
-            Self::WillfFnv => &[Self::BitsAndBlooms],
-            Self::PyBloomFilterMmap => &[Self::PyBloomFilterMmap03],
-            Self::PyBloomFilterMmap03 => &[Self::PyBloomFilterMmap],
-            Self::PyBloomLive3 => &[Self::PyBloomLive4],
-            Self::PyBloomLive4 => &[Self::PyBloomLive3],
-            _ => &[],
-        }
-    }
-
-    /// Other names: of the release that is current, and of a filter that is in no table.
-    pub const ALIASES: &'static [(&'static str, Self)] =
-        &[("pybloom-live", Self::PyBloomLive4), ("parquet-sbbf", Self::Parquet)];
-
-    /// The format of this name, or of this one of [`Format::ALIASES`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use mayhap_formats::Format;
-    ///
-    /// assert_eq!(Format::from_name("pybloom-live"), Some(Format::PyBloomLive4));
-    /// assert_eq!(Format::from_name("parquet-sbbf"), Format::from_name("parquet"));
-    /// assert_eq!(Format::from_name("bloom"), None);
-    /// ```
-    pub fn from_name(name: &str) -> Option<Self> {
-        let of_alias = || Self::ALIASES.iter().find(|(alias, _)| *alias == name);
-        let known = Self::ALL.iter().copied().find(|format| format.name() == name);
-        known.or_else(|| of_alias().map(|&(_, format)| format))
-    }
-}
-
-/// A fact about a filter from its file, for people and for JSON.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
-    /// The name in JSON: `snake_case`, the project's words where it has one.
-    pub key: &'static str,
-    /// The value.
-    pub value: String,
-}
-
-/// Key bytes → positions of one filter.
-pub trait Scheme: fmt::Debug + Send + Sync {
-    /// Positions per key, k.
-    fn num_hashes(&self) -> u32;
-
-    /// Calls `each` with every position of a key, in the system's order, all below the number of
-    /// bits of the filter; stops early when it returns `false`.
-    fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool);
-
-    /// Whether all bits of each of up to 64 keys are set: bit `i` is the answer for `keys[i]`. For
-    /// schemes that can hash several keys at once.
-    ///
-    /// All words are read before any is tested, so that the k cache misses of a key overlap.
-    /// `positions` is room to work in.
-    #[inline]
-    fn contains_each(&self, keys: &[&[u8]], bits: &Bits, positions: &mut Vec<u64>) -> u64 {
-        positions.clear();
-        for key in keys {
-            self.positions(key, |position| {
-                positions.push(position);
-                true
-            });
-        }
-        let mut found = 0;
-        for (i, positions) in positions.chunks_exact(self.num_hashes() as usize).enumerate() {
-            // Without a branch, so that the loads of the next keys do not wait for this answer.
-            let all = positions.iter().fold(true, |all, &position| all & bits.get(position));
-            found |= u64::from(all) << i;
-        }
-        found
-    }
-}
 
 /// A filter created by another system, in any format.
 pub trait ForeignFilter: fmt::Debug + Send + Sync {
@@ -193,7 +24,7 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`KeyType::encode`], which this is for all but the column of a table.
+    /// Same as [`KeyType::encode`], which this is for all but the column of a table.
     fn encode_key<'a>(
         &self,
         key_type: KeyType,
@@ -203,7 +34,7 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
         key_type.encode(text, scratch)
     }
 
-    /// The text of a random key, where the column of a table knows what its values look like.
+    /// The text of a random key, where the column of a table defines the form of its values.
     fn random_value(&self, _number: u64) -> Option<String> {
         None
     }
@@ -247,7 +78,7 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] naming what differs; nothing is changed then.
+    /// [`Error::Incompatible`] naming the difference; nothing is changed then.
     fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error>;
 
     /// The number of set bits. Reads all of them.
@@ -266,7 +97,7 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// The current rate, by the system's own formula.
     fn estimated_fpp(&self) -> f64;
 
-    /// What the rate by the formula does not reflect, where that is much: a clause.
+    /// A clause about a large deviation from the rate by the formula, where there is one.
     fn fpp_caution(&self) -> Option<&'static str> {
         None
     }
@@ -277,7 +108,7 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// Other facts from the file.
     fn facts(&self) -> Vec<Fact>;
 
-    /// The file: byte for byte what the system would have written.
+    /// The file: byte for byte as the system would have written it.
     fn encode(&self) -> Vec<u8>;
 
     /// For [`ForeignFilter::union_with`].
@@ -320,6 +151,17 @@ macro_rules! answered_by {
             items.is_finite().then(|| items.round() as u64)
         }
     };
+    // As in Guava, of the bits that a position can be.
+    (@java_estimates $field:ident) => {
+        fn estimated_fpp(&self) -> f64 {
+            $crate::java::expected_fpp(self.reachable_fill(), self.num_hashes())
+        }
+
+        fn estimated_items(&self) -> Option<u64> {
+            let (fill, num_bits) = (self.reachable_fill(), self.reachable_bits());
+            $crate::java::approximate_count(fill, num_bits, self.num_hashes())
+        }
+    };
     ($field:ident) => {
         fn num_bits(&self) -> u64 {
             self.$field.bits.num_bits()
@@ -348,6 +190,80 @@ macro_rules! answered_by {
 }
 pub(crate) use answered_by;
 
+/// The public methods of a filter type for its scheme and its bits, which are in the field `inner`.
+macro_rules! parts {
+    ($Scheme:ty, $of:literal) => {
+        #[doc = concat!("The scheme: ", $of, ".")]
+        pub fn scheme(&self) -> &$Scheme {
+            &self.inner.scheme
+        }
+
+        /// The bits.
+        pub fn bits(&self) -> &$crate::Bits {
+            &self.inner.bits
+        }
+    };
+}
+pub(crate) use parts;
+
+/// The methods that filters of Guava and Spark have in common: both are streams of Java, bare or
+/// in an object.
+macro_rules! java_streams {
+    () => {
+        /// Reads the output of `writeTo` or of an `ObjectOutputStream`.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::BadField`], [`Error::Zero`], [`Error::TooLarge`], [`Error::Truncated`], each
+        /// before anything is allocated; [`Error::TrailingBytes`]; [`Error::OutOfMemory`].
+        pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+            let (inner, form) = codec::read(bytes, limits)?;
+            Ok(Self { inner, form })
+        }
+
+        /// Reads the output of `writeTo` and leaves any following bytes unread, as `readFrom` does.
+        ///
+        /// # Errors
+        ///
+        /// The errors of [`Self::decode`] without [`Error::TrailingBytes`].
+        pub fn read_from(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
+            Ok(Self { inner: codec::read_stream(reader, limits)?, form: Form::Stream })
+        }
+
+        /// The output of `writeTo`.
+        pub fn to_stream(&self) -> Vec<u8> {
+            codec::to_stream(&self.inner)
+        }
+
+        /// `expectedFpp()`: `(set bits / m)^k`.
+        pub fn expected_fpp(&self) -> f64 {
+            $crate::java::expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
+        }
+    };
+}
+pub(crate) use java_streams;
+
+/// A pair of public methods for each type of keys, for a filter type with a [`SchemeFilter`] in the
+/// field `inner`.
+///
+/// [`SchemeFilter`]: crate::SchemeFilter
+macro_rules! typed {
+    ($($contains:ident, $insert:ident: $type:ty, $bytes:expr, $of:literal;)*) => {$(
+        #[doc = concat!("Whether the key may be in it: ", $of, ".")]
+        #[inline]
+        pub fn $contains(&self, key: $type) -> bool {
+            self.inner.contains($bytes(key).as_ref())
+        }
+
+        #[doc = concat!("Inserts a key, and returns whether a bit changed: ", $of, ".")]
+        #[inline]
+        pub fn $insert(&mut self, key: $type) -> bool {
+            self.inner.insert($bytes(key).as_ref())
+        }
+    )*};
+}
+pub(crate) use typed;
+
 /// The other filter of a union, if it is of the same format.
 pub(crate) fn same_format<'a, F: ForeignFilter + 'static>(
     left: &F,
@@ -358,91 +274,4 @@ pub(crate) fn same_format<'a, F: ForeignFilter + 'static>(
         left: left.format().name().to_owned(),
         right: right.format().name().to_owned(),
     })
-}
-
-/// Checks that a parameter of two filters is equal.
-pub(crate) fn same<T: PartialEq + fmt::Display + ?Sized>(
-    parameter: &'static str,
-    left: &T,
-    right: &T,
-) -> Result<(), Error> {
-    if left == right {
-        return Ok(());
-    }
-    Err(Error::Incompatible { parameter, left: left.to_string(), right: right.to_string() })
-}
-
-/// The keys of a filter that counts those that changed a bit, unless its bits contradict the count
-/// by more than 5 standard deviations: no file protects it, and unions add or forget counts.
-pub(crate) fn items_by_bits(counted: u64, by_bits: f64) -> u64 {
-    let spread = 5.0 * by_bits.sqrt() + 1.0;
-    match by_bits {
-        by_bits if by_bits.is_infinite() || (counted as f64 - by_bits).abs() <= spread => counted,
-        by_bits => by_bits.round() as u64,
-    }
-}
-
-impl Fact {
-    /// A fact.
-    pub(crate) fn new(key: &'static str, value: impl fmt::Display) -> Self {
-        Self { key, value: value.to_string() }
-    }
-}
-
-/// A scheme and its bits: the part that most formats share.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SchemeFilter<S> {
-    /// Key bytes → positions.
-    pub scheme: S,
-    /// The bits.
-    pub bits: Bits,
-}
-
-/// Keys queried together, so that many cache misses are in flight: a word of answers.
-const BATCH_KEYS: usize = 64;
-
-impl<S: Scheme> SchemeFilter<S> {
-    /// Whether all bits of the key are set.
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        let mut all = true;
-        self.scheme.positions(key, |position| {
-            all = self.bits.get(position);
-            all
-        });
-        all
-    }
-
-    /// Sets all bits of the key; returns whether one of them was clear before.
-    #[inline]
-    pub fn insert(&mut self, key: &[u8]) -> bool {
-        let mut new = false;
-        self.scheme.positions(key, |position| {
-            new |= self.bits.set(position);
-            true
-        });
-        new
-    }
-
-    /// The rate of a random key: `(set bits / m)^k`. Reads all bits.
-    pub fn fill_fpp(&self) -> f64 {
-        estimated_fpp(self.bits.count_ones(), self.bits.num_bits(), self.scheme.num_hashes())
-    }
-
-    /// The textbook estimate of the distinct keys, `−m / k ln(1 − set bits / m)`; infinite when all
-    /// bits are set. Reads all bits.
-    pub fn fill_items(&self) -> f64 {
-        let m = self.bits.num_bits() as f64;
-        -m / f64::from(self.scheme.num_hashes()) * libm::log1p(-self.bits.fill_ratio())
-    }
-
-    /// Queries many keys: bit `i` of `found` is the answer for `keys[i]`.
-    pub fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap) {
-        found.clear_to(keys.len());
-        let mut positions = Vec::with_capacity(BATCH_KEYS * self.scheme.num_hashes() as usize);
-        for (group, keys) in keys.chunks(BATCH_KEYS).enumerate() {
-            let answers = self.scheme.contains_each(keys, &self.bits, &mut positions);
-            found.set_word(group, answers);
-        }
-    }
 }

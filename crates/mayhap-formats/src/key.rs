@@ -1,118 +1,9 @@
-//! From the text of a key to the bytes that a system hashes.
+//! Encoding the text of a key as the bytes that a system hashes.
 
-use crate::Error;
 use crate::redisson::codec;
-
-/// How a system encodes a key before it hashes it: its funnel, codec or charset. Files do not
-/// record it; the only symptom of a wrong one is that no key is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum KeyType {
-    /// The bytes as they are; text is UTF-8.
-    #[default]
-    Bytes,
-    /// Bytes written as hexadecimal digits.
-    Hex,
-    /// Text as UTF-16 code units, two bytes each, least significant first: the form of Java's
-    /// strings.
-    Utf16,
-    /// Text as UTF-16 code units, most significant byte first: `UTF_16BE` of Java.
-    Utf16Be,
-    /// The same after FE FF, and nothing for an empty text: `UTF_16` of Java.
-    Utf16Bom,
-    /// Text as ISO-8859-1; a character beyond it is `?`, as in Java's `getBytes`.
-    Latin1,
-    /// Text as US-ASCII; a character beyond it is `?`.
-    Ascii,
-    /// A decimal number from −2^31 to 2^31 − 1 as four bytes, least significant first.
-    Int,
-    /// A decimal number from −2^63 to 2^63 − 1 as eight bytes, least significant first.
-    Long,
-    /// Text by Redisson's `Kryo5Codec`, its default since 3.19.0.
-    KryoString,
-    /// An Integer by `Kryo5Codec`.
-    KryoInt,
-    /// A Long by `Kryo5Codec`.
-    KryoLong,
-    /// Text by Redisson's `MarshallingCodec`, its default from 3.13.0 to 3.18.1.
-    MarshallingString,
-    /// An Integer by `MarshallingCodec`.
-    MarshallingInt,
-    /// A Long by `MarshallingCodec`.
-    MarshallingLong,
-    /// Text by Redisson's `JsonJacksonCodec`, its default up to 3.9.
-    JacksonString,
-    /// A Long by `JsonJacksonCodec`; an Integer is its digits.
-    JacksonLong,
-    /// A decimal number as the four bytes of an IEEE float, least significant first.
-    Float,
-    /// A decimal number as the eight bytes of an IEEE double, least significant first.
-    Double,
-    /// Text as Python's `pickle.dumps` writes a `str` (protocol 4): the key of `rbloom`'s recipe.
-    PickledStr,
-    /// The text of a value of a table's column, whose type the file records:
-    /// [`crate::ForeignFilter::encode_key`] knows it.
-    Column,
-}
+use crate::{Error, KeyType};
 
 impl KeyType {
-    /// All of them.
-    pub const ALL: &'static [Self] = &[
-        Self::Bytes,
-        Self::Hex,
-        Self::Utf16,
-        Self::Utf16Be,
-        Self::Utf16Bom,
-        Self::Latin1,
-        Self::Ascii,
-        Self::Int,
-        Self::Long,
-        Self::KryoString,
-        Self::KryoInt,
-        Self::KryoLong,
-        Self::MarshallingString,
-        Self::MarshallingInt,
-        Self::MarshallingLong,
-        Self::JacksonString,
-        Self::JacksonLong,
-        Self::Float,
-        Self::Double,
-        Self::PickledStr,
-        Self::Column,
-    ];
-
-    /// The name, as the command line takes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Bytes => "bytes",
-            Self::Hex => "hex",
-            Self::Utf16 => "utf16",
-            Self::Utf16Be => "utf16be",
-            Self::Utf16Bom => "utf16-bom",
-            Self::Latin1 => "latin1",
-            Self::Ascii => "ascii",
-            Self::Int => "int",
-            Self::Long => "long",
-            Self::KryoString => "kryo-string",
-            Self::KryoInt => "kryo-int",
-            Self::KryoLong => "kryo-long",
-            Self::MarshallingString => "marshalling-string",
-            Self::MarshallingInt => "marshalling-int",
-            Self::MarshallingLong => "marshalling-long",
-            Self::JacksonString => "jackson-string",
-            Self::JacksonLong => "jackson-long",
-            Self::Float => "float",
-            Self::Double => "double",
-            Self::PickledStr => "pickled-str",
-            Self::Column => "column",
-        }
-    }
-
-    /// The type of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|key_type| key_type.name() == name)
-    }
-
     /// The bytes to hash for a key given as text; in `scratch` unless they equal the text.
     ///
     /// # Errors
@@ -169,7 +60,7 @@ impl KeyType {
     ///
     /// # Errors
     ///
-    /// Those of [`KeyType::encode`].
+    /// The errors of [`KeyType::encode`].
     pub fn encode_utf16<'a>(
         self,
         units: &[u16],

@@ -9,8 +9,8 @@ pub struct KeyChoice {
     pub key_type: KeyType,
     /// All types that the filter may have, the usual one first.
     pub known: &'static [KeyType],
-    /// Whether the file does not say which of several types its keys have, and nobody else did:
-    /// keys that are there may be "surely not" then, so that a caller says so, or refuses.
+    /// Whether neither the file nor the caller determines which of several types its keys have: the
+    /// answer for present keys may be "surely not" then, so a caller warns, or refuses.
     pub is_guess: bool,
 }
 
@@ -22,9 +22,8 @@ impl KeyChoice {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKeyType`] for a given type that the filter cannot have;
-    /// [`Error::UnknownKeys`] if none is given for one whose keys become bytes in a way that is not
-    /// known.
+    /// [`Error::WrongKeyType`] for a given type that the filter cannot have; [`Error::UnknownKeys`]
+    /// if none is given for one whose encoding of keys is unknown.
     ///
     /// # Examples
     ///
@@ -46,7 +45,7 @@ impl KeyChoice {
     ///
     /// # Errors
     ///
-    /// Those of [`KeyChoice::of`].
+    /// The errors of [`KeyChoice::of`].
     pub fn among(
         format: &'static str,
         known: &'static [KeyType],

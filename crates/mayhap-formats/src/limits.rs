@@ -26,14 +26,8 @@ impl Limits {
     ///
     /// [`Error::Zero`] for zero bits, [`Error::TooLarge`].
     pub fn check_bits(&self, field: &'static str, num_bits: u64) -> Result<(), Error> {
-        if num_bits == 0 {
-            return Err(Error::Zero { field });
-        }
-        let max_bits = self.max_bytes.saturating_mul(8);
-        if num_bits > max_bits {
-            return Err(Error::TooLarge { field, limit: max_bits, found: num_bits });
-        }
-        Ok(())
+        not_zero(field, num_bits)?;
+        Error::check_limit(field, self.max_bytes.saturating_mul(8), num_bits)
     }
 
     /// Checks a number of hash functions; as an unsigned number if it is allowed.
@@ -42,24 +36,28 @@ impl Limits {
     ///
     /// [`Error::Zero`] (such a filter answers yes to every query), [`Error::TooLarge`].
     pub fn check_hashes(&self, field: &'static str, num_hashes: u64) -> Result<u32, Error> {
-        if num_hashes == 0 {
-            return Err(Error::Zero { field });
-        }
-        match u32::try_from(num_hashes) {
-            Ok(hashes) if hashes <= self.max_hashes => Ok(hashes),
-            _ => {
-                let limit = u64::from(self.max_hashes);
-                Err(Error::TooLarge { field, limit, found: num_hashes })
-            }
-        }
+        not_zero(field, num_hashes)?;
+        Error::check_limit(field, self.max_hashes.into(), num_hashes)?;
+        Ok(num_hashes as u32)
     }
+}
+
+/// An empty vector with room for this many elements; [`Error::OutOfMemory`].
+pub(crate) fn try_room<T>(len: u64) -> Result<Vec<T>, Error> {
+    let out_of_memory = Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>() as u64) };
+    let mut room = Vec::new();
+    let len = usize::try_from(len).map_err(|_| out_of_memory.clone())?;
+    room.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+    Ok(room)
+}
+
+/// Checks that a number is not 0.
+pub(crate) fn not_zero(field: &'static str, number: u64) -> Result<(), Error> {
+    if number == 0 { Err(Error::Zero { field }) } else { Ok(()) }
 }
 
 /// Checks a false-positive probability: a number between 0 and 1, both excluded.
 pub(crate) fn check_fpp(field: &'static str, fpp: f64) -> Result<f64, Error> {
-    if fpp > 0.0 && fpp < 1.0 {
-        Ok(fpp)
-    } else {
-        Err(Error::bad(field, "above 0 and below 1", fpp))
-    }
+    Error::check(fpp > 0.0 && fpp < 1.0, field, "above 0 and below 1", fpp)?;
+    Ok(fpp)
 }

@@ -1,6 +1,6 @@
 //! Opens a filter of a given format from its bytes.
 
-use crate::filter::same;
+use crate::error::same;
 use crate::java::MAGIC;
 use crate::{
     BitsAndBloomsFilter, BloomFileter, DcsoFilter, Error, ForeignFilter, Format, GuavaFilter,
@@ -21,7 +21,7 @@ pub struct Shape {
 ///
 /// # Errors
 ///
-/// Those of the format's own `decode`; [`Error::Unsupported`] for a bare bitmap, which
+/// The errors of the format's own `decode`; [`Error::Unsupported`] for a bare bitmap, which
 /// [`open_with`] opens.
 ///
 /// # Examples
@@ -71,7 +71,7 @@ pub fn open(
 ///
 /// # Errors
 ///
-/// Those of the format's own `decode`; [`Error::Incompatible`] if the file has another m or k.
+/// The errors of the format's own `decode`; [`Error::Incompatible`] if the file has another m or k.
 pub fn open_with(
     format: Format,
     bytes: &[u8],

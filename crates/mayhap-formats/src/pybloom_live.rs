@@ -17,9 +17,11 @@
 //!
 //! Read from and checked against 3.1.0 and 4.0.0.
 
-use crate::filter::{answered_by, items_by_bits, same};
+use crate::error::same;
+use crate::filter::answered_by;
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
+use crate::scheme::items_by_bits;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 use md5::Md5;
 use sha1::Sha1;
@@ -191,12 +193,9 @@ impl PyBloomLiveFilter {
         release: PyBloomLiveRelease,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        if !(target_fpp > 0.0 && target_fpp < 1.0) {
-            return Err(Error::refused("Error_Rate must be between 0 and 1."));
-        }
-        if capacity == 0 {
-            return Err(Error::refused("Capacity must be > 0"));
-        }
+        let is_rate = target_fpp > 0.0 && target_fpp < 1.0;
+        Error::require(is_rate, "Error_Rate must be between 0 and 1.")?;
+        Error::require(capacity > 0, "Capacity must be > 0")?;
         let (num_slices, slice_bits) = sizes(capacity, target_fpp);
         let num_slices = limits.check_hashes("number of slices", num_slices)?;
         let bits = Bits::new(all_bits(num_slices, slice_bits, limits)?, limits)?;
@@ -205,7 +204,7 @@ impl PyBloomLiveFilter {
         Ok(Self { inner, release, target_fpp, capacity, num_items: 0 })
     }
 
-    /// Reads what `tofile` of this release wrote.
+    /// Reads the output of `tofile` of this release.
     ///
     /// # Errors
     ///
@@ -274,7 +273,7 @@ impl PyBloomLiveFilter {
 /// k and the bits of a slice from n and p.
 fn sizes(capacity: u64, target_fpp: f64) -> (u64, u64) {
     let ln_2 = std::f64::consts::LN_2;
-    // As `math.log(x, 2)` has it, which is above 29 for 2^29.
+    // As computed by `math.log(x, 2)`, which is above 29 for 2^29.
     let num_slices = (libm::log(1.0 / target_fpp) / ln_2).ceil();
     let slice_bits = capacity as f64 * libm::log(target_fpp).abs();
     (num_slices as u64, (slice_bits / (num_slices * (ln_2 * ln_2))).ceil() as u64)
@@ -296,11 +295,9 @@ impl ForeignFilter for PyBloomLiveFilter {
         }
     }
 
-    /// `add`: refused once more than n keys are in it, found or not.
+    /// `add`: refused once it has more than n keys, even for a key that is found.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        if self.num_items > self.capacity {
-            return Err(Error::refused("BloomFilter is at capacity"));
-        }
+        Error::require(self.num_items <= self.capacity, "BloomFilter is at capacity")?;
         let new = self.inner.insert(key);
         self.num_items = self.num_items.saturating_add(u64::from(new));
         Ok(new)

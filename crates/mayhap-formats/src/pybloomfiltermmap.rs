@@ -18,8 +18,9 @@
 //!
 //! Read from and checked against 0.6.3 on x86-64; the files of other machines are unknown.
 
-use crate::filter::{answered_by, same};
-use crate::limits::check_fpp;
+use crate::error::same;
+use crate::filter::answered_by;
+use crate::limits::{check_fpp, not_zero};
 use crate::modulo::Modulo;
 use crate::{
     Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
@@ -39,7 +40,7 @@ const VERSION: usize = 1077;
 pub struct PyBloomFilterMmapScheme {
     seeds: Vec<u32>,
     num_bits: Modulo,
-    /// Whether the four halves are combined to 32 bits, as 0.3 of the older project has it.
+    /// Whether the four halves are combined to 32 bits, as in 0.3 of the older project.
     folds: bool,
 }
 
@@ -108,9 +109,7 @@ impl PyBloomFilterMmap {
         seeds: &[u32],
         limits: &Limits,
     ) -> Result<Self, Error> {
-        if capacity == 0 {
-            return Err(Error::Zero { field: "capacity" });
-        }
+        not_zero("capacity", capacity)?;
         check_fpp("p", target_fpp)?;
         let num_hashes = check_num_hashes(seeds.len() as u64, limits)?;
         check_seeds(seeds, num_hashes, target_fpp)?;
@@ -145,43 +144,33 @@ impl PyBloomFilterMmap {
     /// [`Error::Truncated`] before anything is allocated; [`Error::TrailingBytes`],
     /// [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        if !bytes.starts_with(MAGIC) {
-            let (format, reason) =
-                (Format::PyBloomFilterMmap.name(), "it does not start with MBITARRAY");
-            return Err(Error::NotThisFormat { format, reason });
-        }
+        let format = Format::PyBloomFilterMmap.name();
+        let is_this = bytes.starts_with(MAGIC);
+        Error::check_format(is_this, format, "it does not start with MBITARRAY")?;
         let mut reader = Reader::new(bytes);
         let header = reader.take("header", HEADER_BYTES as u64)?;
         let mut fields = Reader::new(&header[MAGIC.len()..]);
         let num_bits = fields.u64_le("number of bits")?;
-        match fields.i32_le("size of the structure")? {
-            1200 => {}
-            other => return Err(Error::bad("size of the structure", "1200", other)),
-        }
+        let size = fields.i32_le("size of the structure")?;
+        Error::check(size == 1200, "size of the structure", "1200", size)?;
         let capacity = fields.u64_le("capacity")?;
         let target_fpp = check_fpp("p", fields.f64_le("p")?)?;
         let num_hashes = check_num_hashes(u64::from(fields.u32_le("number of hashes")?), limits)?;
         let version = header[VERSION];
-        if version != 1 {
-            return Err(Error::bad("version", "1", version));
-        }
+        Error::check(version == 1, "version", "1", version)?;
         Error::check_twice("number of bits", num_bits, sizes(capacity, target_fpp, num_hashes))?;
         let mut seeds: Vec<u32> =
             (0..MAX_HASHES).map(|_| fields.u32_le("seed")).collect::<Result<_, _>>()?;
         check_seeds(&seeds, num_hashes, target_fpp)?;
         seeds.truncate(num_hashes as usize);
         let bytes = reader.left();
-        let needed = num_bits.div_ceil(8);
-        if (bytes.len() as u64) < needed {
-            let left = bytes.len() as u64;
-            return Err(Error::Truncated { field: "bits", needed, left });
-        }
+        Error::check_left("bits", num_bits.div_ceil(8), bytes.len() as u64)?;
         let bits = Bits::from_lsb_bytes(bytes, num_bits, limits)?;
         Ok(Self::of(seeds, bits, (capacity, target_fpp), header.to_vec()))
     }
 
-    /// The same file as one of `pybloomfiltermmap` 0.3 of 2015 and before, whose hashes have 32
-    /// bits and whose files do not say so.
+    /// The same file, read as one of `pybloomfiltermmap` 0.3 (2015 and earlier), whose hashes have
+    /// 32 bits and whose files do not record that.
     #[must_use]
     pub fn of_release_03(mut self) -> Self {
         self.inner.scheme.folds = true;
@@ -216,7 +205,7 @@ impl PyBloomFilterMmap {
     }
 }
 
-/// m from n, p and k: of 0.6.3, of its releases before that had a minimum, and of those before that
+/// m from n, p and k: in 0.6.3, in earlier releases with a minimum, and in still earlier ones that
 /// rounded it up to whole bytes.
 fn sizes(capacity: u64, target_fpp: f64, num_hashes: u32) -> [u64; 3] {
     let ln_2 = std::f64::consts::LN_2;
@@ -227,16 +216,14 @@ fn sizes(capacity: u64, target_fpp: f64, num_hashes: u32) -> [u64; 3] {
     [whole.max(MIN_BITS), whole, exact]
 }
 
-/// Refuses a k that its seeds contradict: those after k are 0, and where as many others as the
-/// original draws for p are not, it is no k of more.
+/// Refuses a k that its seeds contradict: the seeds after k are 0, and if the seeds that the
+/// original draws for p are not 0, k cannot be larger.
 fn check_seeds(seeds: &[u32], num_hashes: u32, target_fpp: f64) -> Result<(), Error> {
     let used = seeds.iter().rposition(|&seed| seed != 0).map_or(0, |last| last + 1);
     let is_drawn = used == PyBloomFilterMmap::default_num_hashes(target_fpp);
     let num_seeds = num_hashes as usize;
-    if used > num_seeds || is_drawn && used < num_seeds {
-        return Err(Error::bad("number of hashes", "the number of seeds", num_hashes));
-    }
-    Ok(())
+    let is_number = used == num_seeds || !is_drawn && used < num_seeds;
+    Error::check(is_number, "number of hashes", "the number of seeds", num_hashes)
 }
 
 fn check_num_hashes(num_hashes: u64, limits: &Limits) -> Result<u32, Error> {

@@ -13,8 +13,9 @@
 //!
 //! Read from and checked against 1.5.4.
 
-use crate::filter::{answered_by, same};
-use crate::limits::check_fpp;
+use crate::error::same;
+use crate::filter::answered_by;
+use crate::limits::{check_fpp, not_zero};
 use crate::modulo::Modulo;
 use crate::{
     Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
@@ -96,20 +97,14 @@ impl RbloomFilter {
     /// [`Error::Refused`] for a p above about 0.5, which gives k = 0: the original creates a filter
     /// that contains everything. [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(items: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
-        if items == 0 {
-            return Err(Error::Zero { field: "number of items" });
-        }
+        not_zero("number of items", items)?;
         check_fpp("p", target_fpp)?;
         let n = items as f64;
         let ln_2 = std::f64::consts::LN_2;
         let m = -n * libm::log(target_fpp) / (ln_2 * ln_2);
         let num_hashes = (m / n * ln_2) as u64;
-        if num_hashes == 0 {
-            return Err(Error::refused(format_args!(
-                "p = {target_fpp} gives 0 hash functions: such a filter contains everything; \
-                 use one below 0.5"
-            )));
-        }
+        let rule = "gives 0 hash functions: such a filter contains everything; use one below 0.5";
+        Error::require(num_hashes > 0, format_args!("p = {target_fpp} {rule}"))?;
         let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
         let num_bits = (m as u64).max(1).checked_next_multiple_of(8).unwrap_or(u64::MAX);
         Ok(Self::of(num_hashes, Bits::new(num_bits, limits)?))
@@ -120,7 +115,7 @@ impl RbloomFilter {
         Self { inner: SchemeFilter { scheme, bits } }
     }
 
-    /// Reads what `save` or `save_bytes` wrote.
+    /// Reads the output of `save` or `save_bytes`.
     ///
     /// # Errors
     ///

@@ -6,14 +6,14 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Cursor;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that are allocated now, and at most since the count was started.
+/// The bytes allocated now, and their maximum since the count was started.
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
 // SAFETY: every call goes to the system allocator with the caller's own arguments. A block that
-// grows is a new one here, so that what is copied counts twice.
+// grows is a new one here, so that copied bytes count twice.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // ORDERING: Relaxed. Statistics of one thread; no other memory belongs to them.
@@ -25,7 +25,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller gives back memory of this layout.
+        // SAFETY: the caller returns memory of this layout.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -35,7 +35,7 @@ static COUNTING: Counting = Counting;
 
 const FOOTER_BYTES: usize = 8_000_000;
 
-/// The list of this many structures, which follow.
+/// The header of a list of this number of structures, which follow.
 fn list(header: u8, count: usize) -> Vec<u8> {
     let mut bytes = vec![header, 0xFC];
     varint(count as u64, &mut bytes);

@@ -17,12 +17,12 @@ pub(super) struct CsvFields {
     separator: u8,
     /// The fields that are kept, one after another.
     text: Vec<u8>,
-    /// Where each of the wanted fields stands there.
+    /// The place of each wanted field there.
     kept: Vec<Range<usize>>,
 }
 
 impl CsvFields {
-    /// Of records with this byte between fields and this one after each record.
+    /// For records with `delim` between fields and `separator` after each record.
     pub(super) fn new(delim: u8, separator: u8) -> Self {
         let mut fields = Self {
             reader: reader(delim, separator),
@@ -34,7 +34,7 @@ impl CsvFields {
         fields
     }
 
-    /// Reads the wanted fields of a record, which comes without its separator.
+    /// Reads the wanted fields of a record, which is passed without its separator.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl CsvFields {
     pub(super) fn read(&mut self, record: &[u8], wanted: &Fields) -> Result<(), NoKey> {
         self.kept.clear();
         self.kept.resize(wanted.numbers().len(), 0..0);
-        // No field is longer than what it is written as; a separator may be taken for a part of it.
+        // No field is longer than its written form; a separator may be taken for a part of it.
         if self.text.len() <= record.len() {
             self.text.resize(record.len() + 1, 0);
         }
@@ -79,7 +79,8 @@ impl CsvFields {
         &self.text[self.kept[at].clone()]
     }
 
-    /// Reads the next field to `start` of the text; whether it ends the record, and where it ends.
+    /// Reads the next field to `start` of the text; returns whether it ends the record, and its
+    /// end.
     fn read_field(&mut self, rest: &mut &[u8], start: usize) -> Result<(bool, usize), NoKey> {
         let (separator, mut end) = ([self.separator], start);
         loop {
@@ -103,7 +104,8 @@ impl CsvFields {
         }
     }
 
-    /// Lets the reader take nothing for a byte-order mark: what reads lists has removed it.
+    /// Keeps the reader from taking bytes for a byte-order mark: the reader of lists has removed
+    /// it.
     fn forget_start(&mut self) {
         let separator = [b'x', self.separator];
         let mut rest = &separator[..];
@@ -118,31 +120,31 @@ fn reader(delim: u8, separator: u8) -> Reader {
     ReaderBuilder::new().delimiter(delim).terminator(Terminator::Any(separator)).build()
 }
 
-/// Finds the ends of records in text that comes in pieces.
+/// Finds the ends of records in text that arrives in pieces.
 #[derive(Debug)]
 pub struct CsvRecords {
     delim: u8,
     separator: u8,
     /// Whether the bytes so far end within quotes.
     is_quoted: bool,
-    /// Where the record at hand begins, and the last quote that closed a field.
+    /// The start of the current record, and the last quote that closed a field.
     start: usize,
     closed: Option<usize>,
 }
 
 impl CsvRecords {
-    /// Of records with this byte between fields and this one after each record.
+    /// For records with `delim` between fields and `separator` after each record.
     pub fn new(delim: u8, separator: u8) -> Self {
         Self { delim, separator, is_quoted: false, start: 0, closed: None }
     }
 
-    /// Begins anew with a text whose first record begins at `start`.
+    /// Restarts with a text whose first record begins at `start`.
     pub fn begin(&mut self, start: usize) {
         *self = Self { start, ..Self::new(self.delim, self.separator) };
     }
 
-    /// Appends where records end, after their separators, in the bytes from `from` on. All bytes
-    /// before have been looked at.
+    /// Appends the ends of records, after their separators, in the bytes from `from` on. All
+    /// earlier bytes have been processed.
     ///
     /// ```
     /// use mayhap_keys::CsvRecords;
@@ -198,7 +200,7 @@ mod tests {
             ("\"aaa\",\"bbb\",\"ccc\"", ["aaa", "bbb", "ccc"]),
             ("\"aaa\",\"b\r\nbb\",\"ccc\"", ["aaa", "b\r\nbb", "ccc"]),
             ("\"aaa\",\"b\"\"bb\",\"ccc\"", ["aaa", "b\"bb", "ccc"]),
-            // And what it does not say: quotes inside of a field, and after its end.
+            // And cases that the RFC leaves open: quotes inside of a field, and after its end.
             ("5\" disk,\"a\"b\"c\", \"d\"", ["5\" disk", "ab\"c\"", " \"d\""]),
             (",,", ["", "", ""]),
             ("\u{FEFF}a,\u{FEFF}b,c", ["\u{FEFF}a", "\u{FEFF}b", "c"]),

@@ -6,10 +6,10 @@ use super::form::Form;
 use super::keyless::NoKey;
 use super::{JsonPointer, KeyOptions};
 
-/// Cuts keys out of lines, as [`KeyOptions`] say.
+/// Cuts keys out of lines, by [`KeyOptions`].
 ///
 /// Knows nothing of files and can be sent to another thread; it is `&mut` for the memory that it
-/// uses again.
+/// reuses.
 #[derive(Debug)]
 pub struct Cutter {
     strip_cr: bool,
@@ -29,8 +29,8 @@ enum Record {
 }
 
 impl Cutter {
-    /// A cutter of lines whose key is not the line itself; `None` where it is (but for a carriage
-    /// return, see [`KeyOptions::without_cr`]), so that nothing has to be copied.
+    /// A cutter of lines whose key is not the line itself; `None` where it is (except for a
+    /// carriage return, see [`KeyOptions::without_cr`]), so that nothing has to be copied.
     pub fn new(options: &KeyOptions) -> Option<Self> {
         let delim = options.delim();
         let record = match (options.field.clone(), &options.json_pointer) {
@@ -50,8 +50,8 @@ impl Cutter {
         Some(Self { strip_cr: options.strips_cr(), record, form, scratch: String::new() })
     }
 
-    /// Appends the key of a line, which comes without its separator, to `keys`. A carriage return
-    /// at the end of a record of CSV is never part of one.
+    /// Appends the key of a line, which is passed without its separator, to `keys`. A carriage
+    /// return at the end of a record of CSV is never part of one.
     ///
     /// # Errors
     ///

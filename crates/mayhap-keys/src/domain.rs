@@ -1,11 +1,11 @@
-//! The domain of a URL or of an address of mail.
+//! The domain of a URL or of a mail address.
 
 use super::keyless::NoKey;
 use url::{Host, Url};
 
-/// Appends the host of a URL, or what stands after the last `@` of an address, or a bare host
-/// name: in lower case and ASCII, as the URL standard writes it (<https://url.spec.whatwg.org/>),
-/// without a dot at its end.
+/// Appends the host of a URL, or the part after the last `@` of an address, or a bare host name: in
+/// lower case and ASCII, as the URL standard writes it (<https://url.spec.whatwg.org/>), without a
+/// dot at its end.
 ///
 /// # Errors
 ///
@@ -17,10 +17,10 @@ pub(super) fn push_domain(text: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> 
         Some(host) => host,
         None => text.rsplit('@').next().unwrap_or(text),
     };
-    // Of a scheme that the standard does not know it leaves hosts as they are.
+    // For a scheme unknown to the standard, it leaves hosts as they are.
     let host = parse(host)?;
     let domain = host.strip_suffix('.').unwrap_or(&host);
-    // What would be read as another host, such as one with two dots at its end, is none.
+    // A text that would be read as another host, such as one with two dots at its end, is none.
     if parse(domain)? != domain || domain.ends_with('.') {
         return Err(NoKey::Domain);
     }

@@ -1,13 +1,12 @@
-//! What can be wrong with key options.
+//! The errors of key options.
 
-use std::fmt;
-
-/// Why the key options of a filter cannot be used. `Display` says what; [`Error::hint`] the next
-/// step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The reason why the key options of a filter cannot be used. `Display` gives the problem; the next
+/// step depends on the program and its words for options.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// An option of the header is unknown: ignoring it would cut other keys than were inserted.
+    #[error("{filter}: the filter has the key option {line:?}, which is unknown")]
     Unknown {
         /// The filter.
         filter: String,
@@ -15,24 +14,32 @@ pub enum Error {
         line: String,
     },
     /// The options of the header make no sense.
+    #[error("{filter}: the filter's key options are invalid: {why}")]
     Wrong {
         /// The filter.
         filter: String,
         /// Why.
         why: WrongOption,
     },
-    /// A flag was given that the filter was not created with.
+    /// An option was given that the filter was not created with.
+    #[error(
+        "{} is given, but {filter} was created {}",
+        with_value(option, given.as_ref()),
+        has.of(option)
+    )]
     Mismatch {
         /// The filter.
         filter: String,
-        /// The flag, as it is typed.
-        flag: &'static str,
-        /// The flag that was given, with its value.
-        given: String,
-        /// What the filter has in its place.
+        /// The option: `nul`, `crlf`, `raw`, or the name of a field of
+        /// [`KeyOptions`](crate::KeyOptions) with hyphens.
+        option: &'static str,
+        /// The value that was given, if the option has values.
+        given: Option<String>,
+        /// The option that the filter has in its place.
         has: Mismatch,
     },
-    /// The records that were requested do not go with the form of the filter's keys.
+    /// The requested records do not fit the form of the filter's keys.
+    #[error("these records do not go with the keys of {filter}: {why}")]
     Contradiction {
         /// The filter.
         filter: String,
@@ -41,38 +48,48 @@ pub enum Error {
     },
 }
 
-/// What the options of a header contradict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The rules that the options of a header can violate.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum WrongOption {
     /// An option has no such value.
+    #[error("{line:?}: {why}")]
     Value {
         /// The line of the header.
         line: String,
-        /// Why not.
+        /// The reason.
         why: ValueError,
     },
-    /// An option is there twice.
+    /// An option occurs twice.
+    #[error("{0} appears twice")]
     Twice(String),
-    /// One of `delim` and `csv` is there without `field`, or `field` without `delim`.
+    /// One of `delim` and `csv` occurs without `field`, or `field` without `delim`.
+    #[error(
+        "{0} {need}",
+        need = if *.0 == "delim" { "and field need each other" } else { "needs field" }
+    )]
     Incomplete(&'static str),
     /// Two options contradict each other.
+    #[error("{0} and {1} contradict each other")]
     Contradiction(&'static str, &'static str),
 }
 
-/// Why a text is no value of an option.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The reason why a text is no value of an option.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueError {
     /// It is no text in UTF-8.
+    #[error("no text")]
     NotText,
     /// A pointer takes more bytes of a filter's header than allowed.
+    #[error("it takes {found} bytes of a filter's header, at most {limit}")]
     LongPointer {
         /// The limit.
         limit: usize,
-        /// What it takes.
+        /// The number of bytes that it takes.
         found: usize,
     },
     /// A pointer has more names than allowed.
+    #[error("it has {found} names, at most {limit}")]
     DeepPointer {
         /// The limit.
         limit: usize,
@@ -80,120 +97,49 @@ pub enum ValueError {
         found: usize,
     },
     /// A pointer does not begin with a slash; holds it, escaped.
+    #[error("it must begin with /: /{0}")]
     RelativePointer(String),
     /// A pointer has a `~` that escapes nothing.
+    #[error("a ~ in a name is written ~0, and a / is written ~1")]
     Tilde,
-    /// It is no number of a field, or no list of them.
+    /// It is not a field number, or a list of them.
+    #[error("fields are counted from 1 to {}, as in 3 or 1,3; a range is not known", u32::MAX)]
     Field,
     /// It names more fields than allowed.
+    #[error("it names {found} fields, at most {limit}")]
     ManyFields {
         /// The limit.
         limit: usize,
         /// The fields that it names.
         found: usize,
     },
-    /// A delimiter has so many bytes, not one.
+    /// A delimiter has this number of bytes, not one.
+    #[error("it has {0} bytes, a delimiter has one")]
     LongDelimiter(usize),
     /// It is neither a byte nor an escape.
+    #[error(r"a delimiter is one byte, or one of \t \0 \n \r \\ \xHH")]
     Delimiter,
 }
 
-/// What a filter has in place of a flag that was given.
+/// The option that a filter has in place of one that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
-    /// The same flag with another value, as it is typed.
-    With(String),
+    /// The same option, with this value.
+    With(Option<String>),
     /// Nothing.
     Without,
 }
 
-impl Error {
-    /// The next step.
-    ///
-    /// ```
-    /// use mayhap_keys::KeyOptions;
-    /// let error = KeyOptions::from_header("seen.mayhap", "rot=13\n").unwrap_err();
-    /// assert_eq!(error.hint(), "it was created by a newer mayhap; use that version");
-    /// ```
-    pub fn hint(&self) -> String {
+impl Mismatch {
+    fn of(&self, option: &str) -> String {
         match self {
-            Self::Unknown { .. } => "it was created by a newer mayhap; use that version".into(),
-            Self::Wrong { .. } => {
-                "it was not created by mayhap, or its header is damaged: build it again".into()
-            }
-            Self::Mismatch { flag, .. } => {
-                format!("omit {flag}: key options are stored in the filter's file")
-            }
-            Self::Contradiction { .. } => "choose one field, or query another filter".into(),
+            Self::With(ours) => format!("with {}", with_value(option, ours.as_ref())),
+            Self::Without => format!("without {option}"),
         }
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { filter, line } => {
-                write!(f, "{filter}: the filter has the key option {line:?}, which is unknown")
-            }
-            Self::Wrong { filter, why } => {
-                write!(f, "{filter}: the filter's key options are invalid: {why}")
-            }
-            Self::Contradiction { filter, why } => {
-                write!(f, "these records do not go with the keys of {filter}: {why}")
-            }
-            Self::Mismatch { filter, flag, given, has } => {
-                write!(f, "{given} is given, but {filter} was created ")?;
-                match has {
-                    Mismatch::With(ours) => write!(f, "with {ours}"),
-                    Mismatch::Without => write!(f, "without {flag}"),
-                }
-            }
-        }
-    }
+/// An option with its value, if it has one.
+fn with_value(option: &str, value: Option<&String>) -> String {
+    value.map_or_else(|| option.to_owned(), |value| format!("{option} {value}"))
 }
-
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotText => f.write_str("no text"),
-            Self::LongPointer { limit, found } => {
-                write!(f, "it takes {found} bytes of a filter's header, at most {limit}")
-            }
-            Self::DeepPointer { limit, found } => {
-                write!(f, "it has {found} names, at most {limit}")
-            }
-            Self::RelativePointer(pointer) => write!(f, "it must begin with /: /{pointer}"),
-            Self::Tilde => f.write_str("a ~ in a name is written ~0, and a / is written ~1"),
-            Self::Field => {
-                let most = u32::MAX;
-                write!(
-                    f,
-                    "fields are counted from 1 to {most}, as in 3 or 1,3; a range is not known"
-                )
-            }
-            Self::ManyFields { limit, found } => {
-                write!(f, "it names {found} fields, at most {limit}")
-            }
-            Self::LongDelimiter(bytes) => write!(f, "it has {bytes} bytes, a delimiter has one"),
-            Self::Delimiter => {
-                f.write_str(r"a delimiter is one byte, or one of \t \0 \n \r \\ \xHH")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ValueError {}
-
-impl fmt::Display for WrongOption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Value { line, why } => write!(f, "{line:?}: {why}"),
-            Self::Twice(option) => write!(f, "{option} appears twice"),
-            Self::Incomplete("delim") => f.write_str("delim and field need each other"),
-            Self::Incomplete(option) => write!(f, "{option} needs field"),
-            Self::Contradiction(one, other) => write!(f, "{one} and {other} contradict each other"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

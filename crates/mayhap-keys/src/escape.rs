@@ -3,9 +3,9 @@
 use super::error::ValueError;
 use std::fmt::Write;
 
-/// Writes text so that it stands on one line and says nothing to a terminal: a backslash as `\\`,
-/// control characters as `\n`, `\r`, `\t`, `\0` or `\xHH` for each of their bytes, and so bytes
-/// that are no UTF-8.
+/// Writes text on one line, without control sequences for a terminal: a backslash as `\\`, control
+/// characters as `\n`, `\r`, `\t`, `\0` or `\xHH` for each of their bytes, and so bytes that are no
+/// UTF-8.
 ///
 /// ```
 /// use mayhap_keys::escape;
@@ -40,7 +40,7 @@ fn push_hex_escapes(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Reads what [`escape`] writes; `None` for other escapes.
+/// Reads the output of [`escape`]; `None` for other escapes.
 pub(super) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes().iter().copied();
@@ -72,7 +72,7 @@ pub(super) fn hex_digit(digit: u8) -> Option<u8> {
     }
 }
 
-/// Reads a delimiter as it is typed: one byte, or an escape of one.
+/// Reads a delimiter in its typed form: one byte, or an escape of one.
 ///
 /// # Errors
 ///

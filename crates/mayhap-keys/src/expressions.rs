@@ -1,7 +1,7 @@
-//! The expressions of Safe Browsing: a URL without what does not decide whether it is bad, and the
-//! hosts and paths above it that may be listed in its place.
+//! The expressions of Safe Browsing: a URL without the parts that do not decide whether it is bad,
+//! and the hosts and paths above it that may be listed in its place.
 //!
-//! As in "URLs and Hashing" of the Safe Browsing API, version 4
+//! The rules are those in "URLs and Hashing" of the Safe Browsing API, version 4
 //! (<https://developers.google.com/safe-browsing/v4/urls-hashing>), whose examples are the tests;
 //! IPv6 addresses as in version 5. There the expressions are hashed; here they are the keys.
 
@@ -10,20 +10,20 @@ use super::keyless::NoKey;
 use std::net::Ipv6Addr;
 use url::Host;
 
-/// Names of a host that are looked at, besides the host itself.
+/// The number of names of a host that are considered, besides the host itself.
 const MAX_NAMES: usize = 5;
-/// Folders of a path that are looked at, the root among them.
+/// The number of folders of a path that are considered, the root among them.
 const MAX_FOLDERS: usize = 4;
-/// One is enough for all but a few hosts that nobody writes.
+/// One is enough for all but a few contrived hosts.
 const MAX_READINGS: usize = 8;
 
 /// Appends the canonical form of a URL as an expression: `host/path?query`, without scheme, user,
-/// port and fragment. A URL without a scheme is one of the web.
+/// port and fragment. A URL without a scheme counts as one of the web.
 ///
 /// # Errors
 ///
-/// [`NoKey::Expression`] for what has no host, or a port that is no number; `keys` is then as it
-/// was.
+/// [`NoKey::Expression`] for a URL without a host, or with a port that is no number; `keys` is then
+/// as it was.
 pub(super) fn push_expression(url: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
     let url = unescaped(url);
     let rest = without_scheme(&url);
@@ -41,9 +41,9 @@ pub(super) fn push_expression(url: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKe
 }
 
 /// Calls `each` with every expression of a URL whose canonical form is `expression`, itself first:
-/// at most 5 hosts (itself and what its last five names end with, but for the last one alone) with
-/// at most 6 paths each (with the query, without, and the first four folders). No expression comes
-/// twice.
+/// at most 5 hosts (itself and the suffixes of its last five names, except for the last name alone)
+/// with at most 6 paths each (with the query, without, and the first four folders). No expression
+/// is passed twice.
 ///
 /// ```
 /// use mayhap_keys::for_each_expression;
@@ -71,7 +71,7 @@ pub fn for_each_expression(expression: &[u8], mut each: impl FnMut(&[u8])) {
     }
 }
 
-/// What a host ends with: two to five names, fewer than it has.
+/// The suffixes of a host: two to five names, fewer than it has.
 fn hosts_above(host: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_address =
         host.starts_with(b"[") || host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
@@ -80,8 +80,8 @@ fn hosts_above(host: &[u8]) -> impl Iterator<Item = &[u8]> {
     starts.into_iter().rev().map(|dot| &host[dot + 1..])
 }
 
-/// Without white space that is none of it, without its fragment, and with escapes resolved until
-/// none is left.
+/// Without surrounding white space, without its fragment, and with escapes resolved until none is
+/// left.
 fn unescaped(url: &[u8]) -> Vec<u8> {
     let url = &url[..memchr::memchr(b'#', url).unwrap_or(url.len())];
     let mut text: Vec<u8> = Vec::with_capacity(url.len());
@@ -90,7 +90,7 @@ fn unescaped(url: &[u8]) -> Vec<u8> {
             continue;
         }
         text.push(byte);
-        // What an escape stands for may end another one: `%2541` is `%41` is `A`.
+        // The byte of an escape may be part of another one: `%2541` is `%41` is `A`.
         while let [.., b'%', high, low] = text[..]
             && let (Some(high), Some(low)) = (hex_digit(high), hex_digit(low))
         {
@@ -186,7 +186,7 @@ fn canonical_path(path: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Escapes what is not printable ASCII, `#` and `%`.
+/// Escapes `#`, `%` and everything but printable ASCII.
 fn push_escaped(text: &[u8], keys: &mut Vec<u8>) {
     const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
     for &byte in text {

@@ -4,13 +4,13 @@ use super::ValueError;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// More than anybody names, and few enough for a filter's header.
+/// More than enough in practice, and few enough for a filter's header.
 const MAX_FIELDS: usize = 32;
 
 /// Between two fields of a key: the unit separator of ASCII, which hardly any text holds.
 const SEPARATOR: u8 = 0x1F;
 
-/// Before a separator, or one of its own kind, that stands in a field: data link escape.
+/// Precedes a separator, or another one of itself, inside a field: data link escape.
 const ESCAPE: u8 = 0x10;
 
 /// The numbers of one or more fields, counted from 1, in the order in which they make up the key.

@@ -1,4 +1,4 @@
-//! Case folding: texts that differ in case alone become one.
+//! Case folding: texts that differ only in case become one.
 
 use icu_casemap::CaseMapper;
 

@@ -1,4 +1,4 @@
-//! From the bytes that have a key to the key: its form.
+//! The form of a key: from the selected bytes to the key.
 
 use super::domain::push_domain;
 use super::expressions::push_expression;
@@ -7,7 +7,7 @@ use super::keyless::NoKey;
 use super::{KeyOptions, push_hex, push_url};
 use sha1::{Digest, Sha1};
 
-/// What is done with the bytes of a line, a field or a JSON value.
+/// The steps applied to the bytes of a line, a field or a JSON value.
 #[derive(Debug, Default)]
 pub(super) struct Form {
     trim: bool,
@@ -36,7 +36,7 @@ enum Case {
 }
 
 impl Form {
-    /// What the options say; `None` if the bytes are the key as they are.
+    /// The form that the options specify; `None` if the bytes are the key as they are.
     pub(super) fn new(options: &KeyOptions) -> Option<Self> {
         let KeyOptions { trim, hex, normalize_url, domain, url_prefixes, .. } = *options;
         let KeyOptions { lower, upper, fold, sha1, .. } = *options;
@@ -75,7 +75,7 @@ impl Form {
         }
         match self.case {
             Case::AsIs => {}
-            // After a URL's normal form, so that what that form escapes is lower case as well.
+            // After a URL's normal form, so that the escapes of that form are lower case as well.
             Case::Lower => keys[start..].make_ascii_lowercase(),
             Case::Upper => keys[start..].make_ascii_uppercase(),
             Case::Folded => fold_from(keys, start),

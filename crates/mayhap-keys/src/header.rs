@@ -6,14 +6,13 @@ use super::{
 };
 
 impl KeyOptions {
-    /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
-    /// bounded.
+    /// The text in a header: nothing for the defaults. At most 2048 bytes, as pointers are bounded.
     pub fn to_header(&self) -> String {
         let line = |entry: &super::options::Entry| format!("{}={}\n", entry.name, entry.value);
         self.complete().entries().iter().map(line).collect()
     }
 
-    /// Reads what a header holds.
+    /// Reads the text of a header.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl KeyOptions {
         Ok(())
     }
 
-    /// Refuses what the command line refuses.
+    /// Refuses the same options as the command line.
     pub(super) fn check(&self) -> Result<(), WrongOption> {
         if self.delim.is_some() != self.field.is_some() {
             return Err(WrongOption::Incomplete("delim"));

@@ -8,10 +8,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Names in a pointer: the JSON reader follows 127 levels.
+/// The most names in a pointer: the JSON reader follows 127 levels.
 const MAX_TOKENS: usize = 100;
 
-/// Bytes of a pointer as it stands in a header, where all options have 2048.
+/// The most bytes of a pointer in a header, where all options together have 2048.
 const MAX_BYTES: usize = 1800;
 
 /// A path into a JSON value: `/user/id`, `/items/0` (RFC 6901).
@@ -62,18 +62,19 @@ impl JsonPointer {
         Ok(Self { text: text.into(), tokens })
     }
 
-    /// As it was read.
+    /// The text that was parsed.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The key at the pointer: a text without its quotes and escapes (which takes `scratch`), a
-    /// number, `true` or `false` as written. Of members with one name the last counts.
+    /// number, `true` or `false` as written. If several members have the same name, the last
+    /// counts.
     ///
     /// # Errors
     ///
     /// [`NoKey::Json`] if the line is not one JSON value in UTF-8, [`NoKey::Value`] if anything
-    /// else is there.
+    /// else is at the pointer.
     pub(super) fn find<'a>(
         &self,
         line: &'a [u8],
@@ -82,7 +83,7 @@ impl JsonPointer {
         let line = std::str::from_utf8(line).map_err(|_| NoKey::Json)?;
         let mut reader = serde_json::Deserializer::from_str(line);
         let found = Walk(&self.tokens).deserialize(&mut reader).map_err(|_| NoKey::Json)?;
-        // A line cut short has no key, even if the value stands before the cut.
+        // A line cut short has no key, even if the value is before the cut.
         reader.end().map_err(|_| NoKey::Json)?;
         let found = found.ok_or(NoKey::Value)?.get();
         match found.as_bytes() {

@@ -4,43 +4,36 @@ use mayhap_units::number::grouped;
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Why a line has no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason why a line has no key.
+#[derive(Debug, thiserror::Error, Clone, Copy, PartialEq, Eq)]
 pub enum NoKey {
     /// It has fewer fields.
+    #[error("no field {0}")]
     Field(NonZeroU32),
     /// It is not one JSON value.
+    #[error("not JSON")]
     Json,
     /// The JSON pointer leads to no text, number, `true` or `false`.
+    #[error("no text, number, true or false at the JSON pointer")]
     Value,
-    /// What should be hex digits is not, or is half a byte too short, or nothing.
+    /// The text is not in hex digits, or half a byte too short, or empty.
+    #[error("not pairs of hex digits")]
     Hex,
-    /// What should be an absolute URL is not.
+    /// The text is not an absolute URL.
+    #[error("not an absolute URL")]
     Url,
     /// A record of CSV ends within quotes.
+    #[error("a quote that is not closed")]
     Quote,
     /// It is no URL with a host, no address, no host.
+    #[error("no URL, address or host name")]
     Domain,
-    /// What should be a URL of the web has no host.
+    /// The text is not a URL with a host.
+    #[error("not a URL with a host")]
     Expression,
 }
 
-impl fmt::Display for NoKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field(field) => write!(f, "no field {field}"),
-            Self::Json => f.write_str("not JSON"),
-            Self::Value => f.write_str("no text, number, true or false at the JSON pointer"),
-            Self::Hex => f.write_str("not pairs of hex digits"),
-            Self::Url => f.write_str("not an absolute URL"),
-            Self::Quote => f.write_str("a quote that is not closed"),
-            Self::Domain => f.write_str("no URL, address or host name"),
-            Self::Expression => f.write_str("not a URL with a host"),
-        }
-    }
-}
-
-/// How many lines had no key, and which was the first.
+/// The number of lines without a key, and the first of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Keyless {
     lines: u64,
@@ -48,18 +41,18 @@ pub struct Keyless {
 }
 
 impl Keyless {
-    /// Adds `lines` one after another, of which line number `at` is the first.
+    /// Adds `lines` consecutive lines, the first of which has number `at`.
     pub fn add(&mut self, lines: u64, at: u64, why: NoKey) {
         self.lines += lines;
         self.first.get_or_insert((at, why));
     }
 
-    /// The number of the first, and why it has none.
+    /// The number of the first one, and the reason why it has no key.
     pub fn first(&self) -> Option<(u64, NoKey)> {
         self.first
     }
 
-    /// How many there were.
+    /// The number of lines without a key.
     pub fn lines(&self) -> u64 {
         self.lines
     }

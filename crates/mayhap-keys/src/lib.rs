@@ -1,12 +1,12 @@
-//! What a key is: how it is cut out of a line, kept in a filter's header so that every command
-//! cuts alike. `docs/keys.md` has the rules and the names in the header.
+//! Keys: the options by which they are cut out of lines, kept in a filter's header so that every
+//! command cuts alike. `docs/keys.md` has the rules, `HEADER.md` the names in the header.
 //!
 //! line → record (the line, fields, a JSON value) → trim → hex bytes, normal URL, domain or
 //! expression → lower or folded case → SHA-1; fields of one key each for itself
 //!
-//! No I/O. `options.rs` is what can be chosen and `header.rs` its form in a file, with what can be
-//! wrong with both in `error.rs`; `cutter.rs` cuts one line: `fields.rs`, `csv.rs` and `json.rs`
-//! find the record, `form.rs` gives it its form, by `normal.rs`, `domain.rs`, `expressions.rs` and
+//! No I/O. `options.rs` has the options and `header.rs` their form in a file, with the errors of
+//! both in `error.rs`; `cutter.rs` cuts one line: `fields.rs`, `csv.rs` and `json.rs` find the
+//! record, `form.rs` gives it its form, by `normal.rs`, `domain.rs`, `expressions.rs` and
 //! `fold.rs`. `line_end.rs` is about carriage returns; `table.rs` holds the keys of many lines;
 //! `keyless.rs` is for lines without one, `escape.rs` for bytes as text.
 

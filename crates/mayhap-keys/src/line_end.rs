@@ -1,11 +1,11 @@
 //! Whether a carriage return at the end of a line is part of its key.
 
-/// What becomes of one carriage return before a line feed, or at the end of a last line that has no
+/// The treatment of one carriage return before a line feed, or at the end of a last line without a
 /// line feed. Any other carriage return is a byte like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LineEnd {
-    /// A filter does not record it: it was created by mayhap 0.1, by a program or on a server.
-    /// Keys are cut without the carriage return. Those of mayhap 0.1 may have it all the same
+    /// A filter does not record it: it was created by mayhap 0.1, by a program or on a server. Keys
+    /// are cut without the carriage return. Keys of mayhap 0.1 may still have it
     /// ([`KeyOptions::with_cr_kept`](super::KeyOptions::with_cr_kept)).
     #[default]
     Unrecorded,
@@ -16,20 +16,20 @@ pub enum LineEnd {
 }
 
 impl LineEnd {
-    /// What is recorded, or else the other.
+    /// The recorded one, or else the other.
     pub(super) fn or(self, other: Self) -> Self {
         if self == Self::Unrecorded { other } else { self }
     }
 
-    /// The flag that chooses it.
-    pub(super) fn flag(self) -> &'static str {
+    /// The option that chooses it.
+    pub(super) fn option(self) -> &'static str {
         match self {
-            Self::Unrecorded | Self::CrLf => "--crlf",
-            Self::Lf => "--raw",
+            Self::Unrecorded | Self::CrLf => "crlf",
+            Self::Lf => "raw",
         }
     }
 
-    /// Its value in a header, if it stands there.
+    /// Its value in a header, if it is written there.
     pub(super) fn value(self) -> Option<String> {
         match self {
             Self::Unrecorded => None,

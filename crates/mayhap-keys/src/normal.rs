@@ -1,13 +1,13 @@
-//! Normal forms: one spelling for what is the same.
+//! Normal forms: one spelling for equivalent texts.
 
 use super::escape::hex_digit;
 use super::keyless::NoKey;
 use url::Url;
 
-/// One is enough for all but a few URLs that nobody writes.
+/// One is enough for all but a few contrived URLs.
 const MAX_READINGS: usize = 8;
 
-/// Appends the bytes that pairs of hex digits stand for, upper or lower case, without a prefix.
+/// Appends the bytes of pairs of hex digits, upper or lower case, without a prefix.
 ///
 /// # Errors
 ///
@@ -29,17 +29,17 @@ pub fn push_hex(digits: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
 }
 
 /// Appends an absolute URL as the URL standard (<https://url.spec.whatwg.org/>) writes it, without
-/// its fragment; what that writing is read as, where it is read as another URL.
+/// its fragment; if that text is itself read as another URL, the normal form of the latter.
 ///
 /// # Errors
 ///
-/// [`NoKey::Url`] for what the standard does not parse without a base, for what is not UTF-8, and
-/// for what has no lasting form after a few readings; `keys` is then as it was.
+/// [`NoKey::Url`] for text that the standard does not parse without a base, that is not UTF-8, or
+/// that has no lasting form after a few readings; `keys` is then as it was.
 pub fn push_url(text: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
     let text = std::str::from_utf8(text).map_err(|_| NoKey::Url)?;
     let mut url = parse(text)?;
-    // A URL of the web is read as it was written. One of a file, or of a scheme that nobody knows,
-    // may lose more dots or drive letters when it is read again.
+    // A URL of the web is read as it was written. A file URL, or one of an unknown scheme, may lose
+    // more dots or drive letters when it is read again.
     if !matches!(url.scheme(), "http" | "https") {
         url = lasting(url)?;
     }
@@ -53,7 +53,7 @@ fn parse(text: &str) -> Result<Url, NoKey> {
     Ok(url)
 }
 
-/// Reads a URL until it stays as it is.
+/// Reparses a URL until it no longer changes.
 fn lasting(mut url: Url) -> Result<Url, NoKey> {
     for _ in 0..MAX_READINGS {
         let again = parse(url.as_str())?;

@@ -1,57 +1,57 @@
-//! The options, what they have to agree with, and what they are in words.
+//! The options, their compatibility, and their description in words.
 
 use super::escape::escape;
 use super::{Error, Fields, JsonPointer, LineEnd, Mismatch};
 
-/// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
+/// The options of keys: by default a key is the bytes of a line without its separator, as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct KeyOptions {
-    /// Lines end with NUL instead of a line feed (`-0`).
+    /// Lines end with NUL instead of a line feed.
     pub nul: bool,
-    /// Whether a carriage return at the end of a line is part of its key (`--crlf`, `--raw`).
+    /// Whether a carriage return at the end of a line is part of its key.
     pub line_end: LineEnd,
-    /// Lines are records of CSV, whose fields may be quoted (`--csv`); only with `field`.
+    /// Lines are records of CSV, whose fields may be quoted; only with `field`.
     pub csv: bool,
-    /// What stands between fields (`--delim`); a tab if none is named, a comma in CSV.
+    /// The delimiter between fields; by default a tab, in CSV a comma.
     pub delim: Option<u8>,
-    /// The fields that make up the key (`--field`).
+    /// The fields that make up the key.
     pub field: Option<Fields>,
-    /// The JSON value that is the key (`--json-pointer`).
+    /// The JSON value that is the key.
     pub json_pointer: Option<JsonPointer>,
-    /// ASCII white space at both ends is not part of the key (`--trim`).
+    /// ASCII white space at both ends is not part of the key.
     pub trim: bool,
-    /// ASCII letters are lower case (`--lower`).
+    /// ASCII letters are lower case.
     pub lower: bool,
-    /// ASCII letters are upper case (`--upper`).
+    /// ASCII letters are upper case.
     pub upper: bool,
-    /// The key is the bytes that hex digits stand for (`--hex`).
+    /// The key is the bytes written as hex digits.
     pub hex: bool,
-    /// The key is a URL in normal form (`--normalize-url`).
+    /// The key is a URL in normal form.
     pub normalize_url: bool,
-    /// The key is the host of a URL or of an address (`--domain`).
+    /// The key is the host of a URL or of an address.
     pub domain: bool,
     /// The key is a URL as an expression of Safe Browsing, and a query is for all of its
-    /// expressions (`--url-prefixes`, [`for_each_expression`](super::for_each_expression)).
+    /// expressions ([`for_each_expression`](super::for_each_expression)).
     pub url_prefixes: bool,
-    /// Case is folded by the full default case folding of Unicode (`--fold`).
+    /// Case is folded by the full default case folding of Unicode.
     pub fold: bool,
-    /// The key is the 20 bytes of the SHA-1 of what it would be otherwise (`--sha1`).
+    /// The key is the 20 bytes of the SHA-1 of the key without this option.
     pub sha1: bool,
-    /// The times of a window are milliseconds since 1970: no matter of keys, but kept with them.
+    /// The times of a window are milliseconds since 1970: not about keys, but kept with them.
     pub unix_ms: bool,
 }
 
 /// One option that is set.
 pub(super) struct Entry {
-    /// As it is typed.
-    pub(super) flag: &'static str,
-    /// As it stands in a header.
+    /// The name that users know.
+    pub(super) option: &'static str,
+    /// The name in a header.
     pub(super) name: &'static str,
     pub(super) value: String,
-    /// Whether the value is typed too.
+    /// Whether users choose the value.
     typed: bool,
-    /// Whether it says what a key looks like, and not where in the input it stands.
+    /// Whether it is about the form of a key, and not about its place in the input.
     is_form: bool,
 }
 
@@ -66,7 +66,7 @@ impl KeyOptions {
         self.delim.unwrap_or(if self.csv { b',' } else { b'\t' })
     }
 
-    /// The options of a new filter: what becomes of carriage returns is recorded, unless its lines
+    /// The options of a new filter: the treatment of carriage returns is recorded, unless its lines
     /// do not end with a line feed.
     #[must_use]
     pub fn for_new(&self) -> Self {
@@ -99,7 +99,7 @@ impl KeyOptions {
     }
 
     /// How keys with carriage returns in them are cut, if the filter may have some: it does not
-    /// record what became of these, and earlier versions left them in the keys of some lists.
+    /// record their treatment, and earlier versions left them in the keys of some lists.
     pub fn with_cr_kept(&self) -> Option<Self> {
         let may_end_keys = !(self.nul || self.csv || self.trim || self.json_pointer.is_some());
         let any_text = !(self.normalize_url || self.domain || self.url_prefixes || self.hex);
@@ -113,11 +113,11 @@ impl KeyOptions {
         header(self) == header(other)
     }
 
-    /// The options of a filter file, if the flags that were given do not contradict them. Those
-    /// that were not given are as in the file.
+    /// The options of a filter file, if the given options do not contradict them. Options that were
+    /// not given are as in the file.
     ///
-    /// `--sha1` does not contradict `--hex`, nor the other way round: both are names of the same
-    /// keys, in lists of words and in lists of their hashes. All options are then as given.
+    /// `sha1` does not contradict `hex`, nor the other way round: both are names of the same keys,
+    /// in lists of words and in lists of their hashes. All options are then as given.
     ///
     /// # Errors
     ///
@@ -127,7 +127,8 @@ impl KeyOptions {
             return Ok(same);
         }
         let line_end = self.line_end.or(given.line_end);
-        // Bytes as they are (`--raw`) say how to read; what the file records holds.
+        // Bytes as they are ([`LineEnd::Lf`]) affect only the reading; the file's record takes
+        // precedence.
         let contradicts = given.line_end == LineEnd::CrLf && !self.strips_cr();
         let others = given.entries().into_iter();
         self.refuse_others(name, others.filter(|entry| contradicts || entry.name != "crlf"))?;
@@ -135,7 +136,7 @@ impl KeyOptions {
     }
 
     /// The options for querying two filters with the same keys, if both cut these alike. Where one
-    /// does not record what became of carriage returns, neither do these.
+    /// does not record the treatment of carriage returns, neither does the result.
     pub fn in_common(&self, other: &Self) -> Option<Self> {
         let is_recorded = ![self.line_end, other.line_end].contains(&LineEnd::Unrecorded);
         if is_recorded {
@@ -146,9 +147,9 @@ impl KeyOptions {
     }
 
     /// The options for querying a filter file with keys from other input than it was built from:
-    /// where they stand in the input (`-0`, `--crlf`, `--csv`, `--delim`, `--field`,
-    /// `--json-pointer`) as given, their form (`--trim`, `--lower`, `--hex` and the like) as in the
-    /// file; with `--sha1` and `--hex` as for [`KeyOptions::agree`].
+    /// their place in the input (`nul`, `line_end`, `csv`, `delim`, `field`, `json_pointer`) as
+    /// given, their form (`trim`, `lower`, `hex` and the like) as in the file; with `sha1` and
+    /// `hex` as for [`KeyOptions::agree`].
     ///
     /// # Errors
     ///
@@ -171,7 +172,8 @@ impl KeyOptions {
         }
     }
 
-    /// What was given, if it hashes words and the file has hashes in hex, or the other way round.
+    /// The given options, if they hash words and the file has hashes in hex, or the other way
+    /// round.
     fn same_hashes(&self, given: &Self) -> Option<Self> {
         let differ = self.hex && given.sha1 || self.sha1 && given.hex;
         differ.then(|| Self { unix_ms: self.unix_ms, ..given.for_new() })
@@ -183,22 +185,19 @@ impl KeyOptions {
         given: impl IntoIterator<Item = Entry>,
     ) -> Result<(), Error> {
         let ours = self.complete().entries();
-        for Entry { flag, value, typed, .. } in given {
-            let show = |value: &str| {
-                if typed { format!("{flag} {value}") } else { flag.to_owned() }
-            };
-            let has = match ours.iter().find(|ours| ours.flag == flag) {
+        for Entry { option, value, typed, .. } in given {
+            let has = match ours.iter().find(|ours| ours.option == option) {
                 Some(ours) if ours.value == value => continue,
-                Some(ours) => Mismatch::With(show(&ours.value)),
+                Some(ours) => Mismatch::With(typed.then(|| ours.value.clone())),
                 None => Mismatch::Without,
             };
-            let (filter, given) = (name.to_owned(), show(&value));
-            return Err(Error::Mismatch { filter, flag, given, has });
+            let (filter, given) = (name.to_owned(), typed.then_some(value));
+            return Err(Error::Mismatch { filter, option, given, has });
         }
         Ok(())
     }
 
-    /// With the delimiter that no one named.
+    /// The options with the default delimiter, if none is named.
     pub(super) fn complete(&self) -> Self {
         let delim = self.delim.or(self.field.as_ref().map(|_| self.delim()));
         Self { delim, ..self.clone() }
@@ -207,35 +206,29 @@ impl KeyOptions {
     /// The options that are set, in the order of a header.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let set = |is_set: bool, value: &str| is_set.then(|| value.to_owned());
-        // A word of its own, so that readers of one field alone refuse it as unknown.
+        // A name of its own, so that readers of a single field refuse it as unknown.
         let field_name =
             if self.field.as_ref().is_some_and(Fields::are_several) { "fields" } else { "field" };
         let all = [
-            ("-0", "separator", set(self.nul, "nul"), false, false),
-            (self.line_end.flag(), "crlf", self.line_end.value(), false, false),
-            ("--csv", "csv", set(self.csv, "rfc4180"), false, false),
-            ("--delim", "delim", self.delim.map(|delim| escape(&[delim])), true, false),
-            ("--field", field_name, self.field.as_ref().map(Fields::to_string), true, false),
-            ("--json-pointer", "json-pointer", self.escaped_pointer(), true, false),
-            ("--trim", "trim", set(self.trim, "ascii"), false, true),
-            ("--hex", "hex", set(self.hex, "decode"), false, true),
-            ("--normalize-url", "normalize-url", set(self.normalize_url, "whatwg"), false, true),
-            ("--domain", "domain", set(self.domain, "host"), false, true),
-            (
-                "--url-prefixes",
-                "url-prefixes",
-                set(self.url_prefixes, "safe-browsing"),
-                false,
-                true,
-            ),
-            ("--lower", "lower", set(self.lower, "ascii"), false, true),
-            ("--upper", "upper", set(self.upper, "ascii"), false, true),
-            ("--fold", "fold", set(self.fold, "unicode"), false, true),
-            ("--sha1", "sha1", set(self.sha1, "digest"), false, true),
-            ("--clock", "clock", set(self.unix_ms, "unix-ms"), false, false),
+            ("nul", "separator", set(self.nul, "nul"), false, false),
+            (self.line_end.option(), "crlf", self.line_end.value(), false, false),
+            ("csv", "csv", set(self.csv, "rfc4180"), false, false),
+            ("delim", "delim", self.delim.map(|delim| escape(&[delim])), true, false),
+            ("field", field_name, self.field.as_ref().map(Fields::to_string), true, false),
+            ("json-pointer", "json-pointer", self.escaped_pointer(), true, false),
+            ("trim", "trim", set(self.trim, "ascii"), false, true),
+            ("hex", "hex", set(self.hex, "decode"), false, true),
+            ("normalize-url", "normalize-url", set(self.normalize_url, "whatwg"), false, true),
+            ("domain", "domain", set(self.domain, "host"), false, true),
+            ("url-prefixes", "url-prefixes", set(self.url_prefixes, "safe-browsing"), false, true),
+            ("lower", "lower", set(self.lower, "ascii"), false, true),
+            ("upper", "upper", set(self.upper, "ascii"), false, true),
+            ("fold", "fold", set(self.fold, "unicode"), false, true),
+            ("sha1", "sha1", set(self.sha1, "digest"), false, true),
+            ("clock", "clock", set(self.unix_ms, "unix-ms"), false, false),
         ];
-        let entry = |(flag, name, value, typed, is_form): (_, _, Option<String>, _, _)| {
-            value.map(|value| Entry { flag, name, value, typed, is_form })
+        let entry = |(option, name, value, typed, is_form): (_, _, Option<String>, _, _)| {
+            value.map(|value| Entry { option, name, value, typed, is_form })
         };
         all.into_iter().filter_map(entry).collect()
     }
@@ -244,7 +237,7 @@ impl KeyOptions {
         self.json_pointer.as_ref().map(|pointer| escape(pointer.as_str().as_bytes()))
     }
 
-    /// In words, for people.
+    /// The options in words, for messages.
     pub fn describe(&self) -> String {
         let end = if self.nul { "NUL" } else { "line feed" };
         let crlf = match self.line_end {

@@ -10,7 +10,7 @@ pub struct KeyTable {
     keys: Vec<u8>,
     /// Where the key of line `i` begins; one more than there are lines.
     bounds: Vec<usize>,
-    /// Why line `i` has no key, if it has none.
+    /// The reason why line `i` has no key, if it has none.
     keyless: Vec<Option<NoKey>>,
 }
 

@@ -18,7 +18,7 @@ fn pointer(text: &str) -> KeyOptions {
     KeyOptions { json_pointer: Some(JsonPointer::parse(text).unwrap()), ..options() }
 }
 
-/// The key of one line, after a key that has to stay as it is.
+/// The key of one line, after a key that must not change.
 fn cut(options: &KeyOptions, line: &[u8]) -> Result<Vec<u8>, NoKey> {
     let mut keys = b"before".to_vec();
     let result = Cutter::new(options).unwrap().cut(line, &mut keys);
@@ -186,7 +186,7 @@ fn lower_case_comes_after_the_normal_form_of_a_url() {
     let url = KeyOptions { normalize_url: true, ..options() };
     assert_eq!(text(&url, "HTTP://Ex.Com/Aé").unwrap(), "http://ex.com/A%C3%A9");
     assert_eq!(cut(&url, b"http://a/\xFF"), Err(NoKey::Url));
-    // Read once, it is file:///C:///a, which is read as another one.
+    // Parsed once, it is file:///C:///a, which is parsed as another one.
     let once = text(&url, "file://l///C|/a").unwrap();
     assert_eq!(text(&url, &once).unwrap(), once);
     let both = KeyOptions { lower: true, ..url };
@@ -275,7 +275,7 @@ fn problem(result: Result<KeyOptions, Error>) -> String {
 }
 
 #[test]
-fn flags_that_are_given_agree_with_the_file_or_both_are_named() {
+fn options_that_are_given_agree_with_the_file_or_both_are_named() {
     let file = KeyOptions { lower: true, ..field(3, b'\t') };
     let agree = |given: &KeyOptions| file.clone().agree("f", given);
     for given in [
@@ -287,21 +287,21 @@ fn flags_that_are_given_agree_with_the_file_or_both_are_named() {
         assert_eq!(agree(&given).unwrap(), file);
     }
     for (given, message) in [
-        (field(2, b'\t'), "--field 2 is given, but f was created with --field 3"),
-        (field(3, b':'), "--delim : is given, but f was created with --delim \\t"),
-        (pointer("/a"), "--json-pointer /a is given, but f was created without --json-pointer"),
+        (field(2, b'\t'), "field 2 is given, but f was created with field 3"),
+        (field(3, b':'), "delim : is given, but f was created with delim \\t"),
+        (pointer("/a"), "json-pointer /a is given, but f was created without json-pointer"),
         (
             KeyOptions { trim: true, lower: true, ..options() },
-            "--trim is given, but f was created without --trim",
+            "trim is given, but f was created without trim",
         ),
-        (KeyOptions { nul: true, ..options() }, "-0 is given, but f was created without -0"),
+        (KeyOptions { nul: true, ..options() }, "nul is given, but f was created without nul"),
     ] {
         assert_eq!(problem(agree(&given)), message);
     }
     let file = pointer("/a/b");
     assert_eq!(
         problem(file.agree("f", &pointer("/a"))),
-        "--json-pointer /a is given, but f was created with --json-pointer /a/b"
+        "json-pointer /a is given, but f was created with json-pointer /a/b"
     );
 }
 
@@ -316,7 +316,7 @@ fn other_records_keep_the_form_of_the_file() {
     let trim = KeyOptions { trim: true, ..given };
     assert_eq!(
         problem(file.with_records_of("f", &trim)),
-        "--trim is given, but f was created without --trim"
+        "trim is given, but f was created without trim"
     );
 }
 

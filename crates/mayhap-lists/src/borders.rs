@@ -1,6 +1,6 @@
 //! Lists in every form, cut at every byte: no cut changes a key.
 //!
-//! A pipe brings a list in pieces, and what these are depends on time. `BORDERS=1` cuts into three
+//! A pipe delivers a list in pieces, whose sizes depend on timing. `BORDERS=1` cuts into three
 //! pieces at every pair of places; otherwise into two, and into single bytes.
 
 use crate::input::{Error, Input, Reading};
@@ -9,7 +9,7 @@ use crate::lines::chunk::Chunk;
 use mayhap_keys::{Fields, JsonPointer, KeyOptions, LineEnd};
 use std::io::{self, Read, Write};
 
-/// Bytes that come in these pieces.
+/// Bytes that arrive in these pieces.
 struct Pieces {
     pieces: Vec<Vec<u8>>,
 }
@@ -38,8 +38,8 @@ impl Read for Pieces {
     }
 }
 
-/// What a list is: its keys (`None` for a line without one), its lines with CR LF, what is said; or
-/// why it is none.
+/// The result of reading a list: its keys (`None` for a line without one), its lines with CR LF,
+/// the notes; or the error.
 type Read1 = Result<(Vec<Option<Vec<u8>>>, u64, String), String>;
 
 fn read(bytes: &[u8], cuts: &[usize], options: &KeyOptions, reading: Reading) -> Read1 {
@@ -90,7 +90,7 @@ fn bzip2(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A list with mixed line ends, as xz 5.4 compresses it: the decoder's crate writes none here.
+/// A list with mixed line ends, compressed by xz 5.4: the decoder's crate has no encoder here.
 const XZ: &[u8] = b"\
     \xFD7zXZ\x00\x00\x01i\x22\xDE6\x02\x00!\x01\x0C\x00\x00\x00\x8F\x98A\x9C\x01\x00\x10a\
     \x0D\x0Ab\x0Ac\x0D\x0D\x0Ad\x0De\x0A\x0D\x0A\x0A\x0D\x00\x00\x00\x009\x0D\xD1\xAC\x00\
@@ -245,4 +245,22 @@ fn zeros_behind_gzip_are_said_and_no_list_is_shorter_without_a_word() {
     let (keys, _, said) = read(&padded, &[], &options(), Reading::default()).unwrap();
     assert_eq!(keys.len(), 2);
     assert!(said.ends_with("has 512 zero bytes after its compressed data, which are ignored"));
+}
+
+/// Compressed in two parts one after another, a list is as long as it was.
+#[test]
+fn what_is_compressed_is_the_list_that_it_was_to_its_last_part() {
+    let keys = |bytes: &[u8]| {
+        let (keys, cr_lines, _) = read(bytes, &[], &options(), Reading::default()).unwrap();
+        (keys.into_iter().flatten().collect::<Vec<_>>(), cr_lines)
+    };
+    let expected = (vec![b"a".to_vec(), b"b".to_vec(), b"c".to_vec()], 2);
+    assert_eq!(keys(b"\xEF\xBB\xBFa\r\nb\r\nc"), expected);
+    assert_eq!(keys(XZ_MEMBERS), expected);
+    let ways: [Compress; 4] = [gzip, bzip2, lz4, zstd];
+    for compress in ways {
+        assert_eq!(keys(&[compress(b"\xEF\xBB\xBFa\r"), compress(b"\nb\r\nc")].concat()), expected);
+    }
+    let (mixed, _) = keys(XZ);
+    assert_eq!(mixed, [&b"a"[..], b"b", b"c\r", b"d\re", b"", b"", b""]);
 }

@@ -1,13 +1,12 @@
-//! Lists of keys as people have them, as batches of lines with their keys and digests.
+//! Lists of keys in their usual forms, as batches of lines with their keys and digests.
 //!
 //! file or pipe → decompressed bytes ([`Input`]) → lines → keys ([`mayhap_keys`]) → digests →
 //! [`Batch`] of a [`LineReader`]
 //!
-//! `input/` opens what is read and finds out what it is; `lines/` cuts it, on a thread of its own;
-//! `sorted.rs` searches a sorted list where it lies ([`SortedFile`]); `borders.rs` has tests that
-//! cut lists at every byte.
-//! Nothing is printed: what there is to say of an input is a [`Note`], what goes wrong an
-//! [`Error`].
+//! `input/` opens sources and judges their contents; `lines/` cuts them into keys, on a thread of
+//! its own; `sorted.rs` searches a sorted list in place ([`SortedFile`]); `borders.rs` has tests
+//! that cut lists at every byte. Nothing is printed: a remark about an input is a [`Note`], a
+//! failure an [`Error`].
 //!
 //! # Examples
 //!

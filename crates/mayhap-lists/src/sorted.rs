@@ -1,10 +1,9 @@
-//! A sorted list, searched where it lies.
+//! A sorted list, searched in place.
 
 use crate::input::{Compression, Error, NotSearchable, Reading, SAMPLE_BYTES, Sample, sniff};
 use mayhap_keys::{Cutter, KeyOptions};
 use std::cmp::Ordering;
 use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -18,8 +17,8 @@ const INDEX_KEYS: u64 = 256;
 /// Longer keys are not kept.
 const MAX_INDEX_KEY_BYTES: usize = 1024;
 
-/// A file of lines whose keys are sorted by their bytes, searched where it lies: a few reads for
-/// each line that is looked up, in constant memory.
+/// A file of lines whose keys are sorted by their bytes, searched in place: a few reads for each
+/// line that is looked up, in constant memory.
 #[derive(Debug)]
 pub struct SortedFile {
     file: File,
@@ -27,9 +26,9 @@ pub struct SortedFile {
     len: u64,
     keys: Keys,
     max_line: usize,
-    /// Where the key of the first line begins: after a byte-order mark.
+    /// The start of the key of the first line: after a byte-order mark.
     start: u64,
-    /// Where the line of a key begins.
+    /// The start of the line of a key.
     index: Vec<(u64, Vec<u8>)>,
     /// The bytes from `window_start` on.
     window: Vec<u8>,
@@ -38,8 +37,8 @@ pub struct SortedFile {
 }
 
 impl SortedFile {
-    /// Opens the file and looks at its first lines and at some all over it. Keys are cut by these
-    /// options.
+    /// Opens the file and checks its first lines and some lines spread over it. Keys are cut by
+    /// these options.
     ///
     /// # Errors
     ///
@@ -75,7 +74,7 @@ impl SortedFile {
         Ok(sorted)
     }
 
-    /// Looks at what the file is, as at lists that are read.
+    /// Judges the contents of the file, like lists that are read.
     fn sniff(&mut self) -> Result<(), Error> {
         self.fill(0, SAMPLE_BYTES)?;
         if Compression::of(&self.window).is_some() {
@@ -93,7 +92,7 @@ impl SortedFile {
         Ok(())
     }
 
-    /// Whether the file holds a key. Where two keys on the way are not in order, it says so.
+    /// Whether the file holds a key. It fails if two keys on the way are not in order.
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl SortedFile {
         while high - low > WINDOW_BYTES as u64 {
             let at = self.line_from(low + (high - low) / 2)?;
             if at >= high {
-                // One line goes from the middle to the end.
+                // One line extends from the middle to the end.
                 break;
             }
             let next = self.read_key(at)?;
@@ -202,7 +201,7 @@ impl SortedFile {
         Err(self.not_searchable(NotSearchable::NoKey { at }))
     }
 
-    /// Where the first line begins that begins at `at` or after it.
+    /// The start of the first line that begins at or after `at`.
     fn line_from(&mut self, at: u64) -> Result<u64, Error> {
         if at <= self.start { Ok(self.start) } else { Ok(self.line(at - 1)?.1) }
     }
@@ -235,13 +234,7 @@ impl SortedFile {
         let bytes = self.len.saturating_sub(at).min(bytes as u64) as usize;
         self.window.resize(bytes, 0);
         self.window_start = at;
-        let read = loop {
-            match self.file.read_exact_at(&mut self.window, at) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
-        read.map_err(Error::io("read", &self.name))
+        self.file.read_exact_at(&mut self.window, at).map_err(Error::io("read", &self.name))
     }
 
     fn not_sorted(&self, at: u64) -> Error {
@@ -253,7 +246,7 @@ impl SortedFile {
     }
 }
 
-/// Cuts keys, and what they are cut out of.
+/// Cuts keys, with the lines that they are cut out of.
 #[derive(Debug)]
 struct Keys {
     /// Where a key is not the line itself.
@@ -263,7 +256,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Replaces `key` by the key of a line; whether it has one.
+    /// Replaces `key` by the key of a line; returns whether it has one.
     fn cut(&mut self, line: &[u8], key: &mut Vec<u8>) -> bool {
         key.clear();
         if let Some(cutter) = &mut self.cutter {

@@ -22,7 +22,7 @@ const MARGINS: usize = 14;
 /// From a tenth of the keys to ten times as many.
 const SPAN: f64 = 10.0;
 
-/// Of a slow curve every so many dots are computed, and those between lie on straight lines.
+/// On a slow curve, one dot in this many is computed, and the dots between are interpolated.
 const SLOW_STEP: usize = 6;
 
 /// Rates this far below the target are not drawn.
@@ -30,17 +30,18 @@ const MAX_DECADES_BELOW: f64 = 6.0;
 
 /// A curve to draw.
 pub struct Curve<'a> {
-    /// What it is of.
+    /// The name of the filter.
     pub name: &'a str,
     /// The keys in the middle, with a mark.
     pub items: u64,
-    /// The rate with so many keys; `None` where no more are taken.
+    /// The rate with this number of keys; `None` where no more are accepted.
     pub fpp_after: &'a dyn Fn(u64) -> Option<f64>,
     /// Whether that takes long, so that it is not computed for every dot.
     pub is_slow: bool,
 }
 
-/// Draws a curve from a tenth of its keys to ten times as many, on a terminal of so many columns.
+/// Draws a curve from a tenth of its keys to ten times as many, on a terminal of `max_columns`
+/// columns.
 pub fn chart(curve: &Curve<'_>, max_columns: usize, color: bool) -> String {
     let &Curve { name, items, fpp_after, is_slow } = curve;
     let width = (max_columns.saturating_sub(MARGINS) & !1).clamp(MIN_WIDTH, MAX_WIDTH);
@@ -61,7 +62,7 @@ pub fn chart(curve: &Curve<'_>, max_columns: usize, color: bool) -> String {
     let words = format!("{} with {} keys", rough(target), format_count(items));
     let heading = format!("rate of {name} with more and more keys");
     let mut text = wrapped(&heading, 0, max_columns) + "\n";
-    // Beside the mark, or else in a line of their own.
+    // Next to the mark, or else on a line of their own.
     let fits = mark.0 + 4 + words.len() <= width;
     if !fits {
         let _ = writeln!(text, "{:11}{}", "", paint("1", &format!("● {words}")));
@@ -95,7 +96,7 @@ pub fn chart(curve: &Curve<'_>, max_columns: usize, color: bool) -> String {
     text + &axis(items, width)
 }
 
-/// The rates at all dots, of which one in `step` is computed.
+/// The rates at all dots; one in `step` is computed.
 fn rates(dots: usize, step: usize, fpp_at: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>> {
     let knots: Vec<Option<f64>> = (0..=dots.div_ceil(step)).map(|i| fpp_at(i * step)).collect();
     let between = |dot: usize| {
@@ -155,7 +156,7 @@ impl Area {
     fn curve(&mut self, rates: &[Option<f64>]) {
         let mut before: Option<usize> = None;
         for (x, fpp) in rates.iter().enumerate() {
-            // What is below the picture is left out, not drawn along its edge.
+            // Points below the picture are left out, not drawn along its edge.
             let inside = |fpp: &f64| fpp.log10() >= self.bottom - 1e-9;
             let Some(y) = fpp.filter(inside).map(|fpp| self.row(fpp)) else {
                 before = None;
@@ -187,7 +188,7 @@ impl Area {
         }
     }
 
-    /// What stands at a row: a power of ten, if one is nearest to it and there is room for it.
+    /// The label of a row: a power of ten, if one is nearest to it and there is room for it.
     fn label(&self, row: usize) -> String {
         let decades = -self.bottom as i32;
         // At most every other row has a label.
@@ -219,7 +220,7 @@ mod tests {
         assert!(rows.iter().all(|row| row.len() <= 80), "{text}");
         let (y, row) = rows.iter().enumerate().find(|(_, row)| row.contains(&'●')).unwrap();
         assert_eq!(row.iter().position(|&c| c == '●'), Some(11 + 33));
-        // The dots beside the mark are the curve's.
+        // The dots next to the mark are the curve's.
         let braille = |c: Option<&char>| c.is_some_and(|c| ('\u{2801}'..'\u{28FF}').contains(c));
         assert!(braille(rows[y - 1].get(45)) || braille(row.get(45)), "{text}");
         assert!(braille(rows[1].get(11 + 65)), "{text}");

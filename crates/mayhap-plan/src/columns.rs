@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-/// Fewer columns than this are taken for this many: no words fit into less.
+/// Fewer columns than this are treated as this number: no words fit into less.
 const MIN_COLUMNS: usize = 20;
 
 /// The columns that a text takes on a terminal (Unicode Standard Annex 11): two for a wide
@@ -19,8 +19,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// A text that begins after `indent` columns, broken between words so that no line is longer than
-/// `max` columns, and its further lines indented as the first. A word that is longer has a line of
-/// its own.
+/// `max` columns, and its further lines indented as the first. A longer word has a line of its own.
 ///
 /// # Examples
 ///

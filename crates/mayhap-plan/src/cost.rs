@@ -1,15 +1,15 @@
-//! Costs as people type them: `10ms`, `0.5us`, or a plain number of whatever unit.
+//! Costs as users type them: `10ms`, `0.5us`, or a plain number of any unit.
 
 /// Units of time and their seconds, the longest first.
 const UNITS: [(&str, f64); 6] =
     [("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9)];
 
-/// What something costs.
+/// The cost of something.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
     /// Seconds.
     Seconds(f64),
-    /// A number of a unit that only the user knows: requests, cents.
+    /// A number in a unit that only the user knows: requests, cents.
     Plain(f64),
 }
 
@@ -18,7 +18,7 @@ impl Amount {
     ///
     /// # Errors
     ///
-    /// What is wrong, and how to write it.
+    /// The problem, and the right form.
     ///
     /// ```
     /// use mayhap_plan::Amount;
@@ -48,7 +48,7 @@ impl Amount {
         }
     }
 
-    /// As many of the same unit.
+    /// Another number of the same unit.
     #[must_use]
     pub fn with(self, number: f64) -> Self {
         match self {
@@ -73,16 +73,16 @@ impl std::fmt::Display for Amount {
                 (seconds / unit.1, format!(" {}", unit.0))
             }
         };
-        // Three digits say enough of an average.
+        // Three digits are enough for an average.
         let decimals = if number == 0.0 { 0 } else { 2 - number.abs().log10().floor() as i32 };
         let text = format!("{number:.*}", usize::try_from(decimals.min(12)).unwrap_or(0));
-        let text = if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.')
-        } else {
-            &text
-        };
-        write!(f, "{text}{unit}")
+        write!(f, "{}{unit}", without_zeros(&text))
     }
+}
+
+/// A decimal number without zeros at its end, behind the point.
+pub(crate) fn without_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! What the planner of [`mayhap::plan`] finds, in words, as JSON and as a chart.
+//! The results of the planner [`mayhap::plan`], in words, as JSON and as a chart.
 //!
 //! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them, and `solve.rs`
-//! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
-//! planned, `link.rs` a link that shows the plan in the browser, `text.rs` the words that all
-//! share. `chart.rs` draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs`
-//! finds the sizes of caches, `columns.rs` fits texts into a terminal. `explain/` draws the bits
-//! that keys set, and why a query answers as it does.
+//! the answer of a plain filter for n, p, m and k; `link.rs` is a link that shows the plan in the
+//! browser, `text.rs` the words that all share. `chart.rs` draws the rate against the number of
+//! keys, `cost.rs` reads costs, `machine.rs` finds the sizes of caches, `columns.rs` fits texts
+//! into a terminal. `explain/` draws the bits that keys set, and why a query answers as it does;
+//! `plot/` draws the rate models.
 //!
 //! # Examples
 //!
 //! ```
 //! use mayhap::plan::{Needs, plan};
-//! use mayhap_plan::{Report, Request};
+//! use mayhap_plan::Report;
 //!
 //! let needs = Needs { items: Some(1_000_000), target_fpp: Some(0.01), ..Needs::default() };
-//! let report = Report::of(Request::new(&needs), &plan(&needs)?);
+//! let report = Report::of(&needs, None, &plan(&needs)?);
 //! let size = report.rows().into_iter().find(|(name, _)| *name == "size").unwrap().1;
 //! assert!(size.contains("MiB") && size.contains("bits a key"), "{size}");
 //! # Ok::<(), mayhap::Error>(())
@@ -28,7 +28,7 @@ mod cost;
 pub mod explain;
 mod link;
 mod machine;
-mod recipe;
+pub mod plot;
 mod report;
 mod solve;
 mod table;
@@ -39,8 +39,7 @@ pub use columns::{columns, wrapped};
 pub use cost::Amount;
 pub use link::link;
 pub use machine::memory_sizes;
-pub use recipe::recipe;
-pub use report::{Numbers, Report, Request};
+pub use report::{Numbers, Report};
 pub use solve::{Known, Solved};
 pub use table::Table;
 pub use text::fits_name;

@@ -3,8 +3,8 @@
 use mayhap::plan::Needs;
 use std::fmt::Write as _;
 
-/// The link to the explorer at `page` with these needs: its names are those of the page's inputs
-/// (`web/explorer/state.js`), its numbers are exact.
+/// The link to the explorer at `page` with these needs: it uses the names of the page's inputs
+/// (`web/explorer/state.js`), and its numbers are exact.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! How big this machine's memories are.
+//! The sizes of this machine's memories.
 
 use mayhap::plan::MemorySizes;
 use mayhap_units::number::parse_bytes;
@@ -7,8 +7,8 @@ use std::path::Path;
 /// Where Linux lists the caches of the first core.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
-/// The caches of this machine, with its memory if it is known; where they are unknown, those of a
-/// common server.
+/// The caches of this machine, with its memory if it is known; where they are unknown, the sizes of
+/// a common server.
 pub fn memory_sizes(ram_bytes: Option<u64>) -> MemorySizes {
     memory_sizes_of(Path::new(CACHES), ram_bytes)
 }

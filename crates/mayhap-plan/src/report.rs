@@ -1,45 +1,25 @@
 //! A plan in words and as JSON.
 
 use crate::cost::Amount;
-use crate::recipe::recipe;
 use crate::text::{fits_name, rough, what_it_is, why};
-use mayhap::plan::{Candidate, Fits, Needs, Plan, memory};
+use mayhap::plan::{Candidate, Fits, KindName, Needs, Plan, Reason, memory};
 use mayhap_units::number::{counted, format_bytes, format_count, format_fpp, grouped};
-use mayhap_units::window::WindowSize;
 use serde::{Serialize, Serializer};
 
-/// Bytes of a key where nobody says: about a number in text, less than most URLs.
+/// The assumed bytes of a key by default: about a number in text, less than most URLs.
 const USUAL_KEY_BYTES: f64 = 32.0;
 
 /// A row of the report in words.
 type Row = (&'static str, String);
 
-/// A request: the needs, and what the report repeats of the command line.
-#[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
-    /// What the planner was given.
-    pub needs: &'a Needs,
-    /// The window that is requested.
-    pub window: Option<WindowSize>,
-    /// C1, in its unit.
-    pub filter_cost: Option<Amount>,
-}
-
-impl<'a> Request<'a> {
-    /// These needs alone, in no unit of cost.
-    pub fn new(needs: &'a Needs) -> Self {
-        Self { needs, window: None, filter_cost: None }
-    }
-}
-
-/// All numbers of a plan, as `--json` prints them.
+/// All numbers of a plan, for JSON too.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// The kind to take, if any serves.
     pub best: Option<Numbers>,
-    /// The command that makes it.
+    /// The command that creates it, where a program adds one.
     pub create: Option<String>,
-    /// Why to do without, if so.
+    /// The reason to use no filter, if there is one.
     no_filter: Option<String>,
     /// Kinds that serve too, the runner-up first.
     rejected: Vec<Rejected>,
@@ -50,7 +30,7 @@ pub struct Report {
     memory: Memory,
 }
 
-/// The numbers of a kind of filter; bits are those of one set, bytes those of all.
+/// The numbers of a kind of filter; bits are for one set, bytes for all.
 #[derive(Debug, Serialize)]
 #[expect(missing_docs, reason = "as of mayhap::plan::Candidate")]
 pub struct Numbers {
@@ -87,7 +67,7 @@ struct Unfit {
     why: String,
 }
 
-/// What the alternatives take (F7), all sets together.
+/// The memory of the alternatives (F7), all sets together.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_field_names, reason = "the unit is part of the name in JSON")]
 struct WithoutFilter {
@@ -128,7 +108,7 @@ struct Memory {
 }
 
 impl Numbers {
-    /// Those of a candidate.
+    /// The numbers of a candidate.
     pub fn of(candidate: &Candidate) -> Self {
         Self {
             kind: candidate.name(),
@@ -158,29 +138,26 @@ fn serialize_fits<S: Serializer>(fits: &Fits, serializer: S) -> Result<S::Ok, S:
 }
 
 impl Report {
-    /// The report of a plan.
-    pub fn of(request: Request<'_>, plan: &Plan) -> Self {
-        let (needs, best) = (request.needs, plan.best.as_ref());
-        let sizes = needs.memory;
+    /// The report of a plan for these needs, with the cost of a query of the filter, in its unit,
+    /// if it was given.
+    pub fn of(needs: &Needs, filter_cost: Option<Amount>, plan: &Plan) -> Self {
+        let (best, sizes) = (plan.best.as_ref(), needs.memory);
+        let unfit = |(kind, reason): &(KindName, Reason)| Unfit {
+            kind: kind.name(),
+            why: why(reason, None),
+        };
+        let rejected = |(other, reason): &(Candidate, Reason)| Rejected {
+            numbers: Numbers::of(other),
+            why: why(reason, None),
+        };
         Self {
             best: best.map(Numbers::of),
-            create: best.and_then(|best| recipe(needs, best, request.window)),
-            no_filter: plan.no_filter.as_ref().map(|reason| why(reason, request.filter_cost)),
-            rejected: plan
-                .rejected
-                .iter()
-                .map(|(other, why)| Rejected {
-                    numbers: Numbers::of(other),
-                    why: crate::text::why(why, None),
-                })
-                .collect(),
-            unfit: plan
-                .unfit
-                .iter()
-                .map(|(kind, why)| Unfit { kind: kind.name(), why: crate::text::why(why, None) })
-                .collect(),
+            create: None,
+            no_filter: plan.no_filter.as_ref().map(|reason| why(reason, filter_cost)),
+            rejected: plan.rejected.iter().map(rejected).collect(),
+            unfit: plan.unfit.iter().map(unfit).collect(),
             without_filter: best.map(|best| WithoutFilter::of(needs, best)),
-            cost: request.filter_cost.and_then(|unit| CostNumbers::of(needs, plan, unit)),
+            cost: filter_cost.and_then(|unit| CostNumbers::of(needs, plan, unit)),
             memory: Memory {
                 l2_bytes: sizes.l2_bytes,
                 l3_bytes: sizes.l3_bytes,
@@ -189,8 +166,8 @@ impl Report {
         }
     }
 
-    /// The report in words: names of rows with what they say. A row without a name goes on with the
-    /// one before.
+    /// The report in words: the names of rows with their texts. A row without a name continues the
+    /// previous one.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         if let Some(best) = &self.best {
@@ -206,61 +183,32 @@ impl Report {
         if let Some(why) = &self.no_filter {
             rows.push(("verdict", format!("no filter: {why}")));
         }
-        match (&self.create, &self.best) {
-            (Some(command), best) => {
-                rows.push(("make it", command.clone()));
-                if best.as_ref().is_some_and(|best| best.sets > 1) {
-                    rows.push(("", "for each set; query all with mayhap which -f A -f B …".into()));
-                }
-            }
-            (None, Some(_)) => {
-                rows.push(("make it", "one file per set (mayhap create), queried with".into()));
-                let all = "mayhap which -f A -f B; or one file: mayhap build --layout matrix";
-                rows.push(("", all.into()));
-            }
-            (None, None) => {}
-        }
         rows
     }
 
     fn rows_of_best(&self, best: &Numbers, rows: &mut Vec<Row>) {
         rows.push(("kind", format!("{}: {}", best.kind, what_it_is(best.kind))));
-        let of_sets = match best.sets {
-            1 => String::new(),
-            sets => format!(" for each of {} sets", grouped(sets)),
+        let (of_sets, each) = match best.sets {
+            1 => (String::new(), ""),
+            sets => (format!(" for each of {} sets", grouped(sets)), " each"),
         };
         let (keys, target) = (counted(best.items, "key"), format_fpp(best.target_fpp));
         rows.push(("made for", format!("{keys} at a rate of {target}{of_sets}")));
         let (bytes, bits) = (format_bytes(best.num_bytes), grouped(best.num_bits));
-        let each = if best.sets == 1 { "" } else { " each" };
-        rows.push((
-            "size",
-            format!(
-                "{bytes} ({bits} bits{each}); {:.2} bits a key, k = {}",
-                best.bits_per_item, best.num_hashes
-            ),
-        ));
-        let predicted = rough(best.expected_fpp);
-        rows.push((
-            "rate",
-            match (best.fpp_at_2x, best.fpp_at_10x) {
-                (Some(twice), Some(tenfold)) => format!(
-                    "{predicted} predicted; with 2x the keys {}, with 10x {}",
-                    rough(twice),
-                    rough(tenfold)
-                ),
-                _ => format!("{predicted} predicted; accepts no more keys than its capacity"),
-            },
-        ));
-        if let Some(kept) = best.items_kept_of_2x {
-            let kept = grouped(kept);
-            rows.push((
-                "remembers",
-                format!(
-                    "all of the time while no more than {keys} come in it, in whatever \
-                     bursts; of 2x as many the last {kept}"
-                ),
-            ));
+        let (bits_per_item, k) = (best.bits_per_item, best.num_hashes);
+        let size = format!("{bytes} ({bits} bits{each}); {bits_per_item:.2} bits a key, k = {k}");
+        rows.push(("size", size));
+        let beyond = match (best.fpp_at_2x.map(rough), best.fpp_at_10x.map(rough)) {
+            (Some(twice), Some(tenfold)) => format!("with 2x the keys {twice}, with 10x {tenfold}"),
+            _ => "accepts no more keys than its capacity".into(),
+        };
+        rows.push(("rate", format!("{} predicted; {beyond}", rough(best.expected_fpp))));
+        if let Some(kept) = best.items_kept_of_2x.map(grouped) {
+            let text = format!(
+                "all of the time while no more than {keys} come in it, in whatever bursts; of 2x \
+                 as many the last {kept}"
+            );
+            rows.push(("remembers", text));
         }
         if let Some(bytes) = best.num_bytes_at_10x.filter(|bytes| *bytes > best.num_bytes) {
             rows.push(("grows", format!("to {} with 10x the keys", format_bytes(bytes))));
@@ -293,7 +241,7 @@ impl Report {
                 None => reasons.push((why, vec![kind])),
             }
         }
-        let mut name = "not";
+        let mut name = "rejected";
         for (why, kinds) in reasons {
             rows.push((name, format!("{}: {why}", kinds.join(", "))));
             name = "";
@@ -304,17 +252,12 @@ impl Report {
 impl Memory {
     /// A memory and how big it is.
     fn of(&self, fits: Fits) -> String {
+        let [l2, l3, ram] = [self.l2_bytes, self.l3_bytes, self.ram_bytes].map(format_bytes);
         match fits {
-            Fits::L2 => format!("the L2 cache of {}", format_bytes(self.l2_bytes)),
-            Fits::L3 => format!("the L3 cache of {}", format_bytes(self.l3_bytes)),
-            Fits::Ram => format!(
-                "main memory of {} (L3 cache {})",
-                format_bytes(self.ram_bytes),
-                format_bytes(self.l3_bytes)
-            ),
-            Fits::Nothing => {
-                format!("no memory: main memory is {}", format_bytes(self.ram_bytes))
-            }
+            Fits::L2 => format!("the L2 cache of {l2}"),
+            Fits::L3 => format!("the L3 cache of {l3}"),
+            Fits::Ram => format!("main memory of {ram} (L3 cache {l3})"),
+            Fits::Nothing => format!("no memory: main memory is {ram}"),
         }
     }
 }
@@ -334,15 +277,11 @@ impl WithoutFilter {
     }
 
     fn rows(&self, rows: &mut Vec<Row>) {
-        // Saturates above 16 EiB, where nobody reads on.
+        // Saturates above 16 EiB, beyond any real memory.
         let bytes = |bytes: f64| format_bytes(bytes as u64);
         let (keys, set) = (bytes(self.keys_bytes), bytes(self.hash_set_bytes));
-        let key_bytes = self.key_bytes;
-        rows.push((
-            "without",
-            format!("{keys} for keys of {key_bytes} bytes, in a hash set {set}"),
-        ));
-        let bitmap = bytes(self.one_hash_bitmap_bytes);
+        let (each, bitmap) = (self.key_bytes, bytes(self.one_hash_bitmap_bytes));
+        rows.push(("no filter", format!("{keys} for keys of {each} bytes, in a hash set {set}")));
         rows.push(("", format!("{bitmap} for a bitmap with one hash")));
     }
 }
@@ -379,29 +318,15 @@ impl CostNumbers {
             }
             saved => format!("costs {} more", amount(-saved)),
         };
-        rows.push((
-            "a query",
-            format!(
-                "{} with the filter, {} without it: {verdict}",
-                amount(self.with_filter),
-                amount(self.disk_cost)
-            ),
-        ));
-        rows.push((
-            "",
-            format!(
-                "{} with all keys in memory: false positives cost {}",
-                amount(self.with_hash_map),
-                amount(self.of_false_positives)
-            ),
-        ));
-        rows.push((
-            "pays",
-            match self.break_even_fpp {
-                Some(fpp) => format!("at any rate below {}", format_fpp(fpp)),
-                None => "at no rate: a query costs more than it can save".into(),
-            },
-        ));
+        let (with, without) = (amount(self.with_filter), amount(self.disk_cost));
+        rows.push(("a query", format!("{with} with the filter, {without} without it: {verdict}")));
+        let (map, wrong) = (amount(self.with_hash_map), amount(self.of_false_positives));
+        rows.push(("", format!("{map} with all keys in memory: false positives cost {wrong}")));
+        let pays = match self.break_even_fpp {
+            Some(fpp) => format!("at any rate below {}", format_fpp(fpp)),
+            None => "at no rate: a query costs more than it can save".into(),
+        };
+        rows.push(("pays", pays));
         if let Some(per_second) = self.false_positives_per_second {
             let text = match per_second {
                 many if many >= 10.0 => format_count(many.round() as u64),
@@ -411,3 +336,6 @@ impl CostNumbers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use mayhap_units::number::{format_bytes, format_count, format_fpp, grouped};
 use serde::{Serialize, Serializer};
 use std::fmt::Write;
 
-/// What is known of n, p, m and k.
+/// The known ones of n, p, m and k: to work out the others, or to draw a picture with them.
 ///
 /// # Examples
 ///
@@ -23,7 +23,7 @@ use std::fmt::Write;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Known {
-    /// How digests become bits.
+    /// The mapping from digests to bits.
     pub layout: Layout,
     /// n: distinct keys.
     pub items: Option<u64>,
@@ -36,7 +36,7 @@ pub struct Known {
 }
 
 impl Default for Known {
-    /// Nothing of a `standard` filter, which is the one of textbooks.
+    /// Nothing for a `standard` filter, which is the one of textbooks.
     fn default() -> Self {
         Self {
             layout: Layout::Standard,
@@ -48,10 +48,10 @@ impl Default for Known {
     }
 }
 
-/// All four numbers and what follows from them.
+/// All four numbers and their consequences.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Solved {
-    /// How digests become bits.
+    /// The mapping from digests to bits.
     #[serde(serialize_with = "serialize_layout")]
     pub layout: Layout,
     /// n.
@@ -89,17 +89,10 @@ impl Known {
     ///
     /// # Errors
     ///
-    /// Those of [`mayhap::sizing`], and [`Error::OutOfRange`] for an m or k that the layout does
-    /// not have.
+    /// The errors of [`mayhap::sizing`], and [`Error::OutOfRange`] for an m or k that the layout
+    /// does not have.
     pub fn solve(&self) -> Result<Option<Solved>, Error> {
-        if self.items == Some(0) {
-            return Err(Error::ZeroItems);
-        }
-        if let Some(found) = self.target_fpp
-            && !(found > 0.0 && found < 1.0)
-        {
-            return Err(Error::FppOutOfRange { found });
-        }
+        self.check()?;
         let (items, num_bits) = match (self.items, self.target_fpp, self.num_bits) {
             (Some(items), _, Some(num_bits)) => (items, self.whole_blocks(num_bits)),
             (Some(items), Some(target_fpp), None) => (items, self.bits_for(items, target_fpp)?),
@@ -109,9 +102,13 @@ impl Known {
             }
             _ => return Ok(None),
         };
+        let (min, max) = (self.layout.block_bits(), MAX_NUM_BITS);
+        if !(min..=max).contains(&num_bits) {
+            return Err(Error::OutOfRange { parameter: "num_bits", min, max, found: num_bits });
+        }
         let best = best_num_hashes(self.layout, num_bits, items)?;
         let num_hashes = self.num_hashes.unwrap_or(best);
-        // Any digest will do: what is checked is the shape.
+        // Any digest will do: only the shape is checked.
         mayhap::positions(self.layout, num_bits, num_hashes, Digest::new(0)).map(drop)?;
         let fpp = |times: u64, num_hashes| {
             sizing::expected_fpp(self.layout, num_bits, num_hashes, items.saturating_mul(times))
@@ -132,14 +129,14 @@ impl Known {
         }))
     }
 
-    /// The filters for several rates, or for several numbers of keys where the rate is known:
-    /// what one of n, p and m leaves open, with or without k. Those that no filter keeps are left
-    /// out.
+    /// The filters for several rates, or for several numbers of keys where the rate is known: the
+    /// choices that one of n, p and m leaves open, with or without k. Rows that no filter can meet
+    /// are left out.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if none of n, p and m is known; those of [`Known::solve`] if it refuses
-    /// every row.
+    /// [`Error::Missing`] if none of n, p and m is known; the errors of [`Known::solve`] if it
+    /// refuses every row.
     pub fn table(&self) -> Result<Vec<Solved>, Error> {
         if self.items.or(self.num_bits).is_none() && self.target_fpp.is_none() {
             return Err(Error::Missing { parameter: "n, p or m" });
@@ -159,6 +156,17 @@ impl Known {
         match refusal {
             Some(error) if rows.is_empty() => Err(error),
             _ => Ok(rows),
+        }
+    }
+
+    /// Refuses an n or p that no filter has.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.items == Some(0) {
+            return Err(Error::ZeroItems);
+        }
+        match self.target_fpp {
+            Some(found) if !(found > 0.0 && found < 1.0) => Err(Error::FppOutOfRange { found }),
+            _ => Ok(()),
         }
     }
 
@@ -183,11 +191,7 @@ impl Known {
 }
 
 /// The k with the lowest rate.
-fn best_num_hashes(layout: Layout, num_bits: u64, items: u64) -> Result<u32, Error> {
-    let (min, max) = (layout.block_bits(), MAX_NUM_BITS);
-    if !(min..=max).contains(&num_bits) {
-        return Err(Error::OutOfRange { parameter: "num_bits", min, max, found: num_bits });
-    }
+pub(crate) fn best_num_hashes(layout: Layout, num_bits: u64, items: u64) -> Result<u32, Error> {
     match layout {
         Layout::Standard => Ok(standard::best_num_hashes(num_bits, items)),
         _ => Ok(sizing::for_bits(layout, num_bits, items)?.num_hashes()),
@@ -195,44 +199,26 @@ fn best_num_hashes(layout: Layout, num_bits: u64, items: u64) -> Result<u32, Err
 }
 
 impl Solved {
-    /// The numbers in words: names of rows with what they say.
+    /// The numbers in words: the names of rows with their texts.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
-        let mut rows = Vec::new();
         let layout = self.layout.name();
-        rows.push(("layout", format!("{layout}: {}", what_it_is(layout))));
-        rows.push(("keys", format!("n = {}", grouped(self.items))));
-        let bytes = format_bytes(self.num_bits.div_ceil(8));
-        rows.push((
-            "size",
-            format!(
-                "m = {} bits ({bytes}), {:.2} a key",
-                grouped(self.num_bits),
-                self.bits_per_item
-            ),
-        ));
-        let best = match self.best_num_hashes {
-            best if best == self.num_hashes => "the best for these n and m".into(),
-            best => {
-                format!("k = {best} is the best, at a rate of {}", rough(self.best_expected_fpp))
-            }
+        let (bits, bytes) = (grouped(self.num_bits), format_bytes(self.num_bits.div_ceil(8)));
+        let (k, best_k) = (self.num_hashes, self.best_num_hashes);
+        let best = if best_k == k {
+            "the best for these n and m".into()
+        } else {
+            format!("k = {best_k} is the best, at a rate of {}", rough(self.best_expected_fpp))
         };
-        rows.push(("hashes", format!("k = {}; {best}", self.num_hashes)));
-        let textbook = rough(self.textbook_fpp);
-        rows.push((
-            "rate",
-            format!(
-                "p = {} predicted; (1 - (1 - 1/m)^(kn))^k is {textbook}",
-                rough(self.expected_fpp)
-            ),
-        ));
-        rows.push((
-            "overfilled",
-            format!(
-                "{} with 2x the keys, {} with 10x",
-                rough(self.fpp_at_2x),
-                rough(self.fpp_at_10x)
-            ),
-        ));
+        let (predicted, textbook) = (rough(self.expected_fpp), rough(self.textbook_fpp));
+        let (twice, tenfold) = (rough(self.fpp_at_2x), rough(self.fpp_at_10x));
+        let mut rows = vec![
+            ("layout", format!("{layout}: {}", what_it_is(layout))),
+            ("keys", format!("n = {}", grouped(self.items))),
+            ("size", format!("m = {bits} bits ({bytes}), {:.2} a key", self.bits_per_item)),
+            ("hashes", format!("k = {k}; {best}")),
+            ("rate", format!("p = {predicted} predicted; (1 - (1 - 1/m)^(kn))^k is {textbook}")),
+            ("overfilled", format!("{twice} with 2x the keys, {tenfold} with 10x")),
+        ];
         if let Some(target) = self.target_fpp {
             let verdict = if self.expected_fpp <= target { "is kept" } else { "is not kept" };
             rows.push(("target", format!("{} {verdict}", format_fpp(target))));
@@ -267,7 +253,7 @@ impl Solved {
         sizing::expected_fpp(self.layout, self.num_bits, self.num_hashes, items)
     }
 
-    /// Whether the rate that was given, if any, is kept.
+    /// Whether the given rate, if any, is kept.
     pub fn keeps_target(&self) -> bool {
         self.target_fpp.is_none_or(|target| self.expected_fpp <= target)
     }

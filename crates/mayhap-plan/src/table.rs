@@ -1,4 +1,4 @@
-//! One of n, p and memory alone: a table of what the others can be.
+//! One of n, p and memory alone: a table of possible values of the others.
 
 use crate::report::Numbers;
 use crate::text::{fits_name, rough};
@@ -20,7 +20,7 @@ pub(crate) const COUNTS: [u64; 8] = [
     100_000_000_000,
 ];
 
-/// The best filters for several numbers, as `--json` prints them.
+/// The best filters for several numbers, for JSON too.
 #[derive(Debug, Serialize)]
 pub struct Table {
     rows: Vec<Numbers>,
@@ -29,12 +29,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table of these needs, of which one number is known: rates for so many keys or so much
-    /// memory, numbers of keys for a rate. Rows that no kind serves are left out.
+    /// The table of these needs, with one known number: rates for a number of keys or an amount of
+    /// memory, numbers of keys for a rate. Rows that no kind can meet are left out.
     ///
     /// # Errors
     ///
-    /// Those of [`plan`] for needs that it refuses.
+    /// The errors of [`plan`] for needs that it refuses.
     pub fn of(needs: &Needs) -> Result<Self, Error> {
         let all: Vec<Needs> = if needs.target_fpp.is_none() {
             let of_rate = |&fpp: &f64| Needs { target_fpp: Some(fpp), ..needs.clone() };
@@ -50,7 +50,7 @@ impl Table {
         Ok(Self { text: text(&best), rows: best.iter().map(Numbers::of).collect() })
     }
 
-    /// Whether no kind serves at any of the numbers.
+    /// Whether no kind can meet any of the numbers.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -81,4 +81,47 @@ fn text(rows: &[Candidate]) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_open_of_rate_and_count_has_a_row_for_each_of_some() {
+        let rates = Table::of(&Needs::for_items(1_000_000)).unwrap();
+        let of: Vec<_> = rates.rows.iter().map(|row| (row.items, row.target_fpp)).collect();
+        assert_eq!(of, RATES.map(|fpp| (1_000_000, fpp)));
+        assert!(rates.rows.iter().all(|row| row.expected_fpp <= row.target_fpp));
+        let counts = Table::of(&Needs { target_fpp: Some(0.01), ..Needs::default() }).unwrap();
+        let of: Vec<_> = counts.rows.iter().map(|row| (row.items, row.target_fpp)).collect();
+        assert_eq!(of, COUNTS.map(|items| (items, 0.01)));
+        // In a mebibyte fewer keys keep a lower rate.
+        let room = Table::of(&Needs { max_bytes: Some(1 << 20), ..Needs::default() }).unwrap();
+        assert!(room.rows.is_sorted_by(|a, b| a.target_fpp > b.target_fpp && a.items > b.items));
+        assert!(room.rows.iter().all(|row| row.num_bytes <= 1 << 20) && !room.is_empty());
+    }
+
+    #[test]
+    fn columns_have_the_numbers_below_their_names() {
+        let table = Table::of(&Needs::for_items(1_000_000)).unwrap();
+        let lines: Vec<&str> = table.text().lines().collect();
+        assert_eq!(lines.len(), 1 + RATES.len());
+        let words = |line: &str| -> Vec<String> {
+            line.split("  ")
+                .map(str::trim)
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
+        let names = ["keys", "rate", "size", "bits/key", "k", "kind", "fits in rate at 2x"];
+        assert_eq!(words(lines[0]), names);
+        let row = &table.rows[1];
+        let twice = rough(row.fpp_at_2x.unwrap());
+        let bits = format!("{:.2}", row.num_bits as f64 / 1e6);
+        let size = format_bytes(row.num_bytes);
+        let k = row.num_hashes.to_string();
+        let expected = ["1.00M", "1 %", &size, &bits, &k, "blocked", fits_name(row.fits), &twice];
+        assert_eq!(words(lines[2]), expected);
+    }
 }

@@ -26,17 +26,16 @@ pub(crate) fn rough(fpp: f64) -> String {
     format_fpp(format!("{fpp:.2e}").parse().unwrap_or(fpp))
 }
 
-/// Why not, with sizes and costs as people read them.
+/// The reason in words, with readable sizes and costs.
 pub(crate) fn why(reason: &Reason, unit: Option<Amount>) -> String {
     let unit = unit.unwrap_or(Amount::Plain(0.0));
     match *reason {
-        Reason::SavesTooLittle { saved, spent } => format!(
-            "a query costs {} for the filter and saves {} on average",
-            unit.with(spent),
-            unit.with(saved)
-        ),
+        Reason::SavesTooLittle { saved, spent } => {
+            let (spent, saved) = (unit.with(spent), unit.with(saved));
+            format!("a query costs {spent} for the filter and saves {saved} on average")
+        }
         Reason::MoreCacheLines { lines, best } => {
-            // As many digits as tell them apart.
+            // As many digits as distinguish them.
             let digits =
                 (1..4).find(|&digits| format!("{lines:.digits$}") != format!("{best:.digits$}"));
             let digits = digits.unwrap_or(1);
@@ -66,5 +65,44 @@ pub(crate) fn what_it_is(kind: &str) -> &'static str {
         _ if kind == Kind::Fuse.name() => "built from all keys at once, never changes",
         _ if kind == Kind::Matrix.name() => "many sets side by side, queried at once",
         _ => "a filter",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_digits_enough_and_the_unit_of_the_costs() {
+        let lines = |lines, best| why(&Reason::MoreCacheLines { lines, best }, None);
+        assert_eq!(lines(6.0, 1.0), "touches 6.0 cache lines per query, not 1.0");
+        assert_eq!(lines(1.04, 1.0), "touches 1.04 cache lines per query, not 1.00");
+        assert_eq!(lines(1.004, 1.0), "touches 1.004 cache lines per query, not 1.000");
+        let cost = Reason::SavesTooLittle { saved: 0.002, spent: 0.5 };
+        assert_eq!(
+            why(&cost, Some(Amount::Seconds(1.0))),
+            "a query costs 500 ms for the filter and saves 2 ms on average"
+        );
+        assert_eq!(why(&cost, None), "a query costs 0.5 for the filter and saves 0.002 on average");
+        let size = |num_bytes| why(&Reason::OverBudget { num_bytes }, None);
+        assert_eq!(size(3 << 20), "needs 3.00 MiB, more than the budget");
+    }
+
+    /// 1.749 % is 1.75 % and no 1.8 %.
+    #[test]
+    fn a_rate_is_rounded_once() {
+        assert_eq!([rough(0.017_49), rough(0.01), rough(1e-6)], ["1.75 %", "1 %", "1e-6"]);
+    }
+
+    #[test]
+    fn each_memory_and_kind_has_a_name_of_its_own() {
+        let fits = [Fits::L2, Fits::L3, Fits::Ram, Fits::Nothing].map(fits_name);
+        assert_eq!(fits, ["L2", "L3", "DRAM", "nothing"]);
+        let kinds =
+            ["blocked", "standard", "counting", "scalable", "window", "fuse", "matrix", "x"];
+        let mut words = kinds.map(what_it_is).to_vec();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), kinds.len());
     }
 }

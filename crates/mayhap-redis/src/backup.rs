@@ -1,11 +1,11 @@
 //! `BF.BACKUP` of `mayhap serve`: the files of its data folder, while it keeps running.
 
-use crate::server::Command;
+use crate::server::{Command, words};
 use crate::{Error, Server};
 use redis::{Value, cmd};
 
 const BACKUP: &str = "BF.BACKUP";
-/// What the server says to who reads on another connection.
+/// The server's reply to reads on another connection.
 const NOT_BEGUN: &str = "no backup was begun on this connection";
 /// Bytes per reply; the server allows no more.
 const READ_BYTES: usize = 1 << 20;
@@ -26,11 +26,10 @@ impl RemoteBackup {
     ///
     /// # Errors
     ///
-    /// Those of a call; [`Error::Refused`] by servers without data folder or without the command.
+    /// The errors of a call; [`Error::Refused`] by servers without data folder or without the
+    /// command.
     pub async fn begin(server: &Server) -> Result<Self, Error> {
-        let mut begin = cmd(BACKUP);
-        begin.arg("BEGIN");
-        let reply = server.one(Command::write("", begin)).await?;
+        let reply = server.one(Command::write("", words(&[BACKUP, "BEGIN"]))).await?;
         let strange = |value: &Value| Error::strange(BACKUP, value);
         let number = |value: &Value| match value {
             Value::Int(number) => u64::try_from(*number).map_err(|_| strange(value)),
@@ -56,12 +55,12 @@ impl RemoteBackup {
     ///
     /// # Errors
     ///
-    /// Those of a call; [`Error::Refused`] if the backup is over; [`Error::Broken`] if the
-    /// connection is another one by now.
+    /// The errors of a call; [`Error::Refused`] if the backup is over; [`Error::Broken`] if the
+    /// connection was replaced meanwhile.
     pub async fn read(&self, path: &str, offset: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut read = cmd(BACKUP);
         read.arg("READ").arg(path).arg(offset).arg(READ_BYTES);
-        // Never sent again: what is kept is kept for this connection.
+        // Never resent: the backup belongs to this connection.
         let reply = self.server.one(Command::once("", read)).await;
         let value =
             reply.and_then(|reply| reply.of("", BACKUP)).map_err(|error| self.broken(error));
@@ -72,11 +71,11 @@ impl RemoteBackup {
         }
     }
 
-    /// The error of a connection that a backup has lost, by whatever it shows.
+    /// The error of a connection that a backup has lost, however it shows.
     fn broken(&self, error: Error) -> Error {
         let is_broken = match &error {
             Error::Lost { .. } | Error::Unavailable { .. } => true,
-            // The client has connected anew, and nothing was begun there.
+            // The client has reconnected, and no backup was begun there.
             Error::Refused { reason, .. } => reason.contains(NOT_BEGUN),
             _ => false,
         };
@@ -96,11 +95,9 @@ impl RemoteBackup {
     ///
     /// # Errors
     ///
-    /// Those of a call.
+    /// The errors of a call.
     pub async fn end(self) -> Result<(), Error> {
-        let mut end = cmd(BACKUP);
-        end.arg("END");
-        let reply = self.server.one(Command::write("", end)).await?;
+        let reply = self.server.one(Command::write("", words(&[BACKUP, "END"]))).await?;
         reply.of("", BACKUP).map(drop)
     }
 }

@@ -69,7 +69,7 @@ pub(crate) fn parts<S: Scheme>(
 struct Answer {
     /// Its index in the batch.
     index: usize,
-    /// Whether all its bits were set.
+    /// Whether all bits of the key were set.
     all: bool,
     repeated: bool,
 }
@@ -117,16 +117,9 @@ pub(crate) async fn insert(
     len: usize,
     parts: Vec<Part>,
 ) -> Result<InsertedBatch, Error> {
-    let mut batch = InsertedBatch::default();
-    batch.new.clear_to(len);
-    batch.unsure.clear_to(len);
-    let (answers, _) = answers(server, k, parts, None).await?;
-    for answer in answers {
-        match answer {
-            Answer { all: false, index, .. } => batch.new.set(index),
-            Answer { repeated: true, index, .. } => batch.unsure.set(index),
-            _ => {}
-        }
+    let mut batch = InsertedBatch::present(len);
+    for answer in answers(server, k, parts, None).await?.0 {
+        batch.note(answer.index, !answer.all, answer.repeated);
     }
     Ok(batch)
 }

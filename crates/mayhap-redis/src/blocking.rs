@@ -40,7 +40,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn connect(address: &Address, options: crate::ServerOptions) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Refused {
@@ -65,7 +65,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of the call.
+    /// The errors of the call.
     pub fn filter<F: RemoteFilter>(
         &self,
         call: impl Future<Output = Result<F, Error>>,
@@ -74,7 +74,7 @@ impl Client {
     }
 }
 
-/// A filter with blocking calls: those of [`RemoteFilter`].
+/// A filter with blocking versions of the calls of [`RemoteFilter`].
 #[derive(Debug, Clone)]
 pub struct Filter<F> {
     client: Client,
@@ -96,7 +96,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
         self.client.wait(self.inner.insert(key))
     }
@@ -105,7 +105,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
         self.client.wait(self.inner.insert_batch(keys))
     }
@@ -114,7 +114,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         self.client.wait(self.inner.contains(key))
     }
@@ -123,7 +123,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         self.client.wait(self.inner.contains_batch(keys))
     }
@@ -132,7 +132,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn info(&self) -> Result<FilterInfo, Error> {
         self.client.wait(self.inner.info())
     }
@@ -141,7 +141,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that method.
+    /// See that method.
     pub fn delete(&self) -> Result<bool, Error> {
         self.client.wait(self.inner.delete())
     }

@@ -27,6 +27,23 @@ pub struct InsertedBatch {
 }
 
 impl InsertedBatch {
+    /// The outcomes of this number of keys, all of them present.
+    pub(crate) fn present(len: usize) -> Self {
+        let mut batch = Self::default();
+        batch.new.clear_to(len);
+        batch.unsure.clear_to(len);
+        batch
+    }
+
+    /// Notes the server's answer for key `i`; `repeated` if it may have been given before, unseen.
+    pub(crate) fn note(&mut self, i: usize, is_new: bool, repeated: bool) {
+        match (is_new, repeated) {
+            (true, _) => self.new.set(i),
+            (false, true) => self.unsure.set(i),
+            (false, false) => {}
+        }
+    }
+
     /// The outcome for key `i`.
     ///
     /// # Panics
@@ -44,7 +61,7 @@ impl InsertedBatch {
 /// Information about a filter: its parameters, and statistics of its current bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterInfo {
-    /// The layout, as named by `mayhap info`.
+    /// The name of the layout.
     pub layout: &'static str,
     /// m.
     pub num_bits: u64,
@@ -52,7 +69,7 @@ pub struct FilterInfo {
     pub num_hashes: u32,
     /// n that it was sized for, if it is recorded; of one that grows, n until the next layer.
     pub expected_items: Option<u64>,
-    /// Whether it grows beyond that.
+    /// Whether it grows beyond its expected items.
     pub grows: bool,
     /// p that it was sized for, if it is recorded.
     pub target_fpp: Option<f64>,
@@ -78,7 +95,9 @@ pub trait RemoteFilter: Clone + Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// Inserts a key, in one round trip.
-    fn insert(&self, key: &[u8]) -> impl Future<Output = Result<Inserted, Error>> + Send;
+    fn insert(&self, key: &[u8]) -> impl Future<Output = Result<Inserted, Error>> + Send {
+        async { self.insert_batch(&[key]).await.map(|batch| batch.get(0)) }
+    }
 
     /// Inserts keys. After an error any of them may be in it: insert them again.
     fn insert_batch(
@@ -87,7 +106,9 @@ pub trait RemoteFilter: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<InsertedBatch, Error>> + Send;
 
     /// Whether the key may be in it, in one round trip.
-    fn contains(&self, key: &[u8]) -> impl Future<Output = Result<bool, Error>> + Send;
+    fn contains(&self, key: &[u8]) -> impl Future<Output = Result<bool, Error>> + Send {
+        async { self.contains_batch(&[key]).await.map(|found| found.get(0)) }
+    }
 
     /// Queries keys: bit `i` is the answer for `keys[i]`.
     fn contains_batch(&self, keys: &[&[u8]]) -> impl Future<Output = Result<Bitmap, Error>> + Send;
@@ -95,9 +116,9 @@ pub trait RemoteFilter: Clone + Send + Sync + 'static {
     /// Reads the parameters and counts the bits on the server.
     fn info(&self) -> impl Future<Output = Result<FilterInfo, Error>> + Send;
 
-    /// [`RemoteFilter::info`] from a sample of 16 KiB of the bits, where those would have to be
-    /// counted: microseconds of the server's time whatever the size, an error of about 1 % in the
-    /// estimates.
+    /// Like [`RemoteFilter::info`], but from a sample of 16 KiB of the bits, where these would have
+    /// to be counted: microseconds of the server's time whatever the size, an error of about 1 % in
+    /// the estimates.
     fn glance(&self) -> impl Future<Output = Result<FilterInfo, Error>> + Send {
         self.info()
     }

@@ -1,11 +1,11 @@
-//! What a name on a server holds.
+//! The kind of filter under a name on a server.
 
 use crate::bf::type_of;
 use crate::{Error, NativeFilter, RemoteBf, RemoteRedisson, Server};
 use mayhap::SecretKey;
 use mayhap_formats::RedissonConfig;
 
-/// What a name on a server holds.
+/// The kind of filter under a name on a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Found {
@@ -13,24 +13,24 @@ pub enum Found {
     Native(NativeFilter),
     /// One behind `BF.*` commands: of `RedisBloom`, valkey-bloom or `mayhap serve`.
     Bf(RemoteBf),
-    /// One of Redisson.
+    /// A filter of Redisson.
     Redisson(RemoteRedisson),
     /// A string, which may be a bare bitmap: m and k are not known.
     Bitmap,
-    /// Nothing; and whether the server has filters only, as `mayhap serve`.
+    /// Nothing; and whether the server has only filters, like `mayhap serve`.
     Nothing {
-        /// Whether it has no other types of values.
+        /// Whether the server has no other types of values.
         filters_only: bool,
     },
 }
 
-/// Looks up what a name holds, and attaches to it: first mayhap's own layout, in one round trip,
-/// then the types of the keys that the others have.
+/// Looks up the value of a name, and attaches to it: first mayhap's own layout, in one round trip,
+/// then the types of keys of the other layouts.
 ///
 /// # Errors
 ///
-/// [`Error::WrongType`] for a value that is no filter; those of attaching to what is there, but for
-/// [`Error::NotFound`].
+/// [`Error::WrongType`] for a value that is no filter; the errors of attaching to a filter, except
+/// for [`Error::NotFound`].
 pub async fn find(
     server: &Server,
     name: &str,
@@ -39,7 +39,7 @@ pub async fn find(
     let mut filters_only = false;
     match NativeFilter::attach(server, name, secret_key).await {
         Ok(filter) => return Ok(Found::Native(filter)),
-        // Names with braces are none of mayhap's own.
+        // Mayhap's own names have no braces.
         Err(Error::NotFound { .. } | Error::BadName { .. }) => {}
         Err(Error::Refused { reason, .. }) if reason.contains("unknown command") => {
             filters_only = true;

@@ -1,4 +1,4 @@
-//! Bloom filters whose bits live in Redis, Valkey or a cluster of them, shared by many processes.
+//! Bloom filters whose bits are in Redis, Valkey or a cluster of them, shared by many processes.
 //!
 //! A [`Server`] is a connection to one of them, or to a cluster; [`NativeFilter`] is a filter there
 //! in mayhap's own layout (`docs/redis.md`). A key costs one command, a batch one round trip to
@@ -18,6 +18,25 @@
 //! # Ok(())
 //! # }
 //! ```
+
+// | file | contents |
+// |---|---|
+// | `backup.rs` | `BF.BACKUP` of `mayhap serve` |
+// | `bf/` | filters that the server itself keeps |
+// | `bitfield.rs` | bits of many keys, set or read by few commands |
+// | `blocking.rs` | the same filters for programs without async: each call blocks |
+// | `error.rs` | the errors of filters on a server |
+// | `filter.rs` | the interface of all filters on a server, whatever their layout |
+// | `find.rs` | the kind of filter under a name on a server |
+// | `guard/` | a guard in front of a database |
+// | `magnus/` | filters of Java-BloomFilter's Redis variant |
+// | `native/` | mayhap's own layout |
+// | `observe/` | a server's contents, for monitoring: the names of its filters |
+// | `redisson/` | filters of Redisson's `RBloomFilter` |
+// | `replies.rs` | replies of servers, and their errors with the key concerned |
+// | `server/` | one server or a cluster of them |
+// | `string.rs` | strings that are read in pieces |
+// | `trouble.rs` | the failure of a connection, from its last error |
 
 mod backup;
 mod bf;

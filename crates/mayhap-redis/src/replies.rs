@@ -1,7 +1,7 @@
 //! Replies of servers, and their errors with the key concerned.
 
 use crate::Error;
-use crate::server::Reply;
+use crate::server::{Command, Reply, words};
 use redis::Value;
 use std::time::Duration;
 
@@ -62,7 +62,28 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
     }
 }
 
+/// Text, whatever its bytes: names of clients and words of requests are untrusted.
+pub(crate) fn lossy(value: &Value) -> String {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::VerbatimString { text, .. } => text.clone(),
+        Value::Int(number) => number.to_string(),
+        value => text(value).unwrap_or_default().to_owned(),
+    }
+}
+
 /// Milliseconds for a server: at least one.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+/// Sets when a key expires, from now on; `None`: never.
+pub(crate) fn expiry(key: &str, after: Option<Duration>) -> Command {
+    Command::write(
+        key,
+        match after {
+            Some(after) => words(&["PEXPIRE", key, &millis(after).to_string()]),
+            None => words(&["PERSIST", key]),
+        },
+    )
 }

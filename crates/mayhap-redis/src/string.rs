@@ -4,7 +4,7 @@ use crate::Error;
 use crate::server::{Command, Server};
 use redis::{Value, cmd};
 
-/// What a server sends at once: it blocks all others meanwhile.
+/// The size of a reply: the server blocks all other clients meanwhile.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// A whole string, without holding up the server for long. Bits that are set meanwhile may be in
@@ -12,7 +12,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Layout`] beyond `max_bytes`; those of a call.
+/// [`Error::Layout`] beyond `max_bytes`; the errors of a call.
 pub(crate) async fn read(server: &Server, key: &str, max_bytes: u64) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     loop {

@@ -14,7 +14,7 @@ pub enum Trouble {
     Refused,
     /// The name of the host has no address.
     UnknownHost,
-    /// No reply came in time.
+    /// No reply arrived in time.
     Silent,
     /// The server closed the connection.
     Closed,
@@ -50,7 +50,7 @@ impl Trouble {
             _ if error.is_connection_refusal() => Self::Refused,
             ErrorKind::Parse if error.to_string().contains(TLS_ALERT) => Self::NeedsTls,
             ErrorKind::Parse => Self::OtherProtocol,
-            // Of rustls.
+            // An error of rustls.
             _ if io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) => {
                 Self::Tls { reason: reason(error) }
             }

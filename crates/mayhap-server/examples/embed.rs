@@ -1,4 +1,5 @@
-//! A server inside another program: it serves, sweeps what has expired, stops and keeps the rest.
+//! A server embedded in another program: it serves, sweeps expired filters, stops and keeps the
+//! rest.
 //!
 //! `cargo run -p mayhap-server --example embed -- FOLDER`
 
@@ -13,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 pub(crate) fn embed(folder: PathBuf) -> Result<(), Box<dyn Error>> {
-    // Port 0 is any free one.
+    // Port 0 means any free port.
     let config = Config { data: Some(folder), port: 0, ..Config::default() };
     let running = Server::start(config.clone())?;
     assert_eq!(send(&running, "BF.ADD kept alice")?, ":1");

@@ -1,31 +1,38 @@
-//! How large an answer may be, which is looked at before it is built.
+//! The size limits of answers, checked before an answer is built.
 
 use crate::Shared;
-use std::fmt;
 
-/// The largest answer, and all answers of a transaction.
+/// The limit of one answer, and of all answers of a transaction together.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Why an answer is not built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why an answer cannot be built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
-    /// No answer may have so many bytes.
+    /// Larger than any answer may be.
+    #[error(
+        "the answer would have {bytes} bytes, above the limit of {MAX_BYTES}; request less at a \
+         time"
+    )]
     TooLarge {
-        /// Those of the answer.
+        /// Size of the answer.
         bytes: u64,
     },
-    /// The buffers of all clients have not so much left.
+    /// The buffers of all clients have too little room left.
+    #[error(
+        "the answer would have {bytes} bytes and {taken} of {most} for buffers are in use \
+         (max_buffer_bytes); read your answers, or try again later"
+    )]
     Buffers {
-        /// Those of the answer.
+        /// Size of the answer.
         bytes: u64,
-        /// Those that are in use.
+        /// Bytes in use.
         taken: u64,
         /// The setting `max_buffer_bytes`.
         most: u64,
     },
 }
 
-/// That an answer of so many bytes may be built now.
+/// Checks that an answer of this size may be built now.
 pub(crate) fn check_room(shared: &Shared, bytes: u64) -> Result<(), NoRoom> {
     if bytes > MAX_BYTES {
         return Err(NoRoom::TooLarge { bytes });
@@ -36,21 +43,4 @@ pub(crate) fn check_room(shared: &Shared, bytes: u64) -> Result<(), NoRoom> {
         return Err(NoRoom::Buffers { bytes, taken, most });
     }
     Ok(())
-}
-
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { bytes } => write!(
-                f,
-                "the answer would have {bytes} bytes, above the limit of {MAX_BYTES}; request \
-                 less at a time"
-            ),
-            Self::Buffers { bytes, taken, most } => write!(
-                f,
-                "the answer would have {bytes} bytes and {taken} of {most} for buffers are in use \
-                 (max_buffer_bytes); read your answers, or try again later"
-            ),
-        }
-    }
 }

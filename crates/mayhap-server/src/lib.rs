@@ -1,71 +1,56 @@
-//! A server of Bloom filters: `BF.*` for every Redis client, HTTP for people, nothing lost.
+//! A server of Bloom filters: `BF.*` for every Redis client, HTTP for everyone else, nothing lost.
 //!
 //! ```text
-//!  socket ─► net/ ─► resp/ ─► command/ ─► keyspace/ ─► bits
-//!  bytes     loops   words    what to do   name → filter
-//!                                 └─► durable/ ─► log, images
+//!  socket ─► net/ ─► resp/ ─► command/ ─► mayhap_engine
+//!  bytes     loops   words    handlers    name → filter, log, images
 //! ```
 //!
-//! [`Server::start`] is all of it, from the settings to the end.
+//! [`Server::start`] runs all of it, from the settings to the shutdown.
 //!
-//! A loop thread takes what its sockets have, carries out whole pipelines, writes what they changed
-//! to the log with one call, and only then sends the answers. [`net`] is that loop, [`command`]
-//! what a request does, [`keyspace`] the filters by name, [`durable`] how they outlive the process,
-//! [`http`] the same filters for people, [`config`] what an operator may say.
-//!
-//! Under `--cfg loom` only [`durable`] is built, which loom then runs: the network's libraries know
-//! that flag too, and do without sockets.
-#![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
+//! A loop thread reads its sockets, executes whole pipelines, writes their changes to the log with
+//! one call, and only then sends the answers. [`net`] is that loop, [`command`] the handlers of
+//! requests, [`http`] the same over HTTP, [`config`] the settings. The filters by name, and their
+//! persistence, are [`mayhap_engine`]'s.
 
-#[cfg(not(any(loom, shuttle)))]
+// | file | contents |
+// |---|---|
+// | `answer.rs` | size limits of answers, checked before one is built |
+// | `command/` | the commands, a row of the table each |
+// | `config/` | the settings: file, environment, options |
+// | `http/` | the same filters over HTTP, and metrics |
+// | `lock.rs` | locks that ignore poisoning |
+// | `log_lines.rs` | log lines, written without waiting for their reader |
+// | `login_throttle.rs` | when a password may be tried, by address |
+// | `metrics/` | counters, times and their page |
+// | `net/` | loops, connections, long requests |
+// | `reservation.rs` | the options of a new filter, checked together |
+// | `resp/` | requests as words, replies |
+// | `server/` | start, shutdown |
+// | `session.rs` | the state of a connection: rights, names, transaction |
+// | `shared.rs` | the state that all threads share, and reloading of settings |
+// | `slow_log.rs` | slow requests |
+// | `turn.rs` | the working state of a turn of a loop |
+
 mod answer;
-mod clock;
-#[cfg(not(any(loom, shuttle)))]
 pub mod command;
-#[cfg(not(any(loom, shuttle)))]
 pub mod config;
-mod cores;
-mod count;
-pub mod durable;
-mod fail_point;
-#[cfg(not(any(loom, shuttle)))]
-mod guesses;
-#[cfg(not(any(loom, shuttle)))]
 pub mod http;
-#[cfg(not(any(loom, shuttle)))]
-pub mod keyspace;
-#[cfg(not(any(loom, shuttle)))]
+mod lock;
 mod log_lines;
+mod login_throttle;
 pub mod metrics;
-#[cfg(not(any(loom, shuttle)))]
 pub mod net;
-#[cfg(not(any(loom, shuttle)))]
-mod periodic;
-#[cfg(not(any(loom, shuttle)))]
 mod reservation;
-#[cfg(not(any(loom, shuttle)))]
 pub mod resp;
-#[cfg(not(any(loom, shuttle)))]
 mod server;
-#[cfg(not(any(loom, shuttle)))]
 mod session;
-#[cfg(not(any(loom, shuttle)))]
 mod shared;
-#[cfg(not(any(loom, shuttle)))]
 mod slow_log;
-mod sync;
-#[cfg(not(any(loom, shuttle)))]
 mod turn;
 
-#[cfg(not(any(loom, shuttle)))]
 pub use config::Config;
-#[cfg(not(any(loom, shuttle)))]
 pub use log_lines::{LogLines, dropped_lines};
-#[cfg(not(any(loom, shuttle)))]
-pub use server::{Event, Running, Server, ShutdownError, StartError};
-#[cfg(not(any(loom, shuttle)))]
-pub use session::Session;
-#[cfg(not(any(loom, shuttle)))]
+pub use server::{Running, Server, ShutdownError, StartError};
+pub use session::{ClientInfo, Session};
 pub use shared::{ReloadError, Shared};
-#[cfg(not(any(loom, shuttle)))]
 pub use turn::Turn;

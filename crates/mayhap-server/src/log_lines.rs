@@ -1,29 +1,30 @@
 //! Lines of the log on their way to a reader who may have stopped reading.
 //!
-//! Whoever logs puts a line into a bounded queue and goes on; one thread writes them. Where the
-//! queue is full, lines are dropped and counted, and a line says how many once there is room. So a
-//! full pipe, a terminal that was stopped or a driver of containers that blocks holds up nobody,
-//! whoever writes the lines: a stranger can, with wrong passwords.
+//! A caller puts a line into a bounded queue and continues; one thread writes them. If the queue is
+//! full, lines are dropped and counted, and a line reports the number once there is room. So a full
+//! pipe, a stopped terminal or a blocking driver of containers delays no thread, even if an
+//! unauthenticated client causes the lines, as it can with wrong passwords.
 
-use crate::count::Count;
+use crate::lock::lock;
+use mayhap_engine::Count;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Bytes of lines that wait; beyond them lines are dropped.
+/// Bytes of queued lines; beyond them lines are dropped.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
-/// What a line takes beside its bytes, so that empty ones are bounded too.
+/// Memory of a line in addition to its bytes, so that empty ones are bounded too.
 const LINE_BYTES: usize = 64;
-/// Between two tries at a stream that takes nothing and does not block either.
+/// Pause between two attempts on a stream that accepts nothing and does not block either.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Lines that were dropped since the process began.
+/// Lines that were dropped since the start of the process.
 static DROPPED: Count = Count::new(0);
 
-/// How many lines were dropped since the process began, by all queues of it.
+/// How many lines were dropped since the start of the process, by all its queues.
 pub fn dropped_lines() -> u64 {
     DROPPED.get()
 }
@@ -44,11 +45,11 @@ pub fn dropped_lines() -> u64 {
 /// ```
 pub struct LogLines(Arc<Queue>);
 
-/// What the thread shares with those who log.
+/// The state that the thread shares with callers.
 struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    /// The line that says how many were dropped.
+    /// Makes the line that reports how many were dropped.
     notice: Box<dyn Fn(u64) -> String + Send + Sync>,
 }
 
@@ -56,21 +57,21 @@ struct Queue {
 struct State {
     lines: VecDeque<String>,
     bytes: usize,
-    /// Lines dropped since the last line that said so.
+    /// Lines dropped since the last notice.
     dropped: u64,
-    /// The thread has a line that it has not written to its end.
+    /// Whether the thread is still writing a line.
     writing: bool,
-    /// Nobody puts any more.
+    /// Whether no more lines will follow.
     ended: bool,
 }
 
 impl LogLines {
-    /// Starts a thread that writes to `out`; `notice` makes the line that says how many were
-    /// dropped. Errors of a write lose its line.
+    /// Starts a thread that writes to `out`; `notice` makes the line that reports how many were
+    /// dropped. A failed write loses its line.
     ///
     /// # Errors
     ///
-    /// The system's, if it has no thread.
+    /// The system's, if it has no thread left.
     pub fn begin(
         out: impl Write + Send + 'static,
         notice: impl Fn(u64) -> String + Send + Sync + 'static,
@@ -78,18 +79,18 @@ impl LogLines {
         let (state, changed, notice) = (Mutex::default(), Condvar::new(), Box::new(notice));
         let queue = Arc::new(Queue { state, changed, notice });
         let ours = queue.clone();
-        // Not joined: it may stand in a write for ever.
+        // Not joined: it may block in a write for ever.
         thread::Builder::new().name("mayhap-log".into()).spawn(move || ours.write_all(out))?;
         Ok(Self(queue))
     }
 
-    /// Puts a line, with its end, into the queue; drops it if there is no room. Never waits for
+    /// Appends a line, with its end, to the queue; drops it if there is no room. Never waits for
     /// the reader.
     pub fn put(&self, line: String) {
         let queue = &*self.0;
-        let mut state = queue.lock();
+        let mut state = lock(&queue.state);
         if state.dropped > 0 && state.has_room(line.len() + LINE_BYTES) {
-            // At the place of those that were dropped.
+            // In place of the dropped lines.
             let notice = queue.take_notice(&mut state);
             state.push(notice);
         }
@@ -103,25 +104,18 @@ impl LogLines {
         queue.changed.notify_all();
     }
 
-    /// Waits until everything is written, for no longer than `most`; whether it was.
+    /// Waits until everything is written, for no longer than `most`; returns whether it was.
     pub fn flush(&self, most: Duration) -> bool {
-        let until = Instant::now() + most;
-        let mut state = self.0.lock();
-        while state.writing || state.dropped > 0 || !state.lines.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            let waited = self.0.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        true
+        let is_writing =
+            |state: &mut State| state.writing || state.dropped > 0 || !state.lines.is_empty();
+        let waited = self.0.changed.wait_timeout_while(lock(&self.0.state), most, is_writing);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 
 impl Drop for LogLines {
     fn drop(&mut self) {
-        self.0.lock().ended = true;
+        lock(&self.0.state).ended = true;
         self.0.changed.notify_all();
     }
 }
@@ -133,7 +127,7 @@ impl fmt::Debug for LogLines {
 }
 
 impl State {
-    /// A line that is longer than the whole queue has room where nothing else waits.
+    /// A line that is longer than the whole queue has room if nothing else waits.
     fn has_room(&self, bytes: usize) -> bool {
         self.lines.is_empty() || self.bytes + bytes + LINE_BYTES <= MAX_QUEUED_BYTES
     }
@@ -145,16 +139,11 @@ impl State {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Whole after every step.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn take_notice(&self, state: &mut State) -> String {
         (self.notice)(std::mem::take(&mut state.dropped))
     }
 
-    /// Writes what comes, until nobody puts any more.
+    /// Writes lines until no more will follow.
     fn write_all(&self, mut out: impl Write) {
         while let Some(line) = self.next() {
             write_line(&mut out, line.as_bytes());
@@ -163,7 +152,7 @@ impl Queue {
 
     /// The next line; `None` at the end.
     fn next(&self) -> Option<String> {
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if state.writing {
             state.writing = false;
             self.changed.notify_all();
@@ -186,8 +175,8 @@ impl Queue {
     }
 }
 
-/// Writes a line, also to a stream that somebody else has made one that does not block: a part of
-/// a line is worse than a late one.
+/// Writes a line, even to a stream that another process has made non-blocking: a partial line is
+/// worse than a late one.
 fn write_line(out: &mut impl Write, mut line: &[u8]) {
     while !line.is_empty() {
         match out.write(line) {
@@ -202,15 +191,15 @@ fn write_line(out: &mut impl Write, mut line: &[u8]) {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// For what comes about in another thread.
+    /// For events in another thread.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A reader that takes a write each time that it is allowed one.
+    /// A reader that accepts a write each time that it is allowed one.
     struct Slow {
         allowed: Receiver<()>,
         taken: Sender<String>,
@@ -240,18 +229,18 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stops_holds_up_nobody_and_learns_how_many_lines_were_dropped() {
+    fn a_stopped_reader_blocks_no_caller_and_gets_the_number_of_dropped_lines() {
         let (lines, allow, said) = slow(usize::MAX);
         let long = "x".repeat(1023) + "\n";
         for _ in 0..5000 {
             lines.put(long.clone());
         }
-        assert!(!lines.flush(Duration::from_millis(1)), "nobody has read them");
+        assert!(!lines.flush(Duration::from_millis(1)), "they are unread");
         for _ in 0..10 {
             allow.send(()).unwrap();
             said.recv_timeout(PATIENCE).unwrap();
         }
-        // At the place of those that were dropped, before those that come after them.
+        // In place of the dropped lines, before the lines that follow them.
         lines.put("the next\n".into());
         for _ in 0..5000 {
             let _ = allow.send(());
@@ -265,7 +254,7 @@ mod tests {
         let dropped: u64 = notices.iter().sum();
         assert!((3900..4100).contains(&dropped), "{dropped}");
         assert_eq!(rest.len() as u64 + 10, 5000 - dropped + notices.len() as u64 + 1);
-        // Others may count beside us.
+        // Other tests may count concurrently.
         assert!(dropped_lines() >= dropped);
     }
 
@@ -273,13 +262,13 @@ mod tests {
         line.starts_with('x') || line == "the next\n"
     }
 
-    /// The number in the line that says how many were dropped.
+    /// The number in the notice.
     fn number(line: &str) -> u64 {
         line.strip_suffix(" lines were dropped\n").unwrap().parse().unwrap()
     }
 
     #[test]
-    fn what_was_dropped_is_said_even_if_nothing_follows() {
+    fn dropped_lines_are_reported_even_if_no_line_follows() {
         let (lines, allow, said) = slow(usize::MAX);
         for _ in 0..40_000 {
             lines.put(String::from("\n"));
@@ -301,7 +290,7 @@ mod tests {
         }
         assert!(lines.flush(PATIENCE));
         assert_eq!(said.try_iter().collect::<String>(), "abcdefg\n");
-        // A stream that is gone loses lines and nothing else.
+        // A closed stream loses lines and nothing else.
         drop(allow);
         lines.put("lost\n".into());
         assert!(lines.flush(PATIENCE));

@@ -1,20 +1,20 @@
-//! What a new filter is to be, its options looked at together: for `BF.RESERVE`, `BF.INSERT`,
-//! filters that an insertion creates, and `PUT /v1/filters/{name}`.
+//! The options of a new filter, checked together: for `BF.RESERVE`, `BF.INSERT`, filters that an
+//! insertion creates, and `PUT /v1/filters/{name}`.
 
 use crate::config::Config;
-use crate::keyspace::{Hash, Keyspace, Shape, Spec, room_within};
 use mayhap::{DigestFunction, Layout};
+use mayhap_engine::keyspace::{Hash, Keyspace, Shape, Spec, room_within};
 use mayhap_units::span::parse_millis;
 
 /// The bytes of a valkey-bloom seed.
 pub(crate) const SEED_BYTES: usize = 32;
 
-/// What a new filter is to be.
-#[derive(Debug, Clone, PartialEq)]
+/// The options of a new filter.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Reservation {
     pub(crate) capacity: u64,
-    pub(crate) error: f64,
-    /// `None` unless said; 0 is one that does not grow.
+    pub(crate) target_fpp: f64,
+    /// `None` if not given; 0 for one that does not grow.
     pub(crate) expansion: Option<u32>,
     /// It does not grow.
     pub(crate) fixed: bool,
@@ -25,79 +25,74 @@ pub(crate) struct Reservation {
     pub(crate) keyed: Option<bool>,
     pub(crate) counting: bool,
     pub(crate) window: Option<Window>,
-    /// Whether a repeat makes its key in the window young again.
+    /// Whether a repeat in the window makes its key young again.
     pub(crate) refresh: bool,
     /// The share of set bits at which it forgets all keys.
     pub(crate) clear_at: Option<f64>,
-    /// `None` where the server chooses.
+    /// `None` if the server chooses.
     pub(crate) layout: Option<Layout>,
 }
 
-/// What a window holds: the last keys, or those of the last time.
+/// The size of a window: a number of keys, or a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Window {
-    /// So many keys.
+    /// This number of keys.
     Items(u64),
-    /// Those of so many milliseconds.
+    /// The keys of this number of milliseconds.
     Millis(u64),
 }
 
-/// Options that cannot hold together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Options that contradict each other, by their names in HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Contradiction {
-    /// It does not grow, and has to grow to a number of keys.
+    /// It does not grow, but has to grow to a number of keys.
+    #[error("scale_to is for filters that grow; omit it, or fixed")]
     FixedScaleTo,
-    /// It does not grow, and has an expansion.
+    /// It does not grow, but has an expansion.
+    #[error("expansion is for filters that grow; omit it, or fixed")]
     FixedExpansion,
-    /// It has a seed of its own, and the server's key.
+    /// It has a seed of its own, but the server's key as well.
+    #[error("seed is for unkeyed filters; omit it, or keyed")]
     KeyedSeed,
     /// More than one of counting, window, clearing and fixed.
+    #[error("use one of counting, window, clear_at and fixed")]
     Kinds,
-    /// It is no window, and repeats are not to renew.
+    /// It is not a window, but repeats should not renew.
+    #[error("refresh is for windows; omit it, or add window")]
     NoWindow,
-    /// It grows, and has a layout.
+    /// It grows, but has a layout.
+    #[error("layout is for fixed filters; omit it, or add fixed")]
     GrowingLayout,
-    /// It cannot take as many keys as it has to grow to within the limits of memory.
+    /// The number of keys to grow to exceeds the limits of memory.
+    #[error("a filter with scale_to items would exceed the limits of memory")]
     ScaleTo,
 }
 
 impl Window {
-    /// The last so many keys; `None` for 0.
+    /// The last `items` keys; `None` for 0.
     pub(crate) fn of_items(items: u64) -> Option<Self> {
         (items > 0).then_some(Self::Items(items))
     }
 
-    /// Those of a time in the grammar of all settings. `30m` is none: elsewhere it would be 30
-    /// million.
+    /// The keys of a time in the grammar of all settings. `30m` is refused: elsewhere it would be
+    /// 30 million.
     pub(crate) fn of_time(text: &str) -> Option<Self> {
         parse_millis(text).filter(|&millis| millis > 0).map(Self::Millis)
     }
 }
 
-/// Layouts by their names; `None` where the server is to choose.
+/// Layouts by name; `None` if the server has to choose.
 pub(crate) const LAYOUTS: [(&str, Option<Layout>); 3] =
     [("auto", None), ("blocked", Some(Layout::Blocked)), ("standard", Some(Layout::Standard))];
 
 impl Reservation {
-    /// What a filter is of which nothing is said.
+    /// The options of a filter without any given.
     pub(crate) fn by_default(config: &Config) -> Self {
-        Self {
-            capacity: config.default_capacity,
-            error: config.default_error,
-            expansion: None,
-            fixed: false,
-            scale_to: None,
-            seed: None,
-            keyed: None,
-            counting: false,
-            window: None,
-            refresh: true,
-            clear_at: None,
-            layout: None,
-        }
+        let (capacity, target_fpp) = (config.default_capacity, config.default_fpp);
+        Self { capacity, target_fpp, refresh: true, ..Self::default() }
     }
 
-    /// Looks at the options together.
+    /// Checks the options together.
     pub(crate) fn finish(mut self, config: &Config) -> Result<Self, Contradiction> {
         if self.fixed && self.scale_to.is_some() {
             return Err(Contradiction::FixedScaleTo);
@@ -115,7 +110,7 @@ impl Reservation {
         if !self.refresh && self.window.is_none() {
             return Err(Contradiction::NoWindow);
         }
-        // No other kind grows, and none of them has a layout to choose.
+        // No other kind grows, and none of them has a choice of layouts.
         let is_other = self.counting || self.window.is_some() || self.clear_at.is_some();
         self.fixed |= !is_other && self.expansion.unwrap_or(config.default_expansion) == 0;
         if self.layout.is_some() && !self.fixed {
@@ -124,24 +119,26 @@ impl Reservation {
         Ok(self)
     }
 
-    /// What the keyspace is to create.
+    /// The specification for the keyspace.
     pub(crate) fn spec(&self, config: &Config) -> Spec {
-        let &Self { capacity, error, layout, refresh, .. } = self;
+        let &Self { capacity, target_fpp, layout, refresh, .. } = self;
         let shape = match (self.window, self.clear_at) {
-            (Some(Window::Items(items)), _) => Shape::Window { items, time_ms: 0, error, refresh },
-            (Some(Window::Millis(time_ms)), _) => {
-                Shape::Window { items: capacity, time_ms, error, refresh }
+            (Some(Window::Items(items)), _) => {
+                Shape::Window { items, time_ms: 0, target_fpp, refresh }
             }
-            (None, Some(at)) => Shape::Clearing { capacity, error, at },
-            (None, None) if self.counting => Shape::Counting { capacity, error },
-            (None, None) if self.fixed => Shape::Fixed { capacity, error, layout },
+            (Some(Window::Millis(time_ms)), _) => {
+                Shape::Window { items: capacity, time_ms, target_fpp, refresh }
+            }
+            (None, Some(at)) => Shape::Clearing { capacity, target_fpp, at },
+            (None, None) if self.counting => Shape::Counting { capacity, target_fpp },
+            (None, None) if self.fixed => Shape::Fixed { capacity, target_fpp, layout },
             (None, None) => {
                 let expansion = self.expansion.unwrap_or(config.default_expansion);
-                Shape::Growing { capacity, error, expansion }
+                Shape::Growing { capacity, target_fpp, expansion }
             }
         };
         let hash = match (&self.seed, self.keyed) {
-            // valkey-bloom's 32 bytes become the 64 bits that seed a digest which is not keyed.
+            // valkey-bloom's 32 bytes become the 64 bits that seed an unkeyed digest.
             (Some(seed), _) => Hash::Plain { seed: DigestFunction::xxh3(0).digest(seed).get() },
             (None, Some(false)) => Hash::Plain { seed: 0 },
             (None, _) => Hash::Keyed,
@@ -149,18 +146,18 @@ impl Reservation {
         Spec { shape, hash }
     }
 
-    /// That a growing filter can take as many keys as it has to.
+    /// Checks that a growing filter can hold as many keys as it has to.
     pub(crate) fn check_scale(
         &self,
         keyspace: &Keyspace,
         spec: &Spec,
     ) -> Result<(), Contradiction> {
-        let (Some(keys), Shape::Growing { capacity, error, .. }) = (self.scale_to, spec.shape)
+        let (Some(keys), Shape::Growing { capacity, target_fpp, .. }) = (self.scale_to, spec.shape)
         else {
             return Ok(());
         };
         let limit = keyspace.options().max_filter_bytes.min(keyspace.max_memory());
-        if room_within(limit, capacity, error) < keys {
+        if room_within(limit, capacity, target_fpp) < keys {
             return Err(Contradiction::ScaleTo);
         }
         Ok(())

@@ -1,59 +1,58 @@
-//! What the server knows of one connection.
+//! The server's state of one connection.
 
 use crate::command::Queue;
 use crate::config::Rights;
-use crate::durable::Lease;
+use mayhap_engine::durable::Lease;
 use std::net::SocketAddr;
 
-/// What the server knows of one connection.
-#[derive(Debug)]
+/// The server's state of one connection.
+#[derive(Debug, Default)]
 pub struct Session {
     /// `CLIENT ID`: 1, 2, 3, …
     pub id: u64,
-    /// Where the client is.
+    /// The client's address.
     pub address: Option<SocketAddr>,
-    /// RESP3 was agreed on by `HELLO 3`.
-    pub resp3: bool,
-    /// `CLIENT SETNAME`.
-    pub name: Vec<u8>,
-    /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
-    pub library: [Vec<u8>; 2],
-    /// Who has logged in; `None` until then where a password is required.
-    pub user: Option<String>,
-    /// What that user may do.
+    /// The client's name and library.
+    pub info: ClientInfo,
+    /// The rights of its user.
     pub rights: Rights,
-    /// The version of the users when that was.
+    /// The version of the users at that time.
     pub(crate) users_version: u64,
     /// Wrong passwords since the last right one.
     pub failed_logins: u32,
     /// The requests since `MULTI`.
     pub(crate) queue: Option<Box<Queue>>,
-    /// The backup that it makes.
+    /// The lease of a backup in progress.
     pub(crate) lease: Option<Lease>,
 }
 
+/// A client's own description.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// `CLIENT SETNAME`.
+    pub name: Vec<u8>,
+    /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
+    pub library: [Vec<u8>; 2],
+    /// The user that has logged in; `None` until then if a password is required.
+    pub user: Option<String>,
+    /// Whether `HELLO 3` has selected RESP3.
+    pub resp3: bool,
+}
+
 impl Session {
-    /// A connection that has just been made, with the rights of one who has not logged in.
-    pub const fn new(id: u64, address: Option<SocketAddr>, rights: Rights) -> Self {
-        Self {
-            id,
-            address,
-            resp3: false,
-            name: Vec::new(),
-            library: [Vec::new(), Vec::new()],
-            user: None,
-            rights,
-            users_version: 0,
-            failed_logins: 0,
-            queue: None,
-            lease: None,
-        }
+    /// A new connection, with the rights before a login.
+    pub fn new(id: u64, address: Option<SocketAddr>, rights: Rights) -> Self {
+        Self { id, address, rights, ..Self::default() }
     }
 
-    /// Whether nobody has logged in who has to.
+    /// Whether a required login is missing.
     #[inline]
-    pub(crate) const fn is_stranger(&self) -> bool {
-        let Rights { read, write, admin, .. } = self.rights;
-        self.user.is_none() && !(read || write || admin)
+    pub(crate) const fn needs_login(&self) -> bool {
+        self.info.user.is_none() && !self.rights.has_any()
+    }
+
+    /// The user, as answers name it.
+    pub(crate) fn user(&self) -> &str {
+        self.info.user.as_deref().unwrap_or("default")
     }
 }

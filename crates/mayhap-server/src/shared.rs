@@ -1,43 +1,47 @@
-//! What all threads of a server share.
+//! The state shared by all threads of a server.
 
 use crate::config::{Config, ConfigError, Current, Reloaded, Users};
-use crate::durable::Log;
-use crate::guesses::Guesses;
-use crate::keyspace::Keyspace;
+use crate::lock::lock;
+use crate::login_throttle::LoginThrottle;
 use crate::metrics::Metrics;
 use crate::net::{self, Certificate, Clients};
 use crate::slow_log::SlowLog;
-use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use mayhap_engine::durable::Log;
+use mayhap_engine::keyspace::Keyspace;
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// What all threads of a server share.
+/// The state shared by all threads of a server.
 #[derive(Debug)]
 pub struct Shared {
     current: Current,
     /// One reload at a time.
     reloading: Mutex<()>,
-    /// Of TLS, if it is spoken anywhere.
+    /// For TLS, if it is on anywhere.
     certificate: OnceLock<Arc<Certificate>>,
     /// The filters.
     pub keyspace: Arc<Keyspace>,
-    /// The write-ahead log that keeps them; `None` without a data folder.
+    /// The write-ahead log of the filters; `None` without a data folder.
     pub log: Option<Arc<Log>>,
     /// The server's counters.
     pub metrics: Metrics,
-    /// The clients that are connected.
+    /// The connected clients.
     pub clients: Clients,
-    /// Who guesses passwords.
-    pub guesses: Guesses,
-    /// What took long.
+    /// Addresses with wrong passwords.
+    pub logins: LoginThrottle,
+    /// Slow requests.
     pub slow_log: SlowLog,
 }
 
 impl Shared {
     /// A server's state before its first client.
-    pub fn new(config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Arc<Self> {
+    pub fn new(
+        config: Config,
+        keyspace: impl Into<Arc<Keyspace>>,
+        log: Option<Arc<Log>>,
+    ) -> Arc<Self> {
         let metrics = Metrics::new(config.loop_threads());
-        let (keyspace, clients) = (Arc::new(keyspace), Clients::default());
-        let (guesses, slow_log) = (Guesses::default(), SlowLog::default());
+        let (keyspace, clients) = (keyspace.into(), Clients::default());
+        let (logins, slow_log) = (LoginThrottle::default(), SlowLog::default());
         let (current, reloading) = (Current::new(config), Mutex::new(()));
         Arc::new(Self {
             current,
@@ -47,32 +51,32 @@ impl Shared {
             log,
             metrics,
             clients,
-            guesses,
+            logins,
             slow_log,
         })
     }
 
-    /// The settings as they are now.
+    /// The current settings.
     pub fn config(&self) -> Arc<Config> {
-        self.current.load()
+        self.current.config.load_full()
     }
 
-    /// Which users there are: another number when one of them has changed.
+    /// The version of the users: changes whenever one of them has.
     #[inline]
     pub(crate) fn users_version(&self) -> u64 {
         self.current.users_version()
     }
 
-    /// Whether a user has neither another password nor other rights since this version of the
-    /// users, and is still one.
+    /// Whether a user still exists with the same password and rights as in this version of the
+    /// users.
     pub(crate) fn is_same_user(&self, name: &str, version: u64) -> bool {
         self.current.is_same(name, version)
     }
 
-    /// Takes the settings that can change while the server runs, and names those that cannot.
+    /// Applies the settings that can change while the server runs, and names those that cannot.
     ///
     /// A user whose password or rights have changed, or who is gone, is logged out at the next
-    /// request; the certificate is read again, for connections to come.
+    /// request; the certificate is reloaded, for new connections.
     ///
     /// # Errors
     ///
@@ -97,7 +101,7 @@ impl Shared {
         self.reload_with(true, |_| Ok(config))
     }
 
-    /// Takes these users, and leaves all other settings as they are.
+    /// Applies these users, and leaves all other settings as they are.
     ///
     /// # Errors
     ///
@@ -106,13 +110,14 @@ impl Shared {
         self.reload_with(false, |config| Ok(Config { users, ..config.clone() }))
     }
 
-    /// Reads the certificate and its key again, for connections to come; whether it is another.
+    /// Reloads the certificate and its key, for new connections; returns whether it has changed.
     ///
     /// # Errors
     ///
-    /// Those of [`Certificate::read`], if the two files are not a whole pair; the one before stays.
+    /// Those of [`Certificate::read`], if the two files are not a valid pair; the previous one is
+    /// kept.
     pub fn reload_certificate(&self) -> Result<bool, net::Error> {
-        let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = lock(&self.reloading);
         self.read_certificate(&self.config())
     }
 
@@ -122,22 +127,21 @@ impl Shared {
         read.map_or(Ok(false), |(certificate, (cert, key))| certificate.read(cert, key))
     }
 
-    /// [`Shared::reload`] of what is made from the settings as they are, which no other reload
-    /// changes meanwhile. With `files` it reads the certificate again though it has the same name.
+    /// [`Shared::reload`] of a configuration made from the current settings, which no other reload
+    /// changes meanwhile. With `files` it reloads the certificate even if its path is the same.
     pub(crate) fn reload_with(
         &self,
         files: bool,
         make: impl FnOnce(&Config) -> Result<Config, ReloadError>,
     ) -> Result<Reloaded, ReloadError> {
-        // What it guards is whole at every moment.
-        let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = lock(&self.reloading);
         let new = make(&self.config())?;
         let mut merged = self.current.merge(new).map_err(ReloadError::Config)?;
         let (config, changed) = (&merged.config, &mut merged.reloaded.changed);
         let has_other_files = changed.iter().any(|name| matches!(*name, "tls_cert" | "tls_key"));
         if files || has_other_files {
             let is_other = self.read_certificate(config).map_err(ReloadError::Tls)?;
-            // Of others it is said by their names.
+            // With other paths their settings report the change already.
             changed.extend((is_other && !has_other_files).then_some("certificate"));
         }
         if changed.contains(&"max_memory") {
@@ -152,7 +156,7 @@ impl Shared {
         Ok(self.current.store(merged))
     }
 
-    /// The certificate that connections get, which a reload reads again.
+    /// Sets the certificate for connections, which a reload reads again.
     pub(crate) fn set_certificate(&self, certificate: Arc<Certificate>) {
         // A server has one, and sets it once.
         let _ = self.certificate.set(certificate);
@@ -173,29 +177,13 @@ impl Shared {
 }
 
 /// Why settings were not reloaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReloadError {
-    /// They are wrong, or contradict each other.
-    Config(ConfigError),
-    /// The certificate or its key is of no use.
-    Tls(net::Error),
-}
-
-impl fmt::Display for ReloadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::Tls(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ReloadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Config(error) => Some(error),
-            Self::Tls(error) => Some(error),
-        }
-    }
+    /// They are invalid, or contradict each other.
+    #[error("{0}")]
+    Config(#[source] ConfigError),
+    /// The certificate or its key cannot be used.
+    #[error("{0}")]
+    Tls(#[source] net::Error),
 }

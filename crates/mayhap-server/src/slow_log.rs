@@ -1,17 +1,18 @@
-//! The requests that took longest, for `SLOWLOG`.
+//! The slowest requests, for `SLOWLOG`.
 //!
-//! Of those that are carried out beside the loops: what stays in a loop takes a millisecond.
+//! Only of those executed outside of the loops: a request in a loop takes at most a millisecond.
 
 use crate::Session;
-use crate::resp::Words;
+use crate::lock::lock;
+use mayhap_engine::Words;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Requests that are kept.
 const LENGTH: usize = 128;
-/// Shorter ones are not: ten milliseconds.
+/// Faster ones are not kept: ten milliseconds.
 const LEAST: Duration = Duration::from_millis(10);
 /// Words of a request that are kept, and bytes of a word.
 const MAX_WORDS: usize = 32;
@@ -31,46 +32,42 @@ pub(crate) struct Slow {
 
 /// The requests that took longest, the newest last.
 #[derive(Debug, Default)]
-pub struct SlowLog(Mutex<Kept>);
+pub struct SlowLog(Mutex<Requests>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Requests {
     next_id: u64,
     all: VecDeque<Slow>,
 }
 
 impl SlowLog {
-    /// Notes a request, if it took long enough. Passwords are not kept.
+    /// Records a request, if it took long enough. Passwords are not kept.
     pub(crate) fn note(&self, words: Words<'_>, session: &Session, now: u64, took: Duration) {
         if took < LEAST {
             return;
         }
-        let mut kept = self.lock();
-        let id = kept.next_id;
-        kept.next_id += 1;
-        if kept.all.len() >= LENGTH {
-            kept.all.pop_front();
+        let mut requests = lock(&self.0);
+        let id = requests.next_id;
+        requests.next_id += 1;
+        if requests.all.len() >= LENGTH {
+            requests.all.pop_front();
         }
-        let (address, client) = (session.address, session.name.clone());
-        kept.all.push_back(Slow { id, at: now / 1000, took, words: shown(words), address, client });
+        let (at, words) = (now / 1000, shown(words));
+        let (address, client) = (session.address, session.info.name.clone());
+        requests.all.push_back(Slow { id, at, took, words, address, client });
     }
 
     /// The newest, newest first.
     pub(crate) fn newest(&self, count: usize) -> Vec<Slow> {
-        self.lock().all.iter().rev().take(count).cloned().collect()
+        lock(&self.0).all.iter().rev().take(count).cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().all.len()
+        lock(&self.0).all.len()
     }
 
     pub(crate) fn clear(&self) {
-        self.lock().all.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A list that is whole after every step.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).all.clear();
     }
 }
 

@@ -1,33 +1,23 @@
-//! What `--layout` names: how the bits of a plain filter lie, or a filter of another kind.
+//! Layouts by name: how the bits of a plain filter lie, or a filter of another kind.
 
 use mayhap::Layout;
 use mayhap_units::span::write_millis;
-use mayhap_units::window::{TypedWindowError, WindowSize, parse_window};
+use mayhap_units::window::{WindowError, WindowSize, parse_window};
 use std::fmt;
 
 /// Why a text names no layout.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutNameError {
     /// There is none of that name.
+    #[error(
+        "there are blocked, standard, counting, scalable, fuse, matrix, window:KEYS, window:TIME"
+    )]
     Unknown,
     /// The size of a window is none.
-    Window(TypedWindowError),
+    #[error(transparent)]
+    Window(#[from] WindowError),
 }
-
-impl fmt::Display for LayoutNameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str(
-                "there are blocked, standard, counting, scalable, fuse, matrix, window:KEYS, \
-                 window:TIME",
-            ),
-            Self::Window(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for LayoutNameError {}
 
 /// A layout or a kind by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +35,7 @@ pub enum LayoutName {
     /// Many sets, queried all at once.
     Matrix,
     /// Remembers the last keys, and forgets older ones.
-    WindowItems(u64),
-    /// Remembers the keys of the last so many milliseconds.
-    WindowMillis(u64),
+    Window(WindowSize),
 }
 
 impl LayoutName {
@@ -58,32 +46,15 @@ impl LayoutName {
     /// Those of [`LayoutNameError`].
     pub fn parse(text: &str) -> Result<Self, LayoutNameError> {
         match (text, text.strip_prefix("window:")) {
-            (_, Some(size)) => Self::window(size, "window:"),
+            (_, Some(size)) => Ok(Self::Window(parse_window(size, "window:")?)),
             ("blocked", _) => Ok(Self::Blocked),
             ("standard", _) => Ok(Self::Standard),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
             ("matrix", _) => Ok(Self::Matrix),
             ("scalable", _) => Ok(Self::Scalable),
-            ("window", _) => Self::window("", "window:"),
+            ("window", _) => Ok(Self::Window(parse_window("", "window:")?)),
             _ => Err(LayoutNameError::Unknown),
-        }
-    }
-
-    /// Reads the size of a window, `10M` or `7d`, for clap.
-    ///
-    /// # Errors
-    ///
-    /// [`LayoutNameError::Window`].
-    pub fn parse_window(text: &str) -> Result<Self, LayoutNameError> {
-        Self::window(text, "--window ")
-    }
-
-    fn window(text: &str, prefix: &'static str) -> Result<Self, LayoutNameError> {
-        let size = parse_window(text).map_err(|error| error.after(prefix));
-        match size.map_err(LayoutNameError::Window)? {
-            WindowSize::Items(items) => Ok(Self::WindowItems(items)),
-            WindowSize::Millis(millis) => Ok(Self::WindowMillis(millis)),
         }
     }
 
@@ -105,7 +76,7 @@ impl LayoutName {
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
             Self::Matrix => "matrix",
-            Self::WindowItems(_) | Self::WindowMillis(_) => "window",
+            Self::Window(_) => "window",
         }
     }
 }
@@ -114,11 +85,46 @@ impl LayoutName {
 impl fmt::Display for LayoutName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WindowItems(items) => write!(f, "window:{items}"),
-            Self::WindowMillis(millis) => {
-                write!(f, "window:{}", write_millis(*millis))
-            }
+            Self::Window(WindowSize::Items(items)) => write!(f, "window:{items}"),
+            Self::Window(WindowSize::Millis(span)) => write!(f, "window:{}", write_millis(*span)),
             name => f.write_str(name.name()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let day = 24 * 60 * 60 * 1_000;
+        for (text, name, layout) in [
+            ("blocked", LayoutName::Blocked, Some(Layout::Blocked)),
+            ("standard", LayoutName::Standard, Some(Layout::Standard)),
+            ("counting", LayoutName::Counting, None),
+            ("scalable", LayoutName::Scalable, None),
+            ("fuse", LayoutName::Fuse, None),
+            ("matrix", LayoutName::Matrix, None),
+            ("window:1000", LayoutName::Window(WindowSize::Items(1_000)), None),
+            ("window:7d", LayoutName::Window(WindowSize::Millis(7 * day)), None),
+            ("window:500ms", LayoutName::Window(WindowSize::Millis(500)), None),
+        ] {
+            assert_eq!(LayoutName::parse(text), Ok(name));
+            assert_eq!((name.to_string().as_str(), name.layout()), (text, layout));
+            assert!(text.starts_with(name.name()), "{text}");
+        }
+        assert_eq!(
+            LayoutName::parse("window:10M"),
+            Ok(LayoutName::Window(WindowSize::Items(10_000_000)))
+        );
+        for text in ["", "Blocked", "blocked64", "windows:5"] {
+            assert_eq!(LayoutName::parse(text), Err(LayoutNameError::Unknown), "{text}");
+        }
+        for text in ["window", "window:", "window:0", "window:x"] {
+            assert!(matches!(LayoutName::parse(text), Err(LayoutNameError::Window(_))), "{text}");
+        }
+        let error = LayoutName::parse("window:x").unwrap_err().to_string();
+        assert!(error.contains("window:"), "{error}");
     }
 }

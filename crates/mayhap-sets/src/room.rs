@@ -10,11 +10,11 @@
 /// Room in a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// For so many new keys.
+    /// Room for this many new keys.
     Keys(u64),
     /// For keys that are there already: it is full.
     Repeats,
-    /// For none, as its answers are no longer those that were promised.
+    /// None: its answers no longer keep the promised rate.
     None,
 }
 
@@ -38,17 +38,17 @@ impl Held {
 
 /// How many keys more than `items` an estimate from the bits may find by chance: 4 standard
 /// deviations.
-pub fn estimate_spread(items: u64) -> u64 {
+pub(crate) fn estimate_spread(items: u64) -> u64 {
     (4.0 * (items as f64).sqrt()).ceil() as u64
 }
 
 /// The keys at which a filter for `capacity` of them is near full, and users are warned: 80 %.
-pub fn near_full(capacity: u64) -> u64 {
+pub(crate) fn near_full(capacity: u64) -> u64 {
     capacity - capacity / 5
 }
 
 impl Room {
-    /// What is left in a filter that is full with `full_at` keys.
+    /// The room left in a filter that is full at `full_at` keys.
     ///
     /// It is over-full above 1 % more, and by an estimate above 4 standard deviations more: a full
     /// one is not to be taken for that by chance.

@@ -1,6 +1,7 @@
 //! The numbers of a filter now.
 
-use mayhap::{AnyFilter, Block, Estimate, Health};
+use mayhap::{AnyFilter, Block, Estimate, FilterParams, Health};
+use mayhap_store::Assembled;
 use mayhap_units::number::{format_bytes, format_count, format_fpp as rate, noun};
 use serde::{Serialize, Serializer};
 
@@ -27,6 +28,9 @@ pub struct State {
     /// Whether it keeps its promise.
     #[serde(serialize_with = "health_name")]
     pub health: Health,
+    /// How many keys the bits alone speak of, for kinds with such parameters.
+    #[serde(skip)]
+    pub estimated_items: Option<(Estimate, FilterParams)>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
@@ -35,7 +39,7 @@ fn health_name<S: Serializer>(health: &Health, serializer: S) -> Result<S::Ok, S
 }
 
 /// The number of an estimate, if there is one.
-pub fn whole(estimate: Estimate) -> Option<u64> {
+pub(crate) fn whole(estimate: Estimate) -> Option<u64> {
     estimate.items.is_finite().then(|| estimate.rounded())
 }
 
@@ -44,16 +48,40 @@ impl State {
     pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>) -> Self {
         let (params, items) = (filter.params(), filter.inserted_items());
         let ones = filter.count_ones();
+        let fill_ratio = ones as f64 / params.num_bits() as f64;
+        let by_bits = (fill_ratio, filter.estimated_fpp(), Estimate::from_ones(params, ones));
+        let distinct_items = whole(Estimate::distinct(params, items, ones));
+        Self { distinct_items, ..Self::of_bits(params, items, by_bits) }
+    }
+
+    /// The state of a plain filter that was just put together from others.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`mayhap::native::Header::params`].
+    pub fn of_assembled(new: &Assembled) -> Result<Self, mayhap::Error> {
+        let by_bits = (new.fill_ratio, new.estimated_fpp, new.estimated_items);
+        Ok(Self::of_bits(&new.header.params()?, new.header.inserted_items(), by_bits))
+    }
+
+    /// The state of a plain filter that counted this many items, and of whose bits this is known:
+    /// the share that is set, the rate, and how many keys they speak of.
+    fn of_bits(
+        params: &FilterParams,
+        items: u64,
+        (fill_ratio, estimated_fpp, estimate): (f64, f64, Estimate),
+    ) -> Self {
         Self {
             layout: params.layout().name(),
             num_bytes: params.num_bytes(),
             items,
-            distinct_items: whole(Estimate::distinct(params, items, ones)),
+            distinct_items: whole(estimate),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
-            estimated_fpp: filter.estimated_fpp(),
-            fill_ratio: ones as f64 / params.num_bits() as f64,
-            health: Health::of_filter(params, items, &Estimate::from_ones(params, ones)),
+            estimated_fpp,
+            fill_ratio,
+            health: Health::of_filter(params, items, &estimate),
+            estimated_items: Some((estimate, *params)),
         }
     }
 
@@ -80,5 +108,60 @@ impl State {
             known(self.estimated_fpp),
             known(self.target_fpp),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        State {
+            layout: "blocked",
+            num_bytes: 1 << 20,
+            items: 900,
+            distinct_items: Some(1_000),
+            expected_items: Some(10_000),
+            target_fpp: 0.01,
+            estimated_fpp: 0.002,
+            fill_ratio: 0.123_4,
+            health: Health::Ok,
+            estimated_items: None,
+        }
+    }
+
+    #[test]
+    fn the_keys_that_came_are_named_and_what_is_not_known_is_not() {
+        let text = state().text();
+        let expected = "blocked filter of 1.00 MiB: 1,000 of 10.0k keys, fill 12.3 %\n\
+                        rate now 0.2 %, target 1 %";
+        assert_eq!(text, expected);
+        let silent = State {
+            distinct_items: None,
+            expected_items: None,
+            target_fpp: f64::NAN,
+            fill_ratio: f64::NAN,
+            ..state()
+        };
+        let expected = "blocked filter of 1.00 MiB: 900 keys\nrate now 0.2 %, target not known";
+        assert_eq!(silent.text(), expected);
+    }
+
+    #[test]
+    fn the_state_of_a_filter_is_that_of_its_bits() {
+        let builder = AnyFilter::builder().num_bits(1_024).num_hashes(8).expected_items(10);
+        let mut filter = builder.layout(mayhap::Layout::Blocked).build().unwrap();
+        for key in 0..10u64 {
+            filter.insert(&key);
+        }
+        let (state, ones) = (State::of(&filter), filter.count_ones());
+        assert!((60..=80).contains(&ones), "{ones}");
+        assert_eq!((state.fill_ratio, state.num_bytes), (ones as f64 / 1_024.0, 128));
+        assert_eq!((state.items, state.expected_items, state.layout), (10, Some(10), "blocked"));
+        assert_eq!((state.keys(), state.health), (10, Health::NearCapacity));
+        for key in 10..40u64 {
+            filter.insert(&key);
+        }
+        assert_eq!(State::of(&filter).health, Health::OverCapacity);
     }
 }

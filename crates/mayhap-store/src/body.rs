@@ -103,8 +103,8 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// Fills `pages`, at most [`CHUNK_BYTES`] of whole pages, with the next ones, of which only the
-    /// first `used` bytes are not padding.
+    /// Fills `pages`, at most [`CHUNK_BYTES`] of whole pages, with the next blocks; only the first
+    /// `used` bytes are not padding.
     pub(crate) fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
         let body_start = HEADER_BYTES as u64;
         read_exact_at(self.file, pages, body_start + self.bytes_done())
@@ -128,7 +128,8 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// The result. A damaged table is reported first, since it makes good pages look damaged.
+    /// The result of the check. A damaged table is reported first, since it makes good pages look
+    /// damaged.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let found = self.table.digest();
         let source = if found != self.header.table_checksum() {

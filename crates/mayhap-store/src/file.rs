@@ -1,4 +1,4 @@
-//! Paths: resolving links, and names beside a file.
+//! Paths: resolving links, and names of companion files.
 
 use crate::Error;
 use crate::disk::{Disk, folder_of};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Follows symbolic links of the last component; the file itself need not exist.
 pub(crate) fn resolve_links(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Error> {
-    // As many as Linux follows.
+    // The number that Linux follows.
     const MAX_LINKS: usize = 40;
     let mut resolved = path.to_path_buf();
     for _ in 0..MAX_LINKS {

@@ -44,7 +44,7 @@ static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
 /// The previous handler.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// An entry that nobody has.
+/// An unused entry.
 const fn free_slot() -> Slot {
     Slot {
         version: AtomicUsize::new(0),
@@ -66,7 +66,7 @@ impl Chunk {
         unsafe { next.cast_const().as_ref() }
     }
 
-    /// The chunk after this one, which is created if there is none.
+    /// The next chunk, which is created if there is none.
     fn grow(&self) -> &'static Self {
         loop {
             if let Some(next) = self.following() {
@@ -81,7 +81,8 @@ impl Chunk {
                 Ordering::Relaxed,
             );
             if set.is_err() {
-                // SAFETY: it came from `Box::into_raw` above, and no other thread has seen it.
+                // SAFETY: the pointer is from `Box::into_raw` above, and no other thread has seen
+                // it.
                 drop(unsafe { Box::from_raw(made) });
             }
         }
@@ -188,7 +189,7 @@ fn replace_range_of(address: usize) -> bool {
     false
 }
 
-/// Does what would have happened without this handler.
+/// Hands the fault on, as if this handler were not installed.
 fn hand_on(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
@@ -198,7 +199,7 @@ fn hand_on(
     // Set before this handler was installed.
     let Some(previous) = PREVIOUS.get() else { return };
     match previous.sa_sigaction {
-        // An ignored fault would be raised again and again.
+        // An ignored fault would be raised endlessly.
         libc::SIG_IGN if !is_fault => {}
         libc::SIG_DFL | libc::SIG_IGN => {
             // SAFETY: plain data as above. With the default action the signal, which is pending

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Holder {
     /// The id of the process.
     pub process: u32,
-    /// What it is doing: its verb.
+    /// Its purpose: the verb.
     pub verb: String,
 }
 

@@ -5,14 +5,16 @@ use crate::disk::{
     self, Disk, DiskFile, How, open_regular, read_exact_at, read_up_to, write_all_at,
 };
 use crate::{Error, sniff};
-use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, MAGIC, Native};
-use mayhap::{OwnedBlocks, SecretKey};
+use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, Kind, MAGIC, Native};
+use mayhap::set::{Set, from_segments};
+use mayhap::{DigestFunction, OwnedBlocks, SecretKey};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often an identity is read that may be in the middle of a rewrite, and the time in between.
+/// The number of attempts to read an identity that may just be being rewritten, and the time in
+/// between.
 const MAX_READS: usize = 5;
 const BETWEEN_READS: Duration = Duration::from_millis(1);
 
@@ -67,15 +69,41 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// As [`crate::load_as`].
+    /// Same as [`crate::load_as`].
     pub fn load<F: Native>(
         &self,
         secret_key: Option<SecretKey>,
-        mut progress: impl FnMut(u64, u64),
+        progress: impl FnMut(u64, u64),
     ) -> Result<F, Error> {
+        let path = &self.path;
+        self.header.check_kind(F::KIND).map_err(Error::format(path))?;
+        let (function, segments) = self.read_segments(secret_key, progress)?;
+        F::from_segments(self.header.fields(), function, segments).map_err(Error::format(path))
+    }
+
+    /// Like [`Image::load`], for a filter of any kind that is one set.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Image::load`]; [`mayhap::Error::NotOfKind`] for a matrix and a segment.
+    pub fn load_set(&self, secret_key: Option<SecretKey>) -> Result<Box<dyn Set>, Error> {
+        let kind = self.header.kind();
+        if kind.capabilities().many_sets || kind == Kind::Segment {
+            let refused = mayhap::Error::NotOfKind { operation: "set", kind: kind.name() };
+            return Err(Error::format(&self.path)(refused));
+        }
+        let (function, segments) = self.read_segments(secret_key, |_, _| {})?;
+        from_segments(&self.header, function, segments).map_err(Error::format(&self.path))
+    }
+
+    /// The digest function, and the segments of the body.
+    fn read_segments(
+        &self,
+        secret_key: Option<SecretKey>,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<(DigestFunction, Vec<OwnedBlocks>), Error> {
         let Self { file, path, header } = self;
         let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
-        header.check_kind(F::KIND).map_err(Error::format(path))?;
         let mut body = Body::new(&**file, path, header);
         let mut segments = Vec::new();
         for &num_blocks in header.segment_blocks() {
@@ -85,14 +113,14 @@ impl Image {
             segments.push(blocks);
         }
         body.finish()?;
-        F::from_segments(header.fields(), digest_function, segments).map_err(Error::format(path))
+        Ok((digest_function, segments))
     }
 
     /// Checks every byte without keeping it, in constant memory; `progress` as for [`Image::load`].
     ///
     /// # Errors
     ///
-    /// As [`crate::verify()`].
+    /// Same as [`crate::verify()`].
     pub fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<(), Error> {
         verify_body(&*self.file, &self.path, &self.header, progress)
     }
@@ -140,7 +168,7 @@ pub(crate) fn read_header_at_rest(
 ) -> Result<Header, Error> {
     for _ in 1..MAX_READS {
         match read_header(file, path) {
-            // What a reader sees while the identity is being rewritten.
+            // A reader sees this while the identity is being rewritten.
             Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. }) => {
                 pause(BETWEEN_READS);
             }
@@ -156,7 +184,7 @@ fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
     let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
     let start = &start[..found];
     let header = Header::decode(start).map_err(|source| match source {
-        // Too short for a whole magic, but the part that is there is right.
+        // Too short for a whole magic, but the existing part is right.
         mayhap::Error::NotAFilter if found > 0 && MAGIC.starts_with(start) => {
             let (field, expected) = ("header", HEADER_BYTES as u64);
             Error::format(path)(mayhap::Error::WrongLength { field, expected, found: found as u64 })
@@ -172,7 +200,7 @@ fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// [`Image::open`] of a file of this machine.
+/// Like [`Image::open`], for a file of this machine.
 pub(crate) fn open(path: &Path) -> Result<Image, Error> {
     Image::open(&disk::Real, path)
 }

@@ -11,13 +11,13 @@ use std::path::Path;
 /// `secret_key` is needed for filters of the `sip13` digest. The file is read directly into the
 /// filter's memory, which exists only once.
 ///
-/// A state whose log has more than its file is rejected: see [`crate::load_live`].
+/// A state whose log has records that its file lacks is rejected: see [`Snapshot`].
 ///
 /// # Errors
 ///
 /// [`Error::Io`], [`Error::NotRegular`], [`Error::Foreign`], and [`Error::Format`] for truncated,
 /// damaged and newer files, a missing key and too little memory. [`Error::UnreadLog`],
-/// [`Error::MissingLog`] and [`Error::OlderCopy`] for a state of which the file is only a part.
+/// [`Error::MissingLog`] and [`Error::OlderCopy`] for a state that the file is only a part of.
 ///
 /// # Examples
 ///
@@ -35,14 +35,14 @@ use std::path::Path;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn load(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded, Error> {
-    load_with(path, secret_key, |_, _| {})
+    load_as(path, secret_key)
 }
 
-/// [`load`] of a filter of any kind.
+/// Like [`load`], for a filter of any kind.
 ///
 /// # Errors
 ///
-/// As [`load`]; if the file holds another kind, [`Error::Format`] with
+/// Same as [`load`]; if the file holds another kind, [`Error::Format`] with
 /// [`mayhap::Error::WrongKind`].
 ///
 /// # Examples
@@ -59,22 +59,9 @@ pub fn load(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded, Error>
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn load_as<F: Native>(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded<F>, Error> {
-    load_with(path, secret_key, |_, _| {})
-}
-
-/// [`load_as`] that reports the bytes done and the bytes in all, several times a millisecond.
-///
-/// # Errors
-///
-/// As [`load_as`].
-pub fn load_with<F: Native>(
-    path: &Path,
-    secret_key: Option<SecretKey>,
-    progress: impl FnMut(u64, u64),
-) -> Result<Loaded<F>, Error> {
     let snapshot = Snapshot::open(path)?;
     snapshot.check_alone()?;
-    let filter = snapshot.image().load(secret_key, progress)?;
+    let filter = snapshot.image().load(secret_key, |_, _| {})?;
     Ok(Loaded { filter, header: snapshot.header().clone() })
 }
 
@@ -83,7 +70,7 @@ pub fn load_with<F: Native>(
 ///
 /// # Errors
 ///
-/// As [`load`], except for errors in the body or the log.
+/// Same as [`load`], except for errors in the body or the log.
 pub fn read_header(path: &Path) -> Result<Header, Error> {
     image::open(path).map(|image| image.header().clone())
 }
@@ -93,16 +80,16 @@ pub fn read_header(path: &Path) -> Result<Header, Error> {
 ///
 /// # Errors
 ///
-/// As [`load`], except for errors in the log.
+/// Same as [`load`], except for errors in the log.
 pub fn verify(path: &Path) -> Result<Header, Error> {
     verify_with(path, |_, _| {})
 }
 
-/// [`verify()`] that reports the bytes done and the bytes in all, several times a millisecond.
+/// Like [`verify()`], but reports the bytes done and the bytes in all, several times a millisecond.
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// Same as [`load`].
 pub fn verify_with(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Header, Error> {
     let image = image::open(path)?;
     image.verify(progress)?;

@@ -1,9 +1,8 @@
 //! The lock that the writers of a filter take in turns.
 //!
 //! It is an exclusive `flock` on the file `.NAME.mayhap-lck` beside the filter, not on the filter
-//! itself, which is replaced again and again: a lock on a replaced file protects nothing. The
-//! holder removes the lock file, so after locking it a process checks that the name still refers to
-//! it.
+//! itself, which is replaced repeatedly: a lock on a replaced file protects nothing. The holder
+//! removes the lock file, so after locking it a process checks that the name still refers to it.
 //!
 //! ```text
 //! mayhap-lock              so that no other file is taken for one
@@ -27,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MAGIC: &[u8] = b"mayhap-lock\n";
-/// The offset at which waiters write a byte: far behind what a holder writes about itself.
+/// The offset at which waiters write a byte: far behind the text that a holder writes about itself.
 const MARK: u64 = 4096;
 /// The longest line about the holder that is read.
 const MAX_HOLDER_BYTES: usize = 200;
@@ -35,8 +34,8 @@ const MAX_HOLDER_BYTES: usize = 200;
 /// The time between two attempts on a taken lock: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// How long a holder that gave way leaves the lock to others before it competes again: two attempts
-/// of a waiter.
+/// The time that a holder that gave way leaves the lock to others before it competes again: two
+/// attempts of a waiter.
 const GIVES_WAY: Duration = Duration::from_millis(100);
 
 /// The information available while waiting for a lock.
@@ -50,7 +49,7 @@ pub struct Wait<'a> {
     pub waited: Duration,
 }
 
-/// What keeps other writers of a filter away.
+/// The mechanism that keeps other writers of a filter away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LockKind {
@@ -59,8 +58,8 @@ pub enum LockKind {
     #[default]
     System,
     /// A file that only one process can create, and the system's lock where there is one. All
-    /// writers on a file system without locks must use it. It stays after kill -9 and after the
-    /// machine stopped: then somebody has to remove it.
+    /// writers on a file system without locks must use it. It stays after kill -9 and after a stop
+    /// of the machine: then it has to be removed by hand.
     Folder,
     /// The system's lock where there is one, otherwise nothing: for filters that no other process
     /// changes.
@@ -69,7 +68,7 @@ pub enum LockKind {
 
 type OnWait = Box<dyn FnMut(&Wait<'_>) -> ControlFlow<()> + Send>;
 
-/// How a lock is taken: the purpose, how long to wait for it, and what to do meanwhile.
+/// The options for taking a lock: the purpose, the time to wait for it, and a callback meanwhile.
 ///
 /// # Examples
 ///
@@ -103,7 +102,7 @@ impl LockOptions {
         Self { verb, kind: LockKind::default(), timeout: Duration::ZERO, on_wait: None }
     }
 
-    /// Chooses what keeps other writers away.
+    /// Chooses the mechanism that keeps other writers away.
     #[must_use]
     pub fn kind(self, kind: LockKind) -> Self {
         Self { kind, ..self }
@@ -159,7 +158,7 @@ impl FilterLock {
     ///
     /// # Errors
     ///
-    /// [`Error::Locked`] if another process holds it for longer than the options say;
+    /// [`Error::Locked`] if another process holds it for longer than the options allow;
     /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NoLocks`] if the file
     /// system has no locks, unless the options' [`LockKind`] has another way; [`Error::NotALock`]
     /// if a file of another kind has the lock's name; [`Error::Io`].
@@ -167,7 +166,7 @@ impl FilterLock {
         Self::take_on(disk::real(), path, options)
     }
 
-    /// [`FilterLock::take`] on a disk.
+    /// Like [`FilterLock::take`], but on a given disk.
     pub(crate) fn take_on(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -197,7 +196,7 @@ impl FilterLock {
                 _ => (read_holder(&*file), None),
             };
             if holder.is_some() {
-                // Best effort: without it, the holder may keep the lock as long as it wants.
+                // Best effort: without it, the holder may keep the lock for any time.
                 let _ = file.write_at(b"w", MARK);
             }
             if waited >= options.timeout {
@@ -219,12 +218,12 @@ impl FilterLock {
         &self.path
     }
 
-    /// Whether another process is waiting for the lock. Costs one query of a file's length.
+    /// Whether another process is waiting for the lock. Costs one system call for a file's length.
     pub fn is_wanted(&self) -> bool {
         self.file.look().is_ok_and(|entry| entry.bytes > MARK)
     }
 
-    /// How long it has been held.
+    /// The time for which it has been held.
     pub(crate) fn held_for(&self) -> Duration {
         self.disk.now().saturating_sub(self.since)
     }
@@ -248,7 +247,7 @@ impl FilterLock {
     }
 
     /// Writes the holder into the file and removes the marks of waiters: those still waiting make
-    /// new ones. It is only information for people, so an error does not affect the lock.
+    /// new ones. This is for information only, so an error does not affect the lock.
     fn write_holder(&self, verb: &str) {
         let text = [MAGIC, &holder_line(verb)].concat();
         let _ = self.file.set_len(0).and_then(|()| write_all_at(&*self.file, &text, 0));
@@ -271,7 +270,7 @@ impl Drop for FilterLock {
     }
 }
 
-/// A lock that was given up.
+/// A released lock.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct GaveWay {
@@ -342,7 +341,7 @@ fn try_take(
         Err(source) if has_no_locks(&source) => match options.kind {
             LockKind::System => {
                 if source.kind() == ErrorKind::Unsupported {
-                    // Nobody can hold it.
+                    // No process can hold it.
                     let _ = disk.remove(lock_path);
                 }
                 Err(Error::NoLocks { path: path.into(), source })
@@ -355,7 +354,7 @@ fn try_take(
 
 /// Whether it is the error of a file system, or of a server of one, without locks.
 fn has_no_locks(error: &io::Error) -> bool {
-    /// As Linux and as the BSDs number them; neither is the number of another error of `flock`.
+    /// The numbers on Linux and on the BSDs; neither is the number of another error of `flock`.
     const ENOLCK: [i32; 2] = [37, 77];
     /// On every Unix; some file systems return it for a lock, of a file that is open.
     const EBADF: i32 = 9;
@@ -379,7 +378,7 @@ impl Claim {
     fn try_make(disk: &Arc<dyn Disk>, path: &Path, verb: &str) -> Result<Option<Self>, Error> {
         match disk.open(path, How::CreateNew { private: false }) {
             Ok(file) => {
-                // For people who find it after a crash.
+                // For a user who finds it after a crash.
                 let machine = std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default();
                 let text = [MAGIC, &holder_line(verb), &machine].concat();
                 let _ = write_all_at(&*file, &text, 0);
@@ -395,7 +394,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         if self.process == std::process::id() {
-            // One that stays is reported to the next writer.
+            // A claim that stays is reported to the next writer.
             let _ = self.disk.remove(&self.path);
         }
     }
@@ -417,7 +416,7 @@ fn check_ours(file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
     if MAGIC.starts_with(&start[..found]) || start.iter().all(|&byte| byte == 0) {
         return Ok(());
     }
-    // The lock is given up with the file, whose name stays.
+    // The lock is released with the file, whose name stays.
     let _ = file.unlock();
     Err(Error::NotALock { path: path.into() })
 }
@@ -428,7 +427,7 @@ fn read_holder(file: &dyn DiskFile) -> Option<Holder> {
     let line = bytes[..found].strip_prefix(MAGIC)?.split(|&byte| byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
     let (process, verb) = line.split_once(' ').unwrap_or((line, ""));
-    // What another process wrote may be printed on a terminal.
+    // The text of another process may be printed on a terminal.
     let verb = verb.chars().filter(|char| !char.is_control()).collect();
     Some(Holder { process: process.parse().ok()?, verb })
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// How often opening is retried if the file is being changed.
+/// The number of times that opening is retried while the file is being changed.
 const ATTEMPTS: usize = 3;
 
 /// A read-only filter in a mapped file, opened without reading it and shared by all processes that
@@ -32,7 +32,7 @@ pub struct MappedFilter {
     filter: AnyFilter<MappedBlocks>,
     pages: Pages,
     header: Header,
-    /// For reading what the map shows, even if the path refers to another file by now.
+    /// For reading the mapped file, even if the path refers to another one by now.
     file: File,
     path: PathBuf,
     /// The file when it was opened, and since its header was last marked ([`Marked`]).
@@ -41,8 +41,8 @@ pub struct MappedFilter {
     looked_at: AtomicU64,
 }
 
-/// The only change to a file that does not affect its filter: 32 bytes of its header are written
-/// when a log is begun for it (`docs/native-format.md`, "States").
+/// The only change to a file that does not affect its filter: 32 bytes of its header, written when
+/// a log is begun for it (`docs/native-format.md`, "States").
 #[derive(Debug, Clone, Copy)]
 struct Marked {
     stamp: FileStamp,
@@ -52,14 +52,14 @@ struct Marked {
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,
 /// ranges, exact file length), the body is not touched before the first query.
 ///
-/// A page that is read for the first time comes from the disk, and is compared with its checksum
+/// A page that is read for the first time is loaded from the disk and compared with its checksum
 /// (0.2 µs); so is one more page for each key, until all are known. [`load()`] reads all at once,
 /// into huge pages, which also answers faster from then on.
 ///
-/// # When someone else changes the file
+/// # If another process changes the file
 ///
-/// * Replaced by renaming, which is what [`save`](crate::save()) does, or removed: the map keeps
-///   the old file; all answers remain those of the file that was opened.
+/// * Replaced by renaming, as by [`save`](crate::save()), or removed: the map keeps the old file;
+///   all answers remain the ones of the opened file.
 /// * Truncated, overwritten in place, or on a disk that fails to read a page: answers can be wrong.
 ///   [`MappedFilter::check`] reports it from then on; a caller that runs it after each batch,
 ///   before using the answers, never uses a wrong one.
@@ -70,23 +70,23 @@ struct Marked {
 ///
 /// # Errors
 ///
-/// As [`load()`], except for damage in the body, which [`MappedFilter::check`] reports after the
-/// first query that meets it, and [`MappedFilter::verify`] at once.
-/// [`Error::Unsupported`] on big-endian machines and for files beyond the address space,
-/// [`Error::Changed`] if the file is being written to.
+/// Same as [`load()`], except for damage in the body, which [`MappedFilter::check`] reports after
+/// the first query that meets it, and [`MappedFilter::verify`] at once. [`Error::Unsupported`] on
+/// big-endian machines and for files beyond the address space, [`Error::Changed`] if the file is
+/// being written to.
 ///
 /// [`load()`]: crate::load()
 pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
     open(path, secret_key, false)
 }
 
-/// [`open_mapped`] of a file whose pages were checked before, as by [`verify()`](crate::verify()):
-/// they are not compared with their checksums. In a damaged one an inserted key can be answered
-/// "surely not".
+/// Like [`open_mapped`], for a file whose pages were checked before, as by
+/// [`verify()`](crate::verify()): they are not compared with their checksums. If one is damaged,
+/// the answer for an inserted key can be "surely not".
 ///
 /// # Errors
 ///
-/// As [`open_mapped`].
+/// Same as [`open_mapped`].
 pub fn open_trusted(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
     open(path, secret_key, true)
 }
@@ -140,12 +140,12 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
-    /// The filter of an open image, without what a log adds to it ([`crate::Snapshot::replay`]);
-    /// the pages of one that is trusted are not checked.
+    /// The filter of an open image, without the keys in a log ([`crate::Snapshot::replay`]); the
+    /// pages of one that is trusted are not checked.
     ///
     /// # Errors
     ///
-    /// As [`open_mapped`] and [`open_trusted`], but for those of the log.
+    /// Same as [`open_mapped`] and [`open_trusted`], except for errors of the log.
     pub fn of_image(
         image: &Image,
         secret_key: Option<SecretKey>,
@@ -164,7 +164,7 @@ impl MappedFilter {
     ///
     /// # Errors
     ///
-    /// As [`MappedFilter::check`].
+    /// Same as [`MappedFilter::check`].
     ///
     /// # Examples
     ///
@@ -189,11 +189,11 @@ impl MappedFilter {
         self.check().map(|()| found)
     }
 
-    /// [`MappedFilter::contains`] for many keys, with one look at the file.
+    /// Like [`MappedFilter::contains`], for many keys, with one check of the file.
     ///
     /// # Errors
     ///
-    /// As [`MappedFilter::check`].
+    /// Same as [`MappedFilter::check`].
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Result<Bitmap, Error> {
         let (mut digests, mut found) = (vec![Digest::default(); keys.len()], Bitmap::new());
         self.digest_function().digest_batch(keys, &mut digests);
@@ -209,13 +209,13 @@ impl MappedFilter {
         self.filter.contains_digest(digest)
     }
 
-    /// [`MappedFilter::contains_digest`] for many digests, into a bitmap that is used again.
+    /// Like [`MappedFilter::contains_digest`], for many digests, into a reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.pages.before_queries(self.blocks(), self.params(), digests);
         self.filter.contains_digests_into(digests, found);
     }
 
-    /// The whole filter, every page of it compared with its checksum now. What is read of it is
+    /// The whole filter, every page of it compared with its checksum now. Bytes read from it are
     /// valid once [`MappedFilter::check`] has succeeded afterwards.
     ///
     /// # Examples
@@ -241,8 +241,8 @@ impl MappedFilter {
         &self.filter
     }
 
-    /// Compares up to so many of the pages that no query has read yet with their checksums, in
-    /// order; returns whether nothing is left to compare. For doing so ahead, in the background.
+    /// Compares up to `most_pages` pages that no query has read yet with their checksums, in order;
+    /// returns whether none is left. For checking ahead, in the background.
     pub fn check_ahead(&self, most_pages: u64) -> bool {
         self.pages.compare_next(self.blocks(), most_pages)
     }
@@ -263,7 +263,7 @@ impl MappedFilter {
     }
 
     /// Whether both have the layout `blocked`, one size and one digest function, so that a matrix
-    /// can take them over. Reads no page.
+    /// can include them. Reads no page.
     pub fn is_blocked_like(&self, other: &Self) -> bool {
         match (&self.filter, &other.filter) {
             (AnyFilter::Blocked(ours), AnyFilter::Blocked(theirs)) => {
@@ -283,8 +283,8 @@ impl MappedFilter {
         self.marked.lock().unwrap_or_else(PoisonError::into_inner).stamp
     }
 
-    /// Checks that everything read from the filter so far came from sound pages of the file as it
-    /// was when it was opened. Once this fails, it fails forever.
+    /// Checks that everything read from the filter so far was read from sound pages of the file as
+    /// it was when it was opened. Once this fails, it fails forever.
     ///
     /// It costs a system call of some tenths of a microsecond: call it per batch.
     ///
@@ -301,7 +301,9 @@ impl MappedFilter {
 
     /// The result of [`MappedFilter::check`], without the path.
     pub fn changed(&self) -> Option<Changed> {
-        // First, since what happened to the file best explains lost pages.
+        // In this order, since a change of the file best explains lost pages, and lost pages, which
+        // read as zeros, damage that another thread has just found in them.
+        let damage = self.pages.damage();
         let is_lost = self.blocks().is_lost();
         let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
         match FileStamp::of(&self.file) {
@@ -309,7 +311,7 @@ impl MappedFilter {
             Ok(found) if found != marked.stamp && !self.is_marked(&mut marked, found) => {
                 Some(Changed::Overwritten)
             }
-            Ok(_) if !is_lost => self.pages.damage(),
+            Ok(_) if !is_lost => damage,
             _ => Some(Changed::Unreadable),
         }
     }
@@ -332,14 +334,15 @@ impl MappedFilter {
         is_mark
     }
 
-    /// [`MappedFilter::changed`] for single queries: checks whether pages were lost or are damaged,
-    /// and checks the file itself only if `now` differs from the time of the last check. So an
-    /// overwritten file is noticed when the time has changed, and a shortened one at once if it
-    /// matters.
+    /// Like [`MappedFilter::changed`], for single queries: checks whether pages were lost or are
+    /// damaged, and checks the file itself only if `now` differs from the time of the last check.
+    /// So an overwritten file is noticed when the time has changed, and a shortened one at once if
+    /// it matters.
     pub fn changed_at(&self, now: u64) -> Option<Changed> {
         // ORDERING: Relaxed. It guards nothing: two threads may both check.
-        if self.looked_at.load(Ordering::Relaxed) == now && !self.blocks().is_lost() {
-            return self.pages.damage();
+        let is_known = self.looked_at.load(Ordering::Relaxed) == now;
+        if is_known && self.pages.damage().is_none() && !self.blocks().is_lost() {
+            return None;
         }
         let changed = self.changed();
         if changed.is_none() {

@@ -1,24 +1,34 @@
-//! What a user should know though the work was done.
+//! Warnings about work that succeeded.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, io};
 
 /// Something that is not an error, but without which a promise is weaker.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {
-    /// The file system cannot sync a folder. What was written survives the death of the process,
-    /// and is synced itself; but after a power cut its name may be missing, or lead to the file
-    /// before.
+    /// The file system cannot sync a folder. The data survives the death of the process, and is
+    /// itself synced; but after a power cut its name may be missing, or refer to the previous file.
+    #[error(
+        "{}: this file system cannot sync a folder ({source}): everything is saved and survives \
+         a crash of the program, but a power cut in the next seconds may bring back the files as \
+         they were before",
+        .folder.display()
+    )]
     FolderNotSynced {
         /// The folder.
         folder: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// The file system cannot set the permissions of a new file. It keeps those with which it was
-    /// created, which let only its owner read it where there are permissions at all.
+    /// The file system cannot set the permissions of a new file. It keeps the permissions with
+    /// which it was created: readable only by its owner, where there are permissions at all.
+    #[error(
+        "{}: its permissions cannot be set on this file system ({source}); the file is saved \
+         with those of a new file",
+        .path.display()
+    )]
     PermissionsNotSet {
         /// The file that has, or will get, its place.
         path: PathBuf,
@@ -26,6 +36,12 @@ pub enum Notice {
         source: io::Error,
     },
     /// The end of a log is not a sound record.
+    #[error(
+        "{}: {} a torn write, {bytes} bytes from offset {offset} on; an interrupted run leaves \
+         such an end, but if the file was cut short, its last keys are missing",
+        .path.display(),
+        if *.is_removed { "removed" } else { "ignored" }
+    )]
     TornLog {
         /// The log.
         path: PathBuf,
@@ -38,35 +54,8 @@ pub enum Notice {
     },
 }
 
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FolderNotSynced { folder, source } => write!(
-                f,
-                "{}: this file system cannot sync a folder ({source}): everything is saved and \
-                 survives a crash of the program, but a power cut in the next seconds may bring \
-                 back the files as they were before",
-                folder.display()
-            ),
-            Self::PermissionsNotSet { path, source } => write!(
-                f,
-                "{}: its permissions cannot be set on this file system ({source}); the file is \
-                 saved with those of a new file",
-                path.display()
-            ),
-            Self::TornLog { path, offset, bytes, is_removed } => write!(
-                f,
-                "{}: {} a torn write, {bytes} bytes from offset {offset} on; an interrupted run \
-                 leaves such an end, but if the file was cut short, its last keys are missing",
-                path.display(),
-                if *is_removed { "removed" } else { "ignored" }
-            ),
-        }
-    }
-}
-
 impl Notice {
-    /// Whether one that came before says the same: file systems are named once, logs each.
+    /// Whether an earlier notice says the same: file systems are named once, logs each.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::FolderNotSynced { .. }, Self::FolderNotSynced { .. })
@@ -77,7 +66,7 @@ impl Notice {
     }
 }
 
-/// All of this process, and how many of them were returned by [`notices`]. A process opens a
+/// All notices of this process, and the number already returned by [`notices`]. A process opens a
 /// limited number of logs that end in a torn write.
 static FOUND: Mutex<Vec<(Notice, bool)>> = Mutex::new(Vec::new());
 
@@ -89,7 +78,7 @@ pub(crate) fn report(notice: Notice) {
     }
 }
 
-/// Calls `each` with what this process has met so far and a user should know, each once.
+/// Calls `each` with the notices of this process so far, each once.
 ///
 /// # Examples
 ///
@@ -103,7 +92,7 @@ pub(crate) fn report(notice: Notice) {
 /// drop(seen);
 /// let log = mayhap_store::log_path(path)?;
 /// std::fs::OpenOptions::new().write(true).open(log)?.set_len(100)?; // a copy that broke off
-/// mayhap_store::load_live(path, None)?;
+/// mayhap_store::Snapshot::open(path)?.load::<mayhap::AnyFilter>(None, |_| {})?;
 /// let mut said = Vec::new();
 /// mayhap_store::notices(|notice| said.push(notice.to_string()));
 /// assert!(said[0].contains("ignored a torn write, 36 bytes from offset 64 on"), "{said:?}");

@@ -14,11 +14,11 @@ const NONE: u64 = u64::MAX;
 
 /// Which pages were compared with their checksums, once for all threads.
 ///
-/// A query has the pages that it is about to read compared first, and for each key one more page,
-/// in order: after as many keys as there are pages all are known and queries cost nothing more.
+/// A query first compares the pages that it is about to read, and one more page for each key, in
+/// order: after as many keys as there are pages all are known, and queries have no extra cost.
 ///
 /// Two threads may compare a page at once, with one result. All orderings are Relaxed: the bit of a
-/// page says that these bytes of the file are sound, and the thread that sees it reads the same
+/// page means that these bytes of the file are sound, and the thread that sees it reads the same
 /// bytes, which no thread of this process has written. A thread that finds a damaged page records
 /// it, and sees its own record when it looks for one after its queries, in program order; another
 /// thread that reads that page finds the damage itself, since the page never gets its bit.
@@ -29,16 +29,16 @@ pub(crate) struct Pages {
     /// A bit for each page that is sound, from the first query on; or the checksum of a table that
     /// is damaged itself.
     sound: OnceLock<Result<Box<[AtomicU64]>, u64>>,
-    /// How many are not known to be sound.
+    /// The number of pages not known to be sound.
     left: AtomicU64,
-    /// The next one to be compared before a query needs it.
+    /// The next page to compare before a query needs it.
     next: AtomicU64,
-    /// One that is damaged.
+    /// A damaged page.
     damaged: AtomicU64,
 }
 
 impl Pages {
-    /// The pages of a file with this header, which are taken to be sound if they are trusted.
+    /// The pages of a file with this header, which are assumed sound if they are trusted.
     pub(crate) fn new(header: &Header, are_trusted: bool) -> Self {
         let num_pages = header.num_pages();
         Self {
@@ -88,8 +88,8 @@ impl Pages {
         }
     }
 
-    /// Compares so many of the pages that no query has needed yet, in order; whether all are known
-    /// now.
+    /// Compares up to `most` pages that no query has needed yet, in order; returns whether all are
+    /// known now.
     pub(crate) fn compare_next(&self, blocks: &MappedBlocks, most: u64) -> bool {
         // ORDERING: Relaxed. It hands out numbers.
         if self.next.load(Ordering::Relaxed) < self.count {
@@ -110,8 +110,7 @@ impl Pages {
     fn compare(&self, blocks: &MappedBlocks, page: u64) {
         let Ok(sound) = self.sound.get_or_init(|| self.compare_table(blocks)) else { return };
         let (word, bit) = (&sound[(page / 64) as usize], 1 << (page % 64));
-        // ORDERING: Relaxed. The bytes that the bit speaks of are those of the file, which no
-        // thread here writes.
+        // ORDERING: Relaxed. The bit is about bytes of the file, which no thread here writes.
         if word.load(Ordering::Relaxed) & bit != 0 {
             return;
         }
@@ -119,7 +118,7 @@ impl Pages {
             // ORDERING: Relaxed. Read by this thread after its queries; others find it themselves.
             self.damaged.store(page, Ordering::Relaxed);
         } else if word.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-            // ORDERING: Relaxed. A count of bits set, each counted once by whoever set it.
+            // ORDERING: Relaxed. A count of set bits, each counted once, by the thread that set it.
             self.left.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -146,11 +145,11 @@ impl Pages {
         }
     }
 
-    /// Whether what was found to be sound still is: after something was written to the file.
+    /// Whether the pages found to be sound still are: after a write to the file.
     pub(crate) fn are_still_sound(&self, blocks: &MappedBlocks) -> bool {
         let Some(Ok(sound)) = self.sound.get() else { return true };
         let mut known = (0..self.count).filter(|page| {
-            // ORDERING: Relaxed. As in `compare`.
+            // ORDERING: Relaxed, as in `compare`.
             sound[(page / 64) as usize].load(Ordering::Relaxed) >> (page % 64) & 1 == 1
         });
         xxh3_64(blocks.table()) == self.table_checksum && known.all(|page| is_sound(blocks, page))

@@ -1,14 +1,17 @@
-//! Filter → file, atomically.
+//! Filter → file, atomically; bytes of other systems, read whole and replaced likewise.
 
 use crate::digests::{Keeper, forget, remove_digests_of, set_aside, settle};
-use crate::disk::{DiskFile, Writer, look_for, protect};
+use crate::disk::{
+    DiskFile, How, Real, look_for, open_regular, protect, read_exact_at, write_all_at,
+};
 use crate::log::Meaning;
 use crate::state::remove_log_of;
 use crate::temporary::Temporary;
 use crate::{Error, FilterLock, Image, LockOptions};
 use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, Native, PAGE_BYTES};
+use mayhap::set::Set;
 use mayhap::{Block, Digest};
-use std::io::{self, Seek, Write};
+use std::io;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -46,33 +49,49 @@ pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(),
     lock.save(&header_of(path, filter, key_options)?, &filter.segments(), true)
 }
 
-/// [`save`] that never replaces a file, not even one created while it writes.
+/// Like [`save`], but never replaces a file, not even one created while it writes.
 ///
 /// # Errors
 ///
-/// As [`save`], and [`Error::Exists`].
+/// Same as [`save`], and [`Error::Exists`].
 pub fn save_new<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
     let lock = FilterLock::take(path, &mut LockOptions::new("save"))?;
     lock.save(&header_of(path, filter, key_options)?, &filter.segments(), false)
 }
 
+/// Like [`save`], for a filter of any kind; like [`save_new`] unless it is to `replace`.
+///
+/// # Errors
+///
+/// Same as [`save`] and [`save_new`].
+pub fn save_set(path: &Path, set: &dyn Set, key_options: &str, replace: bool) -> Result<(), Error> {
+    let lock = FilterLock::take(path, &mut LockOptions::new("save"))?;
+    check_key_options(path, key_options)?;
+    lock.save(&set.header(key_options), &set.segments(), replace)
+}
+
 fn header_of<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<Header, Error> {
+    check_key_options(path, key_options)?;
+    Ok(Header::of(filter, key_options))
+}
+
+fn check_key_options(path: &Path, key_options: &str) -> Result<(), Error> {
     let found = key_options.len();
     if found > MAX_KEY_OPTIONS_BYTES {
         let (field, limit) = ("key_options bytes", MAX_KEY_OPTIONS_BYTES as u64);
         let source = mayhap::Error::TooLarge { field, limit, found: found as u64 };
         return Err(Error::format(path)(source));
     }
-    Ok(Header::of(filter, key_options))
+    Ok(())
 }
 
 impl FilterLock {
-    /// [`save`] with a held lock, for a filter with this header and body. An existing file is
+    /// Like [`save`], with a held lock, for a filter with this header and body. An existing file is
     /// replaced, and its log removed, only if `replace`.
     ///
     /// # Errors
     ///
-    /// As [`save`] and [`save_new`], except for the lock.
+    /// Same as [`save`] and [`save_new`], except for the lock.
     ///
     /// # Examples
     ///
@@ -91,20 +110,21 @@ impl FilterLock {
     /// ```
     pub fn save(&self, header: &Header, segments: &[&[Block]], replace: bool) -> Result<(), Error> {
         let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
-        let replaced = replaced(self, replace)?;
-        let (temporary, _) = write_image(self, &header, segments, replace)?;
-        take_place(self, temporary, replace, replaced.as_ref())
+        let new = Replacement::begin(self, header.digest_id() != 1, replace)?;
+        write_filter(new.file(), &header, segments)
+            .map_err(Error::write(self.path(), header.file_bytes()))?;
+        new.commit()
     }
 
-    /// [`FilterLock::save`] that also writes the digests of all keys of the filter, in any order,
-    /// to a file beside it ([`crate::digests_path`]), from which [`crate::KeptDigests`] reads them.
-    /// Digests beside a replaced filter are replaced with it: after any error or crash there is the
-    /// old filter with the old digests, or the new one with the new ones.
+    /// Like [`FilterLock::save`], but also writes the digests of all keys of the filter, in any
+    /// order, to a file beside it ([`crate::digests_path`]), from which [`crate::KeptDigests`]
+    /// reads them. Digests beside a replaced filter are replaced with it: after any error or crash
+    /// the path has the old filter with the old digests, or the new one with the new ones.
     ///
     /// # Errors
     ///
-    /// As [`FilterLock::save`]; [`Error::Exists`] if another file has the name of the digests, even
-    /// if `replace`.
+    /// Same as [`FilterLock::save`]; [`Error::Exists`] if another file has the name of the digests,
+    /// even if `replace`.
     pub fn save_with_digests(
         &self,
         header: &Header,
@@ -117,9 +137,7 @@ impl FilterLock {
             return Err(Error::Exists { path: self.path().into() });
         }
         let replaced = replaced(self, replace)?;
-        let meaning =
-            Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
-        let mut keeper = Keeper::create(self, meaning, replace)?;
+        let mut keeper = Keeper::create(self, Meaning::of(&header), replace)?;
         keeper.note_all(digests);
         let saved = save_image(self, &header, segments, replace, Some(&mut keeper));
         let settled = settle(&**self.disk(), self.path());
@@ -127,8 +145,20 @@ impl FilterLock {
         remove_log_of(&**self.disk(), self.path(), replaced.as_ref())
     }
 
-    /// Removes the digests beside the filter, which is gone or continues without them; `false` if
-    /// there are none.
+    /// Like [`save_bytes`], with a held lock. If the replaced file was a state, its log is removed.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`save_bytes`], except for the lock.
+    pub fn save_bytes(&self, bytes: &[u8], replace: bool) -> Result<(), Error> {
+        let new = Replacement::begin(self, false, replace)?;
+        write_all_at(new.file(), bytes, 0)
+            .map_err(Error::write(self.path(), bytes.len() as u64))?;
+        new.commit()
+    }
+
+    /// Removes the digests beside the filter, which was removed or continues without them; `false`
+    /// if there are none.
     ///
     /// # Errors
     ///
@@ -139,9 +169,45 @@ impl FilterLock {
     }
 }
 
-/// The header of the filter that is about to be replaced, if there is a sound one; whoever was
-/// killed while replacing it has ended then.
-pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header>, Error> {
+/// A file that will take the place of the filter at the path of a lock.
+pub(crate) struct Replacement<'a> {
+    lock: &'a FilterLock,
+    temporary: Temporary,
+    replace: bool,
+    /// The header of the filter that will be replaced, if it is sound.
+    replaced: Option<Header>,
+}
+
+impl<'a> Replacement<'a> {
+    /// Begins it, with its final permissions; first finishes an interrupted replacement.
+    pub(crate) fn begin(lock: &'a FilterLock, keyed: bool, replace: bool) -> Result<Self, Error> {
+        let replaced = replaced(lock, replace)?;
+        Ok(Self { lock, temporary: begin(lock, keyed, replace)?, replace, replaced })
+    }
+
+    pub(crate) fn file(&self) -> &dyn DiskFile {
+        self.temporary.file()
+    }
+
+    /// Puts the file in its place, and removes the files of the filter that was there. Its digests
+    /// are removed with it, or stay with it after an error.
+    pub(crate) fn commit(self) -> Result<(), Error> {
+        let (disk, path) = (&**self.lock.disk(), self.lock.path());
+        let aside = if self.replace { set_aside(disk, path) } else { Ok(()) };
+        let placed = aside.and_then(|()| self.temporary.commit(self.replace));
+        if let Err(error) = placed {
+            // Best effort: otherwise the next writer does it.
+            let _ = settle(disk, path);
+            return Err(error);
+        }
+        forget(disk, path)?;
+        remove_log_of(disk, path, self.replaced.as_ref())
+    }
+}
+
+/// The header of the filter that is about to be replaced, if it is sound; first finishes an
+/// interrupted replacement.
+fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header>, Error> {
     settle(&**lock.disk(), lock.path())?;
     if !replace {
         return Ok(None);
@@ -154,28 +220,8 @@ pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header
     }
 }
 
-/// Puts a file in the place of the filter at the path of the lock, and removes what belonged to
-/// that filter. Its digests go with it, or stay with it after an error.
-pub(crate) fn take_place(
-    lock: &FilterLock,
-    temporary: Temporary,
-    replace: bool,
-    replaced: Option<&Header>,
-) -> Result<(), Error> {
-    let (disk, path) = (&**lock.disk(), lock.path());
-    let aside = if replace { set_aside(disk, path) } else { Ok(()) };
-    let placed = aside.and_then(|()| temporary.commit(replace));
-    if let Err(error) = placed {
-        // Best effort: otherwise the next writer does it.
-        let _ = settle(disk, path);
-        return Err(error);
-    }
-    forget(disk, path)?;
-    remove_log_of(disk, path, replaced)
-}
-
-/// Saves a filter with its identity at the path of the lock, regardless of any log. What a keeper
-/// has noted is on disk before the filter gets its name.
+/// Saves a filter with its identity at the path of the lock, regardless of any log. The digests
+/// noted by a keeper are on disk before the filter gets its name.
 pub(crate) fn save_image(
     lock: &FilterLock,
     header: &Header,
@@ -183,29 +229,17 @@ pub(crate) fn save_image(
     replace: bool,
     keeper: Option<&mut Keeper>,
 ) -> Result<(), Error> {
-    let (temporary, fingerprint) = write_image(lock, header, segments, replace)?;
+    let temporary = begin(lock, header.digest_id() != 1, replace)?;
+    let fingerprint = write_filter(temporary.file(), header, segments)
+        .map_err(Error::write(lock.path(), header.file_bytes()))?;
     if let Some(keeper) = keeper {
         keeper.cover(fingerprint)?;
     }
     temporary.commit(replace)
 }
 
-/// Writes a filter to the file that will take its place, which is not synced; with the checksum of
-/// its header ([`Image::fingerprint`]).
-fn write_image(
-    lock: &FilterLock,
-    header: &Header,
-    segments: &[&[Block]],
-    replace: bool,
-) -> Result<(Temporary, u64), Error> {
-    let temporary = begin(lock, header.digest_id() != 1, replace)?;
-    let fingerprint = write_filter(temporary.file(), header, segments)
-        .map_err(Error::write(lock.path(), header.file_bytes()))?;
-    Ok((temporary, fingerprint))
-}
-
 /// The file that will replace the one at the path of the lock, with its final permissions.
-pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Temporary, Error> {
+fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Temporary, Error> {
     let path = lock.path();
     let old = look_for(&**lock.disk(), path, true)?;
     if let Some(old) = &old {
@@ -215,31 +249,89 @@ pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Tem
         }
     }
     let temporary = Temporary::create(lock, keyed || old.is_some())?;
-    if let Some(permissions) = old.and_then(|old| old.permissions) {
-        protect(&**lock.disk(), temporary.file(), permissions, path)?;
-    }
+    protect(&**lock.disk(), temporary.file(), old.and_then(|old| old.permissions), path)?;
     Ok(temporary)
 }
 
 /// Writes body and table, then the header in front of them, in one pass over the memory; returns
 /// the checksum of the header ([`Image::fingerprint`]).
 fn write_filter(file: &dyn DiskFile, header: &Header, segments: &[&[Block]]) -> io::Result<u64> {
-    let mut out = Writer::new(file);
+    let mut at = 0;
+    let mut write = |bytes: &[u8]| {
+        at += bytes.len() as u64;
+        write_all_at(file, bytes, at - bytes.len() as u64)
+    };
     let mut table: Vec<u8> = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;
-    out.write_all(&[0; HEADER_BYTES])?;
+    write(&[0; HEADER_BYTES])?;
     for segment in segments {
         for chunk in segment.chunks(CHUNK_BLOCKS) {
             let checksums = native::page_checksums(chunk);
             table.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
-            out.write_all(&native::body_bytes(chunk))?;
+            write(&native::body_bytes(chunk))?;
         }
         let used_bytes = size_of_val(*segment);
-        out.write_all(&[0; PAGE_BYTES][..used_bytes.next_multiple_of(PAGE_BYTES) - used_bytes])?;
+        write(&[0; PAGE_BYTES][..used_bytes.next_multiple_of(PAGE_BYTES) - used_bytes])?;
     }
-    out.write_all(&table)?;
-    out.rewind()?;
+    write(&table)?;
     let bytes = header.encode(xxh3_64(&table));
-    out.write_all(&bytes)?;
+    write_all_at(file, &bytes, 0)?;
     Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[HEADER_BYTES - 8 + i])))
+}
+
+/// Reads a whole regular file of at most `max_bytes`.
+///
+/// # Errors
+///
+/// [`Error::Io`]; [`Error::NotRegular`] for folders, pipes and devices; [`Error::Format`] with
+/// [`mayhap::Error::TooLarge`] for a longer file, or [`mayhap::Error::OutOfMemory`], before
+/// anything is read.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("bitmap");
+/// mayhap_store::save_bytes(path, &[0x80, 1], false)?;
+/// assert_eq!(mayhap_store::read_bytes(path, 2)?, [0x80, 1]);
+/// assert!(mayhap_store::read_bytes(path, 1).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
+    let file = open_regular(&Real, path, How::Read)?;
+    let found = file.look().map_err(Error::io("open", path))?.bytes;
+    if found > max_bytes {
+        let (field, limit) = ("file bytes", max_bytes);
+        return Err(Error::format(path)(mayhap::Error::TooLarge { field, limit, found }));
+    }
+    let mut bytes = Vec::new();
+    let reserved = usize::try_from(found).is_ok_and(|len| bytes.try_reserve_exact(len).is_ok());
+    if !reserved {
+        return Err(Error::format(path)(mayhap::Error::OutOfMemory { bytes: found }));
+    }
+    bytes.resize(found as usize, 0);
+    read_exact_at(&*file, &mut bytes, 0).map_err(Error::io("read", path))?;
+    Ok(bytes)
+}
+
+/// Saves bytes as [`crate::save()`] saves a filter: at any moment the path holds the old file or
+/// the new one. An existing file is replaced only if `replace` is set.
+///
+/// # Errors
+///
+/// Same as [`crate::save()`] and [`crate::save_new`].
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("bitmap");
+/// mayhap_store::save_bytes(path, &[1], false)?;
+/// assert!(mayhap_store::save_bytes(path, &[2], false).is_err());
+/// mayhap_store::save_bytes(path, &[3], true)?;
+/// assert_eq!(std::fs::read(path)?, [3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save_bytes(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
+    FilterLock::take(path, &mut LockOptions::new("save"))?.save_bytes(bytes, replace)
 }

@@ -1,31 +1,17 @@
 //! Files of segments → one file of the whole filter, in one pass and constant memory.
 
 use crate::body::{Body, CHUNK_BYTES};
-use crate::disk::{DiskFile, Writer};
-use crate::merge::{Union, difference};
-use crate::save::{begin, replaced, take_place};
-use crate::{Error, FilterLock, LockOptions, image};
+use crate::disk::DiskFile;
+use crate::save::Replacement;
+use crate::union::{Assembled, Union, difference};
+use crate::{Error, FilterLock, image};
 use mayhap::native::{Header, PAGE_BYTES};
-use mayhap::{Block, Estimate, SegmentFields};
-use std::io::Write;
+use mayhap::{Block, SegmentFields};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-/// A filter that was put together, known without reading it again.
-#[derive(Debug, Clone)]
-pub struct Assembled {
-    /// The header of the new file.
-    pub header: Header,
-    /// The number of keys estimated from the bits.
-    pub estimated_items: Estimate,
-    /// The share of bits that are set.
-    pub fill_ratio: f64,
-    /// The current false-positive probability, as [`mayhap::Filter::estimated_fpp`].
-    pub estimated_fpp: f64,
-}
-
 /// Writes the filter whose segments ([`mayhap::Segment`]) are in the files at `paths`, in any
-/// order, replacing the file at `output`.
+/// order, to the file of a lock; an existing one is replaced only if `replace`.
 ///
 /// The pages are copied, 256 KiB at a time, and every byte of every segment is checked; files are
 /// open one at a time. The new file is, byte for byte, that of a filter into which all keys were
@@ -36,8 +22,9 @@ pub struct Assembled {
 /// # Errors
 ///
 /// [`Error::SegmentsUnlike`] unless all are of one filter; [`Error::SegmentsOverlap`] and
-/// [`Error::SegmentsMissing`] unless every page is in exactly one of them; as [`crate::load()`] for
-/// each file and as [`crate::save()`]. After an error the path is unchanged.
+/// [`Error::SegmentsMissing`] unless every page is in exactly one of them; the errors of
+/// [`crate::load()`] for each file and of [`crate::save()`], except for the lock. After an error
+/// the path is unchanged.
 ///
 /// # Panics
 ///
@@ -47,6 +34,7 @@ pub struct Assembled {
 ///
 /// ```
 /// use mayhap::{BlockedBloomFilter, Segment, Segments};
+/// use mayhap_store::{FilterLock, LockOptions};
 /// # let folder = tempfile::tempdir()?;
 /// # let [a, b, all] = ["a", "b", "all"].map(|name| folder.path().join(name));
 /// let mut whole = BlockedBloomFilter::builder().expected_items(9_000).target_fpp(0.01).build()?;
@@ -63,78 +51,33 @@ pub struct Assembled {
 ///     }
 ///     mayhap_store::save(path, &segment, "")?;
 /// }
-/// mayhap_store::assemble(&[b, a], &all, |_, _| {})?;
+/// let lock = FilterLock::take(&all, &mut LockOptions::new("assemble"))?;
+/// mayhap_store::assemble(&lock, &[b, a], false, |_, _| {})?;
 /// whole.settle_inserted_items();
 /// assert_eq!(std::fs::read(&all)?, mayhap::native::encode(&whole, ""));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn assemble(
+    lock: &FilterLock,
     paths: &[PathBuf],
-    output: &Path,
-    progress: impl FnMut(u64, u64),
+    replace: bool,
+    mut progress: impl FnMut(u64, u64),
 ) -> Result<Assembled, Error> {
-    FilterLock::take(output, &mut LockOptions::new("assemble"))?.assemble(paths, true, progress)
-}
-
-/// [`assemble()`] that never replaces a file, not even one created while it writes.
-///
-/// # Errors
-///
-/// As [`assemble()`], and [`Error::Exists`].
-///
-/// # Panics
-///
-/// As [`assemble()`].
-pub fn assemble_new(
-    paths: &[PathBuf],
-    output: &Path,
-    progress: impl FnMut(u64, u64),
-) -> Result<Assembled, Error> {
-    FilterLock::take(output, &mut LockOptions::new("assemble"))?.assemble(paths, false, progress)
-}
-
-impl FilterLock {
-    /// [`assemble()`] into the file whose lock is held; an existing one is replaced only if
-    /// `replace`.
-    ///
-    /// # Errors
-    ///
-    /// As [`assemble()`] and [`assemble_new`], except for the lock.
-    ///
-    /// # Panics
-    ///
-    /// As [`assemble()`].
-    pub fn assemble(
-        &self,
-        paths: &[PathBuf],
-        replace: bool,
-        mut progress: impl FnMut(u64, u64),
-    ) -> Result<Assembled, Error> {
-        assert!(!paths.is_empty(), "there is at least one segment");
-        let parts = in_order(paths)?;
-        let first = &parts[0];
-        let output = self.path();
-        let header = first.header.whole(0).map_err(Error::format(first.path))?;
-        let params = header.params().map_err(Error::format(first.path))?;
-        let replaced = replaced(self, replace)?;
-        let temporary = begin(self, header.digest_id() != 1, replace)?;
-        let mut union = Union::new(params, output, &header);
-        let mut table = Xxh3::new();
-        for part in &parts {
-            copy(part, &mut union, temporary.file(), &mut table, &mut progress)?;
-        }
-        let (ones, fill_ratio, estimated_fpp) =
-            (union.ones(), union.fill_ratio(), union.estimated_fpp());
-        let header = first.header.whole(ones).map_err(Error::format(first.path))?;
-        let bytes = header.encode(table.digest());
-        let header = Header::decode(&bytes).map_err(Error::format(output))?;
-        Writer::new(temporary.file())
-            .write_all(&bytes)
-            .map_err(Error::write(output, header.file_bytes()))?;
-        take_place(self, temporary, replace, replaced.as_ref())?;
-        let estimated_items = Estimate::from_ones(&params, ones);
-        Ok(Assembled { header, estimated_items, fill_ratio, estimated_fpp })
+    assert!(!paths.is_empty(), "there is at least one segment");
+    let parts = in_order(paths)?;
+    let first = &parts[0];
+    let header = first.header.whole(0).map_err(Error::format(first.path))?;
+    let params = header.params().map_err(Error::format(first.path))?;
+    let new = Replacement::begin(lock, header.digest_id() != 1, replace)?;
+    let mut union = Union::new(params, lock.path(), &header);
+    let mut table = Xxh3::new();
+    for part in &parts {
+        copy(part, &mut union, new.file(), &mut table, &mut progress)?;
     }
+    let header = first.header.whole(union.ones()).map_err(Error::format(first.path))?;
+    let assembled = union.finish(new.file(), &header, table.digest())?;
+    new.commit()?;
+    Ok(assembled)
 }
 
 /// A file of a segment.
@@ -144,7 +87,7 @@ struct Part<'a> {
     fields: SegmentFields,
 }
 
-/// The segments in the order of their pages, if they are those of one filter, each page once.
+/// The segments in the order of their pages, if they belong to one filter, each page once.
 fn in_order(paths: &[PathBuf]) -> Result<Vec<Part<'_>>, Error> {
     let mut parts: Vec<Part<'_>> = Vec::new();
     for path in paths {

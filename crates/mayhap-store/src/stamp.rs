@@ -1,6 +1,5 @@
 //! Whether a file is the one that was opened, unchanged.
 
-use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
@@ -84,18 +83,22 @@ impl From<&Metadata> for FileStamp {
     }
 }
 
-/// Why what was read of a mapped file does not hold: what happened to the file while it was mapped,
-/// or what is damaged in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason why bytes read from a mapped file are invalid: a change of the file while it was
+/// mapped, or damage in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Changed {
     /// It was truncated.
+    #[error("it was cut short while it was in use")]
     Shortened,
     /// It was written to.
+    #[error("it was overwritten while it was in use")]
     Overwritten,
     /// A part of it could not be read: the disk failed.
+    #[error("a part of it could not be read from the disk")]
     Unreadable,
     /// A page does not have its checksum.
+    #[error("page {page} of {num_pages} is damaged (checksum mismatch)")]
     PageDamaged {
         /// The page, counted from 0.
         page: u64,
@@ -103,6 +106,7 @@ pub enum Changed {
         num_pages: u64,
     },
     /// The table of checksums does not have its own.
+    #[error("its table of checksums is damaged")]
     TableDamaged {
         /// The checksum that it has.
         found: u64,
@@ -110,7 +114,7 @@ pub enum Changed {
 }
 
 impl Changed {
-    /// As an error in the contents of the file, if that is what it is.
+    /// The error in the contents of the file, if it is one.
     pub(crate) const fn damage(self) -> Option<mayhap::Error> {
         match self {
             Self::PageDamaged { page, num_pages } => {
@@ -121,19 +125,5 @@ impl Changed {
             }
             Self::Shortened | Self::Overwritten | Self::Unreadable => None,
         }
-    }
-}
-
-impl fmt::Display for Changed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shortened => "it was cut short while it was in use",
-            Self::Overwritten => "it was overwritten while it was in use",
-            Self::Unreadable => "a part of it could not be read from the disk",
-            Self::PageDamaged { page, num_pages } => {
-                return write!(f, "page {page} of {num_pages} is damaged (checksum mismatch)");
-            }
-            Self::TableDamaged { .. } => "its table of checksums is damaged",
-        })
     }
 }

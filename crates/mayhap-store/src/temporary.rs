@@ -62,8 +62,8 @@ impl Temporary {
         })
     }
 
-    /// Gives the synced file another name in the same folder, in place of what has that, and opens
-    /// it there.
+    /// Gives the synced file another name in the same folder, replacing any file that has it, and
+    /// opens it there.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = &folder.path().join("a");
         fs::write(target, "good").unwrap();
-        // As `save_new` leaves it between the second name and the removal of the first.
+        // The state that `save_new` leaves between the second name and the removal of the first.
         fs::hard_link(target, folder.path().join(".a.mayhap-tmp")).unwrap();
         let lock = FilterLock::take(target, &mut LockOptions::new("test")).unwrap();
         let temporary = Temporary::create(&lock, false).unwrap();

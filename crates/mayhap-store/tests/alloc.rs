@@ -24,8 +24,8 @@ fn is_refused(request: Request) -> bool {
 struct Refusing;
 
 // SAFETY: every call goes to the system allocator with the caller's own arguments, or returns null,
-// which means "refused". Memory is written only where it has just been given or is about to be
-// given back.
+// which means "refused". Memory is written only right after its allocation or right before it is
+// freed.
 unsafe impl GlobalAlloc for Refusing {
     unsafe fn alloc(&self, request: Request) -> *mut u8 {
         // ORDERING: Relaxed. A statistic; no other memory belongs to it.
@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Refusing {
         if is_refused(request) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller keeps `alloc`'s contract; the bytes written are those allocated.
+        // SAFETY: the caller keeps `alloc`'s contract; the written bytes are the allocated ones.
         unsafe {
             let memory = System.alloc(request);
             if !memory.is_null() {
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Refusing {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, request: Request) {
-        // SAFETY: the caller gives back memory of this request, which nobody reads any more.
+        // SAFETY: the caller returns memory of this request, which is no longer read.
         unsafe {
             memory.write_bytes(0x5A, request.size());
             System.dealloc(memory, request);
@@ -99,7 +99,7 @@ fn forged_files_are_refused_without_large_allocations_and_good_ones_are_read_rig
     let folder = tempfile::tempdir().unwrap();
     let path = &folder.path().join("a");
 
-    // The allocator does refuse, and the core says so instead of aborting.
+    // The allocator does refuse, and the core returns an error instead of aborting.
     let too_large = AnyFilter::builder().num_bytes(64 << 20).target_fpp(0.01).build();
     assert!(matches!(too_large, Err(mayhap::Error::OutOfMemory { .. })));
     LARGEST.store(0, Ordering::Relaxed);
@@ -137,7 +137,7 @@ fn forged_files_are_refused_without_large_allocations_and_good_ones_are_read_rig
     let largest = LARGEST.load(Ordering::Relaxed);
     assert!(largest < 1 << 20, "{largest} bytes at once");
 
-    // A sparse file that is as long as it says, but larger than the memory there is.
+    // A sparse file that has the length it declares, but is larger than memory.
     let mut bytes = native::encode(&small_filter(Layout::Blocked), "");
     bytes.truncate(HEADER_BYTES);
     forge(&mut bytes, 24, &(1u64 << 33).to_le_bytes());

@@ -10,7 +10,7 @@
 #[path = "../src/guard/slot.rs"]
 mod slot;
 
-/// What it takes from the module that it is in.
+/// The items that it imports from its parent module.
 mod sync {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
@@ -19,7 +19,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 /// A handler that walks the table finds the range of one user, of the next one, or none, and never
-/// the start of one with the end of the other: it would put zeros over memory of others.
+/// the start of one with the end of the other: it would zero the memory of others.
 #[test]
 fn a_handler_never_sees_half_of_a_range() {
     let mut model = loom::model::Builder::new();

@@ -1,4 +1,4 @@
-//! The numbers people type: counts (`10M`), sizes (`64KiB`) and probabilities (`0.1%`).
+//! The numbers that users type: counts (`10M`), sizes (`64KiB`) and probabilities (`0.1%`).
 //!
 //! ```text
 //! number      = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ]
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `k M G T P` are powers of 1000 and `Ki Mi Gi Ti Pi Ei` powers of 1024, for counts and sizes
-//! alike. Upper and lower case mean the same, and a space may stand before the unit. Counts and
-//! sizes are worked out in integers, to the last digit. A count that is not whole is refused; a
-//! size with a unit is rounded down to a whole byte.
+//! alike. Upper and lower case mean the same, and a space may precede the unit. Counts and sizes
+//! are computed in integers, exact to the last digit. A count that is not whole is refused; a size
+//! with a unit is rounded down to a whole byte.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ const DIGITS_BOUND: u128 = 10u128.pow(20);
 /// Characters of the input that an error message repeats.
 const SHOWN_CHARS: usize = 40;
 
-/// What a text was read as.
+/// The quantity that a text was read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// A number of things, [`parse_count`].
@@ -43,7 +43,7 @@ pub enum Quantity {
     Share,
 }
 
-/// Why a text is not the number expected.
+/// The reason why a text is not the expected number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -51,13 +51,13 @@ pub enum Problem {
     Empty,
     /// Below zero.
     Negative,
-    /// `nan`, `inf` or the like.
+    /// `nan`, `inf` and similar.
     NotFinite,
     /// No digit where a number should begin.
     NotANumber,
     /// A comma not between groups of three digits, or `_` not between digits.
     Separator,
-    /// What follows the number is no unit of this quantity.
+    /// The text after the number is no unit of this quantity.
     Unit(String),
     /// A count or a size with a fraction.
     NotWhole,
@@ -71,14 +71,15 @@ pub enum Problem {
     NotBelowOne(Option<String>),
 }
 
-/// A text that is not the number expected; the message says what, the bound and what to write.
+/// A text that is not the expected number; the message gives the problem, the bound and the right
+/// form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberError {
-    /// What the text was read as.
+    /// The quantity that the text was read as.
     pub quantity: Quantity,
     /// The text, cut after 40 characters.
     pub input: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: Problem,
 }
 
@@ -166,7 +167,8 @@ pub fn parse_bytes(text: &str) -> Result<u64, NumberError> {
         let (number, unit) = Decimal::read(text.trim())?;
         let prefix = unit.strip_suffix(['b', 'B']).unwrap_or(unit);
         let multiplier = multiplier(prefix).ok_or_else(|| unknown_unit(unit))?;
-        // 1.1 GiB is no whole number of bytes: take no more than was said. Half a byte is an error.
+        // 1.1 GiB is no whole number of bytes: take no more than requested. Half a byte is an
+        // error.
         if multiplier > 1 { Ok(number.divide(multiplier)?.0) } else { number.to_u64(1) }
     };
     read().map_err(|problem| error(Quantity::Size, text, problem))
@@ -205,7 +207,7 @@ pub fn parse_share(text: &str) -> Result<f64, NumberError> {
     read_fpp(text.trim()).map_err(|problem| error(Quantity::Share, text, problem))
 }
 
-/// Writes a count for people: all digits below 10,000, else three of them and a unit.
+/// Formats a count for messages: all digits below 10,000, else three of them and a unit.
 ///
 /// [`parse_count`] reads it back, exactly below 10,000 and within 0.5 % above.
 ///
@@ -225,7 +227,7 @@ pub fn format_count(count: u64) -> String {
     }
 }
 
-/// Writes a size for people, in binary units and three or four digits.
+/// Formats a size for messages, in binary units and three or four digits.
 ///
 /// [`parse_bytes`] reads it back within 0.5 % and a byte, below 15.9 EiB.
 ///
@@ -247,8 +249,8 @@ fn read_count(text: &str) -> Result<u64, Problem> {
     let (number, unit) = Decimal::read(text)?;
     let multiplier = match unit {
         "b" | "B" => Some(1_000_000_000),
-        // Exa as a decimal unit would collide with the exponent's letter, so its binary form
-        // stands alone and is for sizes.
+        // Exa as a decimal unit would collide with the exponent's letter, so only its binary form
+        // exists, for sizes.
         _ if unit.eq_ignore_ascii_case("ei") => None,
         _ => multiplier(unit),
     };
@@ -346,7 +348,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Reads the number at the front of `text` and returns what follows it, without the space.
+    /// Reads the number at the front of `text` and returns it with the rest, without the space.
     fn read(text: &str) -> Result<(Self, &str), Problem> {
         if text.is_empty() {
             return Err(Problem::Empty);
@@ -426,7 +428,7 @@ impl Decimal {
 
     /// The nearest `f64` of the number times `10^shift`.
     fn to_f64(self, shift: i64) -> f64 {
-        // The text goes through the standard parser, which rounds correctly and once.
+        // The text is passed to the standard parser, which rounds correctly and once.
         let text = format!("{}e{}", self.digits, self.exponent.saturating_add(shift));
         text.parse().unwrap_or(f64::NAN)
     }
@@ -444,7 +446,7 @@ fn read_exponent(text: &str) -> (i64, &str) {
     if digits.is_empty() {
         return (0, text);
     }
-    // Far beyond what any number here can have, and far from the ends of i64.
+    // Far beyond the exponent of any number here, and far from the ends of i64.
     let value = digits.parse::<i64>().unwrap_or(i64::MAX).min(1 << 40);
     (if after.starts_with('-') { -value } else { value }, rest)
 }

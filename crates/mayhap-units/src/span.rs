@@ -1,15 +1,15 @@
-//! Lengths of time as people type them: `90s`, `15min`, `7d`.
+//! Lengths of time as users type them: `90s`, `15min`, `7d`.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why a text is no length of time that something may take.
+/// The reason why a text is no length of time that something may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeError {
     /// It is no length of time.
     Unreadable {
-        /// Whether 0 would be one.
+        /// Whether 0 is allowed.
         may_be_zero: bool,
     },
     /// It is 0, in which nothing can be done.
@@ -62,7 +62,7 @@ pub fn parse_millis(text: &str) -> Option<u64> {
 ///
 /// # Errors
 ///
-/// Those of [`TimeError`].
+/// [`TimeError`].
 ///
 /// ```
 /// use mayhap_units::span::{TimeError, parse_time};
@@ -97,7 +97,7 @@ pub fn parse_timeout(text: &str) -> Result<Duration, TimeError> {
     millis.map(Duration::from_millis).ok_or(TimeError::Unreadable { may_be_zero: true })
 }
 
-/// Writes milliseconds for people, rounded to a tenth of the longest unit that fits.
+/// Formats milliseconds for messages, rounded to a tenth of the longest unit that fits.
 ///
 /// ```
 /// use mayhap_units::span::format_millis;

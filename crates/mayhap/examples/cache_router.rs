@@ -1,12 +1,12 @@
-//! Which of several cache servers holds this page? A router that keeps a Bloom filter for each
-//! server, as the columns of a matrix, against one that goes by the hash of the URL alone.
+//! Which of several cache servers holds this page? Compares a router that keeps a Bloom filter for
+//! each server, as the columns of a matrix, with one that uses only the hash of the URL.
 //!
 //! Three servers hold pages that they got in the past, so no hash says where a page is. The router
 //! sends a request to a server that probably holds the page. If the filter was wrong, the server
 //! reads the page from the origin, as after any other miss. Between both halves of the requests a
 //! server restarts with half of its pages, and its column is replaced.
 //!
-//! `cargo run --release -p mayhap --example cache_router`; `docs/routing.md` shows what it prints.
+//! `cargo run --release -p mayhap --example cache_router`; `docs/cookbook.md` shows its output.
 
 use mayhap::{BloomMatrix, Digest, Error, native};
 use std::collections::{BTreeSet, HashSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 /// The promised rate of each server's filter.
 const TARGET_FPP: f64 = 0.001;
 
-/// Pages that each server has at first, and those that it has room for in its filter.
+/// The number of pages that each server has at first, and the number that its filter has room for.
 const CACHED: u64 = 40_000;
 const ROOM: u64 = 80_000;
 
@@ -45,14 +45,14 @@ struct Server {
     pages: BTreeSet<u64>,
 }
 
-/// What came of the requests.
+/// The outcome of the requests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     hits: u64,
     misroutes: u64,
     origin_reads: u64,
-    /// Requests whose answer could be a false positive: a page that is sent to the wrong server is
-    /// there afterwards, so only the first request for it in each half counts.
+    /// Requests whose answer could be a false positive: a page that is routed to the wrong server
+    /// is cached there afterwards, so only the first request for it in each half counts.
     trials: u64,
 }
 
@@ -73,7 +73,7 @@ impl Router {
         Ok(router)
     }
 
-    /// Replaces what is known of a server, as after its restart.
+    /// Replaces the router's knowledge of a server, as after its restart.
     fn replace(&mut self, number: usize, server: &Server) -> Result<(), Error> {
         let digest = |page: &u64| self.filters.digest(&url(*page));
         let digests: Vec<Digest> = server.pages.iter().map(digest).collect();
@@ -98,8 +98,8 @@ fn home(page: u64) -> usize {
     mayhap::DigestFunction::default().digest(&url(page)).get() as usize % NAMES.len()
 }
 
-/// Sends a page's request to a server, which reads the page from the origin if it has to; whether
-/// it had it.
+/// Sends a page's request to a server, which reads the page from the origin if it has to; returns
+/// whether the server had it.
 fn send(servers: &mut [Server], number: usize, page: u64, outcome: &mut Outcome) -> bool {
     let is_new = servers[number].pages.insert(page);
     if is_new {
@@ -147,7 +147,7 @@ fn with_filters() -> Result<Outcome, Error> {
             let number = named.unwrap_or_else(|| home(page));
             if !send(&mut servers, number, page, &mut outcome) {
                 outcome.misroutes += u64::from(named.is_some());
-                // The server has it from now on.
+                // The server now has the page.
                 router.filters.insert(number, &url(page));
             }
         }

@@ -1,14 +1,14 @@
-//! Runs one hot path of the library so many times, for a tool that counts instructions:
-//! `crates/mayhap/tests/instructions.sh` compares the counts with those that are recorded.
+//! Runs one hot path of the library a given number of times, for a tool that counts instructions:
+//! `crates/mayhap/tests/instructions.sh` compares the counts with the recorded ones.
 //!
 //! ```text
 //! cargo run --release -p mayhap --example hot_paths                     # their names
 //! cargo run --release -p mayhap --example hot_paths -- blocked-hit 100  # 100 rounds of 4,096 keys
 //! ```
 //!
-//! A round works on 4,096 keys, those of an insertion new each time, in filters for a million. What
-//! comes before the rounds is the same for any number of them, so the difference of two counts
-//! leaves it out; caches have no part in a count.
+//! A round works on 4,096 keys, which for insertions are new each time, in filters for a million.
+//! The set-up is the same for any number of rounds, so the difference of two counts leaves it out;
+//! caches do not affect a count.
 
 use mayhap::{
     Bitmap, BlockedBloomFilter, BloomFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
@@ -24,7 +24,7 @@ const RATE: f64 = 0.01;
 type Round = Box<dyn FnMut()>;
 type Setup = fn() -> Result<Round, Error>;
 
-/// Each path: its name, and what sets it up.
+/// Each path: its name and its set-up.
 const PATHS: &[(&str, Setup)] = &[
     ("digest-xxh3", || Ok(digest(DigestFunction::xxh3(0)))),
     ("digest-sip13", || Ok(digest(DigestFunction::sip13(SecretKey::new([7; 16]))))),

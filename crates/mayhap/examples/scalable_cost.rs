@@ -1,13 +1,12 @@
-//! What a chain of growing layers costs, by growth and shares of the rate: the computation behind
-//! `mayhap::sizing::scalable`, printed as `docs/scalable-cost.md`.
+//! The cost of a chain of growing layers, by growth and shares of the rate: the computation behind
+//! `mayhap::sizing::scalable`, printed as `bench/results/scalable-cost.md`.
 //!
 //! ```text
-//! cargo run -p mayhap --example scalable_cost > docs/scalable-cost.md
+//! cargo run -p mayhap --example scalable_cost > bench/results/scalable-cost.md
 //! ```
 //!
 //! No filter is made: bits follow from the exact sizing, cache lines from the model below. The
-//! number of keys n is log-uniform from the first guess to 10,000 times of it, since nobody knows
-//! it.
+//! number of keys n is log-uniform from the first guess to 10,000 times of it, since it is unknown.
 
 use mayhap::sizing::{self, scalable};
 use mayhap::{Layout, sizing::scalable::LayerParams};
@@ -64,13 +63,13 @@ impl Layer {
     }
 }
 
-/// What a chain costs at one n.
+/// The cost of a chain at one n.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     /// State bits per key, the empty ones included.
     pub(crate) bits: f64,
-    /// Cache lines for an absent key, for a key that is there, newest and largest layer first, and
-    /// for inserting a new one.
+    /// Cache lines for an absent key, for a present key, newest and largest layer first, and for
+    /// inserting a new one.
     pub(crate) miss: f64,
     /// See `miss`.
     pub(crate) hit: f64,
@@ -199,7 +198,7 @@ pub(crate) fn comparison(target: f64) -> Vec<(&'static str, Summary)> {
 
 /// A candidate of the search.
 pub(crate) struct Candidate {
-    /// Growth by layer; the last one goes on.
+    /// Growth by layer; the last value repeats.
     pub(crate) growth: Vec<f64>,
     /// The share scheme.
     pub(crate) shares: String,
@@ -330,7 +329,7 @@ fn search_table(out: &mut String, target: f64) {
         if seen.contains(&&candidate.growth[..]) {
             continue;
         }
-        // Of each growth the best allowed one, or the best if none is.
+        // For each growth the best allowed one, or the best if none is allowed.
         let same: Vec<&Candidate> =
             candidates.iter().filter(|other| other.growth == candidate.growth).collect();
         let best = same.iter().find(|c| c.is_allowed(textbook)).unwrap_or(&same[0]);

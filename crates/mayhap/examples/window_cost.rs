@@ -1,12 +1,12 @@
-//! What windows of time cost and keep, by how their generations end: the computation behind
-//! `mayhap::sizing::window::spans`, printed as `docs/window-cost.md`.
+//! The cost and retention of time windows, by how their generations end: the computation behind
+//! `mayhap::sizing::window::spans`, printed as `bench/results/window-cost.md`.
 //!
 //! ```text
-//! cargo run -p mayhap --example window_cost > docs/window-cost.md
+//! cargo run -p mayhap --example window_cost > bench/results/window-cost.md
 //! ```
 //!
-//! No filter is made. The keys of eight patterns go into generations by the rules of each design,
-//! and the rate follows from the exact model of its columns whenever a generation ends.
+//! No filter is built. The keys of eight patterns are put into generations by the rules of each
+//! design, and the rate follows from the exact model of its columns whenever a generation ends.
 
 use mayhap::sizing::window::{Load, expected_fpp, for_items, spans};
 use std::collections::{HashMap, VecDeque};
@@ -18,7 +18,7 @@ const SPAN: u64 = 7 * ITEMS;
 /// Spans of each pattern.
 const SPANS: u64 = 4;
 
-/// How generations end, and what is forgotten when.
+/// How generations end, and when keys are forgotten.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Design {
     name: &'static str,
@@ -26,11 +26,11 @@ pub(crate) struct Design {
     columns: u64,
     /// A generation ends with this share of the keys of a span, if any is named.
     by_items: Option<u64>,
-    /// And after this share of the span.
+    /// They also end after this share of the span.
     by_time: u64,
     /// Full generations that the rows are sized for.
     full: u32,
-    /// Whether no more keys are remembered than those hold.
+    /// Whether at most `full` generations' worth of keys is remembered.
     is_limited: bool,
     /// Fewer rows a key are taken where they cost at most this many times the bits.
     bits_for_rows: f64,
@@ -43,7 +43,8 @@ impl Design {
     }
 
     fn load(&self) -> Load {
-        // Where generations end by the clock alone so many keys come, else so many are counted.
+        // Where generations end by the clock alone this is the number of keys that arrive, else the
+        // number counted.
         if self.by_items.is_some() {
             Load::Counted(self.step())
         } else {
@@ -86,7 +87,7 @@ impl Design {
         (self.size(target).0 * self.columns) as f64 / 512.0 / self.step() as f64
     }
 
-    /// How long a key is kept at most, in spans.
+    /// The longest time that a key is kept, in spans.
     fn kept(&self) -> f64 {
         1.0 + 1.0 / self.by_time as f64
     }
@@ -149,7 +150,7 @@ pub(crate) const DESIGNS: [Design; 6] = [
     },
 ];
 
-/// What a pattern did to a design.
+/// The effect of a pattern on a design.
 pub(crate) struct Found {
     /// The highest rate.
     pub(crate) worst: f64,
@@ -163,7 +164,7 @@ struct Generation {
     last: u64,
 }
 
-/// The generations of a window while keys come.
+/// The generations of a window while keys arrive.
 struct Run<'a> {
     design: &'a Design,
     live: VecDeque<Generation>,
@@ -172,7 +173,8 @@ struct Run<'a> {
     worst: f64,
     rows: u64,
     k: u32,
-    /// The logarithm of the share of absent keys that a generation of so many keys does not have.
+    /// The logarithm of the share of absent keys that a generation with this number of keys answers
+    /// "surely not".
     absent: HashMap<u64, f64>,
 }
 
@@ -211,7 +213,7 @@ impl<'a> Run<'a> {
         self.live.push_back(Generation { items: 0, begin: time, last: time });
     }
 
-    /// So many keys at a time by generations that end with the clock.
+    /// Lets `count` keys arrive at a time, for generations that end with the clock.
     fn come_by_clock(&mut self, time: u64, count: u64) {
         let step = SPAN / self.design.by_time;
         while self.live.front().is_some_and(|first| first.begin / step + 15 <= time / step) {
@@ -265,7 +267,7 @@ pub(crate) fn run(design: &Design, target: f64, pattern: &[(u64, u64)]) -> Found
     Found { worst: run.worst, early: run.early as f64 / came as f64 }
 }
 
-/// A name, and so many keys at each time.
+/// A name, and the number of keys at each time.
 pub(crate) type Pattern = (&'static str, Vec<(u64, u64)>);
 
 pub(crate) fn patterns() -> Vec<Pattern> {

@@ -1,8 +1,9 @@
-//! The errors of this crate: each reports what is wrong, the bound and the value found.
+//! The errors of this crate: each reports the field, the bound and the value found.
 
 use core::fmt;
+use core::ops::RangeInclusive;
 
-/// Why a filter could not be sized, built, united or decoded.
+/// The reason why a filter could not be sized, built, united or decoded.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -60,7 +61,7 @@ pub enum Error {
     },
     /// The filter would exceed the limit set by the caller.
     TooLarge {
-        /// What is too large.
+        /// The quantity that is too large.
         field: &'static str,
         /// The limit.
         limit: u64,
@@ -70,7 +71,7 @@ pub enum Error {
     /// No seed gave a static filter for these digests: they are not hashes, or were chosen to
     /// prevent it.
     NoSeedFound {
-        /// How many seeds were tried.
+        /// The number of seeds tried.
         seeds_tried: u32,
     },
     /// A filter of this layout cannot be cut into segments: the bits of a key are all over it.
@@ -107,7 +108,7 @@ pub enum Error {
     },
     /// The bytes end before the filter does, or continue after it.
     WrongLength {
-        /// What was being read.
+        /// The part that was being read.
         field: &'static str,
         /// The length that the header declares.
         expected: u64,
@@ -116,7 +117,7 @@ pub enum Error {
     },
     /// The header's checksum does not match its bytes.
     HeaderDamaged,
-    /// A packed file is not what packing makes.
+    /// A packed file is not in the form that `pack` writes.
     PackedDamaged,
     /// The checksum of the header's identity does not match its bytes.
     IdentityDamaged,
@@ -143,6 +144,13 @@ pub enum Error {
         /// The kind of the file.
         found: &'static str,
     },
+    /// A kind of filter does not have an operation.
+    NotOfKind {
+        /// The operation.
+        operation: &'static str,
+        /// The kind.
+        kind: &'static str,
+    },
     /// A secret key is given for a filter that has none: its keys are hashed by a public function.
     NotKeyed,
     /// The filter was created with a different secret key, or the key is missing.
@@ -163,6 +171,46 @@ impl Error {
             Some((parameter, left, right)) => Err(Self::Incompatible { parameter, left, right }),
             None => Ok(()),
         }
+    }
+
+    /// [`Error::OutOfRange`] unless the number is one of these.
+    #[inline(always)]
+    pub(crate) fn check_range(
+        parameter: &'static str,
+        allowed: RangeInclusive<u64>,
+        found: u64,
+    ) -> Result<(), Self> {
+        if allowed.contains(&found) {
+            return Ok(());
+        }
+        let (min, max) = allowed.into_inner();
+        Err(Self::OutOfRange { parameter, min, max, found })
+    }
+
+    /// [`Error::TooLarge`] above the limit.
+    #[inline(always)]
+    pub(crate) fn check_limit(field: &'static str, limit: u64, found: u64) -> Result<(), Self> {
+        if found <= limit { Ok(()) } else { Err(Self::TooLarge { field, limit, found }) }
+    }
+
+    /// [`Error::WrongLength`] for any other length.
+    #[inline(always)]
+    pub(crate) fn check_length(field: &'static str, expected: u64, found: u64) -> Result<(), Self> {
+        if found == expected { Ok(()) } else { Err(Self::WrongLength { field, expected, found }) }
+    }
+
+    /// [`Error::BadField`] where a field breaks its rule.
+    #[inline(always)]
+    pub(crate) fn check_field(
+        keeps_rule: bool,
+        field: &'static str,
+        found: u64,
+    ) -> Result<(), Self> {
+        if keeps_rule { Ok(()) } else { Self::bad_field(field, found) }
+    }
+
+    pub(crate) fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Self> {
+        Err(Self::BadField { field, found })
     }
 }
 
@@ -216,6 +264,9 @@ impl fmt::Display for Error {
             ),
             Self::Incompatible { parameter, left, right } => {
                 write!(f, "the filters differ in {parameter}: {left} against {right}")
+            }
+            Self::NotOfKind { operation, kind } => {
+                write!(f, "a {kind} filter has no operation \"{operation}\"")
             }
             _ => self.fmt_of_bytes(f),
         }

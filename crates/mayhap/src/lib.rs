@@ -9,7 +9,7 @@
 //! let builder = BlockedBloomFilter::builder().expected_items(1_000_000).target_fpp(0.01);
 //! let mut seen = builder.build()?;
 //! assert!(seen.insert("https://example.org/")); // new
-//! assert!(!seen.insert("https://example.org/")); // was there
+//! assert!(!seen.insert("https://example.org/")); // was present
 //! assert!(seen.contains("https://example.org/"));
 //! assert!(!seen.contains("https://example.org/other")); // surely not
 //! # Ok::<(), mayhap::Error>(())
@@ -46,6 +46,21 @@
 
 extern crate alloc;
 
+// | file | contents |
+// |---|---|
+// | `bits/` | the storage of the bits |
+// | `digest/` | bytes → digest: a key is hashed only once, here |
+// | `error.rs` | the errors of this crate |
+// | `filter/` | the filters |
+// | `layout/` | positions → bits: one file per layout |
+// | `native/` | the native format: a filter as bytes |
+// | `plan/` | from requirements to a kind of filter and its size |
+// | `positions.rs` | digest → positions |
+// | `set/` | one face for every kind of filter |
+// | `simd/` | kernels |
+// | `sizing/` | sizing: bits m, hashes k, rate p and items n, each solved from the others |
+// | `sync.rs` | the primitives by which threads share data |
+
 mod bits;
 mod digest;
 mod error;
@@ -54,6 +69,7 @@ mod layout;
 pub mod native;
 pub mod plan;
 mod positions;
+pub mod set;
 mod simd;
 pub mod sizing;
 mod sync;
@@ -80,7 +96,7 @@ pub use sizing::fuse::FuseWidth;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The examples of the page for those who choose.
+/// The examples of the page about choosing a filter.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/choosing.md")]
 struct Choosing;

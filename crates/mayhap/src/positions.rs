@@ -13,8 +13,8 @@ pub(crate) const fn mulhi(a: u64, b: u64) -> u64 {
     }
 }
 
-/// As `mulhi`, from products of 32 bits: WebAssembly has no wider ones, and there the product of
-/// two `u128` is a call that writes its result into memory.
+/// Same as `mulhi`, from products of 32 bits: WebAssembly has no wider ones, and there the product
+/// of two `u128` is a call that writes its result into memory.
 #[inline(always)]
 const fn mulhi_in_parts(a: u64, b: u64) -> u64 {
     const LOW: u64 = u32::MAX as u64;
@@ -62,7 +62,7 @@ pub(crate) const fn standard(digest: Digest, multiplier: u64, num_bits: u64) -> 
 /// Frozen, since files depend on them.
 pub(crate) const LANE_MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
-/// How far to shift a product right for lane `i`'s 6 bits: they come from the top.
+/// The right shift of a product for lane `i`'s 6 bits, which are taken from the top.
 pub(crate) const LANE_SHIFTS: [u32; 8] = [58, 52, 46, 40, 34, 28, 22, 16];
 
 /// The block of a digest: `mulhi(digest, num_blocks)`, from the digest's top bits.
@@ -77,7 +77,7 @@ pub(crate) const fn word_shifts<const K: u32>() -> [u32; 8] {
     if K == 4 { [57, 57, 50, 50, 43, 43, 36, 36] } else { LANE_SHIFTS }
 }
 
-/// The slots of a lane: 64, or with k = 4 those of two words.
+/// The number of slots of a lane: 64, or with k = 4 the slots of two words.
 pub(crate) const fn lane_slots<const K: u32>() -> u64 {
     if K == 4 { 128 } else { 64 }
 }
@@ -145,10 +145,10 @@ pub(crate) fn position(
     block(digest, num_bits / block_bits) * block_bits + lane as u64 * lane_bits + u64::from(slot)
 }
 
-/// The bits that a digest has in an array of `num_bits`, in the order of the formulas: those of
-/// [`FilterParams::positions`](crate::FilterParams::positions), also for arrays that are too short
-/// for a filter, as in drawings and worked examples. Several may coincide in `standard`, and in
-/// `blocked` with k = 16.
+/// The bits that a digest has in an array of `num_bits`, in the order of the formulas: the same as
+/// [`FilterParams::positions`](crate::FilterParams::positions), but also for arrays that are too
+/// short for a filter, as in drawings and worked examples. Several may coincide in `standard`, and
+/// in `blocked` with k = 16.
 ///
 /// # Errors
 ///
@@ -171,10 +171,7 @@ pub fn positions(
     num_hashes: u32,
     digest: Digest,
 ) -> Result<impl Iterator<Item = u64> + use<>, Error> {
-    let (min, max) = (layout.block_bits(), MAX_NUM_BITS);
-    if !(min..=max).contains(&num_bits) {
-        return Err(Error::OutOfRange { parameter: "num_bits", min, max, found: num_bits });
-    }
+    Error::check_range("num_bits", layout.block_bits()..=MAX_NUM_BITS, num_bits)?;
     check_whole_blocks(layout, num_bits)?;
     check_num_hashes(layout, num_hashes)?;
     Ok((0..num_hashes as usize).map(move |i| position(layout, num_bits, num_hashes, digest, i)))

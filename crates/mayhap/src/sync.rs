@@ -1,6 +1,6 @@
-//! The means by which threads share data: atomics, a slot that is filled once, a lock. They come
-//! from `core` and `std`, or from the model checkers loom and shuttle under `--cfg loom` and `--cfg
-//! shuttle`.
+//! The primitives by which threads share data: atomics, a slot that is filled once, a lock. They
+//! are from `core` and `std`, or from the model checkers loom and shuttle under `--cfg loom` and
+//! `--cfg shuttle`.
 
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};

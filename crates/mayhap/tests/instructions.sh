@@ -1,14 +1,14 @@
 #!/bin/sh
-# Counts the instructions per key of the library's hot paths, and compares them with those recorded:
-# more than 2 % above is an error, more than 2 % below has to be recorded, so that the next rise is
-# seen. On x86 Valgrind counts, which has AVX2 and no AVX-512; on ARM, with NEON, an emulator that
-# logs each instruction.
+# Counts the instructions per key of the library's hot paths, and compares them with the recorded
+# ones: more than 2 % above is an error, more than 2 % below has to be recorded, so that the next
+# rise is seen. On x86 Valgrind counts, which has AVX2 and no AVX-512; on ARM, with NEON, an
+# emulator that logs each instruction.
 #
 #   crates/mayhap/tests/instructions.sh                 compare with instructions.tsv
 #   crates/mayhap/tests/instructions.sh neon            compare with instructions-neon.tsv
 #   crates/mayhap/tests/instructions.sh [neon] --record write it
 #
-# Another compiler may count otherwise without anybody's fault: then 10 % are allowed.
+# Another compiler may legitimately give other counts: then 10 % are allowed.
 set -eu
 cd "$(dirname "$0")/../../.."
 few=2 many=10 keys=4096
@@ -20,7 +20,7 @@ need() {
 	command -v "$1" >/dev/null || { echo "$1 is missing: apt-get install $2" >&2; exit 1; }
 }
 
-# count PATH ROUNDS: the instructions of a path with so many rounds.
+# count PATH ROUNDS: the instructions of a path with this number of rounds.
 if [ "${1-}" = neon ]; then
 	shift
 	few=1 many=2

@@ -10,7 +10,7 @@
 
 mod schedules;
 
-/// What the scenarios are made of.
+/// The primitives that the scenarios use.
 mod checker {
     pub(crate) use loom::sync::Arc;
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -49,8 +49,8 @@ fn shared<L: LayoutKind>() -> Arc<Filter<L, SharedBlocks>> {
     Arc::new(owned().into_concurrent())
 }
 
-/// Two digests of which each has a bit that the other has not, and both share at least one, so that
-/// they meet in a word and in a bit.
+/// Two digests that each have a bit that the other lacks, and share at least one, so that they meet
+/// in a word and in a bit.
 fn overlapping<L: LayoutKind>() -> (Digest, Digest) {
     let bits = |digest| {
         let mut filter = owned::<L>();
@@ -84,7 +84,7 @@ macro_rules! for_both_layouts {
 
 for_both_layouts!(
     of_two_inserts_of_one_key_at_least_one_is_new,
-    of_two_that_insert_one_key_once_one_alone_hears_new,
+    exactly_one_of_two_inserters_of_a_key_gets_new,
     two_keys_that_share_bits_lose_none,
     a_published_insert_is_seen_whole,
     a_union_while_inserting_loses_nothing,
@@ -99,14 +99,14 @@ fn of_two_inserts_of_one_key_at_least_one_is_new<L: LayoutKind + 'static>() {
         let other = thread::spawn(move || theirs.insert_digest(digest));
         let mine = filter.insert_digest(digest);
         let other = other.join().unwrap();
-        assert!(mine || other, "a key that was not there is new to someone");
+        assert!(mine || other, "an absent key is new to some thread");
         assert!(filter.contains_digest(digest));
-        assert!(!filter.insert_digest(digest), "now it is there");
+        assert!(!filter.insert_digest(digest), "now it is present");
     });
 }
 
-/// Beside another key that shares bits with it, and may set one of them before either.
-fn of_two_that_insert_one_key_once_one_alone_hears_new<L: LayoutKind + 'static>() {
+/// Next to another key that shares bits with it, and may set one of them before either.
+fn exactly_one_of_two_inserters_of_a_key_gets_new<L: LayoutKind + 'static>() {
     let (digest, sharing) = overlapping::<L>();
     model(move || {
         let filter = Arc::new(owned::<L>().into_concurrent().insert_once());
@@ -129,7 +129,7 @@ fn two_keys_that_share_bits_lose_none<L: LayoutKind + 'static>() {
         let theirs = filter.clone();
         let other = thread::spawn(move || theirs.insert_digest(second));
         let mine = filter.insert_digest(first);
-        // Each has a bit of its own, which nobody else can have set.
+        // Each has a bit of its own, which no other thread can have set.
         assert!(other.join().unwrap() && mine);
         let filter = Arc::try_unwrap(filter).expect("the other thread has ended").into_exclusive();
         let mut one = owned::<L>();
@@ -185,7 +185,7 @@ fn a_snapshot_while_inserting_holds_what_came_before<L: LayoutKind + 'static>() 
         let snapshot = filter.snapshot().unwrap();
         assert!(snapshot.contains_digest(first));
         assert!(other.join().unwrap());
-        // And no bit that nobody set.
+        // And no bit that no thread set.
         let mut both = owned::<L>();
         both.insert_digests(&[first, second]);
         for (found, all) in
@@ -202,8 +202,8 @@ mod scenarios {
     use super::{model, with_preemptions};
 
     #[test]
-    fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
-        model(|| growth::what_is_said_to_be_there_is_found_while_a_layer_is_added(2));
+    fn an_announced_key_is_found_while_a_layer_is_added() {
+        model(|| growth::an_announced_key_is_found_while_a_layer_is_added(2));
     }
 
     #[test]
@@ -211,8 +211,7 @@ mod scenarios {
         with_preemptions(1, || growth::no_key_is_lost_while_a_layer_is_added(2));
     }
 
-    /// Both look at all bits of both layers: more schedules than can be tried, so the first of
-    /// them.
+    /// Both read all bits of both layers: too many schedules to try, so only the first of them.
     #[test]
     fn one_of_all_inserters_of_a_key_during_growth_gets_new() {
         let mut builder = loom::model::Builder::new();

@@ -43,7 +43,7 @@ fn measure(params: FilterParams, seed: u64, removed: bool, probes: u64) -> Measu
     for_each_chunk(function, 0..inside.end, |keys| filter.insert_digests_into(keys, &mut answers));
     for_each_chunk(function, 0..inside.start, |keys| {
         filter.remove_digests_into(keys, &mut answers);
-        assert_eq!(answers.count_ones(), keys.len(), "what is there can be removed");
+        assert_eq!(answers.count_ones(), keys.len(), "present keys can be removed");
     });
     assert_eq!(filter.inserted_items(), n);
     for_each_chunk(function, inside, |keys| {

@@ -1,5 +1,5 @@
-//! Counting keys, measured: how many of the distinct keys that come a filter answers "new", and
-//! what that says of how many came, over many filters. The seeds are 1000 and on.
+//! Counting keys, measured: the share of distinct keys that a filter answers "new", and the number
+//! of keys estimated from it, over many filters. The seeds are 1000 and up.
 #![cfg(not(miri))]
 
 use mayhap::{
@@ -29,8 +29,8 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0))
 }
 
-/// What came is in the interval as often as it should be, whatever is counted: the deviations, in σ
-/// as each filter says them, have mean 0 and variance 1.
+/// The true number is in the interval as often as it should be, whatever is counted: the
+/// deviations, in each filter's own σ, have mean 0 and variance 1.
 fn check_deviations(name: &str, deviations: &[f64]) {
     let (mean, variance) = moments(deviations);
     let filters = deviations.len() as f64;
@@ -41,7 +41,7 @@ fn check_deviations(name: &str, deviations: &[f64]) {
 }
 
 #[test]
-fn what_came_is_known_from_what_was_counted() {
+fn the_keys_offered_are_estimated_from_the_counted_ones() {
     for (layout, items, target, times) in [
         (Layout::Standard, 2_000, 0.3, &[1, 2, 3][..]),
         (Layout::Standard, 2_000, 0.1, &[1, 2, 5]),
@@ -72,9 +72,9 @@ fn what_came_is_known_from_what_was_counted() {
     }
 }
 
-/// With the bits, where they say it more closely: also of filters of which nearly all are set.
+/// With the bits, where they are more precise: also for filters with nearly all bits set.
 #[test]
-fn what_came_is_known_of_filters_that_are_overfilled_many_times() {
+fn the_keys_offered_are_estimated_in_filters_overfilled_many_times() {
     for (layout, target, times) in [
         (Layout::Standard, 0.01, 1),
         (Layout::Standard, 0.01, 3),
@@ -92,7 +92,7 @@ fn what_came_is_known_of_filters_that_are_overfilled_many_times() {
             by_bits += u32::from(estimate == filter.estimated_items());
             deviations.push((estimate.items - keys as f64) / estimate.deviation());
         }
-        // Where one in ten filters swallows a key, what is told is off by 0 or by more than σ.
+        // Where one in ten filters swallows a key, the estimate is off by 0 or by more than σ.
         if params.expected_fpp(keys) * keys as f64 > 500.0 {
             check_deviations(&format!("{layout} at {target}, {times} n"), &deviations);
         }
@@ -102,7 +102,7 @@ fn what_came_is_known_of_filters_that_are_overfilled_many_times() {
 }
 
 #[test]
-fn what_came_to_a_chain_is_known_from_what_it_counted() {
+fn the_keys_offered_to_a_chain_are_estimated_from_the_counted_ones() {
     for (target, first, keys) in [(0.1, 1_000, 30_000), (0.1, 8_000, 30_000), (0.01, 1_000, 60_000)]
     {
         let keys: Vec<u64> = (0..keys).collect();
@@ -119,9 +119,10 @@ fn what_came_to_a_chain_is_known_from_what_it_counted() {
     }
 }
 
-/// A chain's rate is that of the keys that came to it, and its layers are full when so many came.
+/// A chain's rate follows from the number of keys offered to it, and its layers are full after that
+/// number.
 #[test]
-fn a_chain_knows_its_rate_from_the_keys_that_came() {
+fn a_chain_estimates_its_rate_from_the_keys_offered() {
     for target in [0.5, 0.1] {
         let keys: Vec<u64> = (0..40_000).collect();
         let (mut expected, mut now, mut filters) = (0.0, Vec::new(), 0);
@@ -137,13 +138,13 @@ fn a_chain_knows_its_rate_from_the_keys_that_came() {
         let (mean, variance) = moments(&now);
         let (expected, sigma) = (expected / 100.0, (variance / 100.0).sqrt());
         println!("chain at {target}: {expected:.5} expected, {mean:.5} ± {sigma:.5} by the bits");
-        // Without what it swallowed it would be 5 σ too low at 0.1.
+        // Without the swallowed keys it would be 5 σ too low at 0.1.
         assert!((expected - mean).abs() < 3.0 * sigma, "{target}: {expected} {mean} ± {sigma}");
         assert!(filters >= 98, "a layer that was made for 20,000 keys has room for them");
     }
 }
 
-/// What a filter that stops when it is full has for a rate: the one that was asked for.
+/// A filter that stops when it is full has the requested rate.
 #[test]
 fn a_full_filter_has_its_target_rate() {
     for layout in [Layout::Standard, Layout::Blocked] {
@@ -175,7 +176,7 @@ fn a_full_filter_has_its_target_rate() {
 }
 
 #[test]
-fn a_union_knows_how_many_keys_came_to_both() {
+fn a_union_estimates_the_keys_offered_to_both() {
     for layout in [Layout::Standard, Layout::Blocked] {
         let params = sizing::for_items(layout, 20_000, 0.1).unwrap();
         let empty = || AnyFilter::empty(params, DigestFunction::xxh3(FIRST_SEED)).unwrap();
@@ -194,7 +195,7 @@ fn a_union_knows_how_many_keys_came_to_both() {
 }
 
 #[test]
-fn sets_of_a_matrix_know_how_many_keys_came() {
+fn sets_of_a_matrix_estimate_the_keys_offered() {
     let builder = BloomMatrix::builder().num_sets(600).expected_items(1_000).target_fpp(0.1);
     let mut matrix = builder.build().unwrap();
     let digests: Vec<Digest> = (0..1_500u64).map(|key| matrix.digest(&key)).collect();

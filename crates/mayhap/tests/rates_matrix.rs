@@ -1,10 +1,9 @@
 //! The promise of [`BloomMatrix`], measured: predicted and counted wrong sets agree within 3 σ.
 //!
 //! A key has the same rows in every set, so the answers of one matrix are not independent probes.
-//! But given the rows asked, the sets are: each has its own keys. And what a set answers on
-//! average over its contents does not depend on which rows are asked. So the sets' counts are a
-//! sample of independent numbers with one mean, and their own spread gives an honest σ of their
-//! sum.
+//! But given the queried rows, the sets are: each has its own keys. And a set's average answer over
+//! its contents does not depend on which rows are queried. So the sets' counts are a sample of
+//! independent numbers with one mean, and their own spread gives an honest σ of their sum.
 #![cfg(not(any(miri, loom)))]
 
 use mayhap::{BloomMatrix, Digest, DigestFunction};
@@ -42,8 +41,8 @@ fn check(seed: u64, items: u64, target: f64, num_hashes: Option<u32>, probes: u6
     let variance =
         found.iter().map(|&f| (f as f64 - mean).powi(2)).sum::<f64>() / (sets * (sets - 1.0));
     let deviation = (mean - predicted * asked) / variance.sqrt();
-    // The sets' own rates follow from their bits, so their mean tells the model's error more
-    // sharply.
+    // The sets' own rates follow from their bits, so their mean gives the model's error more
+    // precisely.
     let now = matrix.estimated_fpps();
     let mean_now = now.iter().sum::<f64>() / sets;
     let variance_now =
@@ -62,8 +61,8 @@ fn check(seed: u64, items: u64, target: f64, num_hashes: Option<u32>, probes: u6
     assert!(deviation.abs() <= 3.0 && deviation_now.abs() <= 3.0);
     assert!(variance.sqrt() < 0.03 * mean, "too wide to see anything");
     let (expected, estimated) = (matrix.expected_wrong_sets(), matrix.estimated_wrong_sets());
-    // Loads are counted by "new" answers, and the false positives among the insertions added: what
-    // is left is chance, and numbers of keys that are whole. (Without them 5 % too few at 5 %.)
+    // Loads are counted by "new" answers, and the false positives among the insertions added: the
+    // remainder is chance and the rounding to whole keys. (Without them 5 % too few at 5 %.)
     let off = expected / (predicted * sets) - 1.0;
     assert!(off.abs() < 0.01, "{expected} wrong sets expected, off by {off}");
     assert!((estimated - mean_now * sets).abs() < 1e-6 * estimated);

@@ -4,15 +4,15 @@
 //! RUSTFLAGS="--cfg shuttle" cargo test -p mayhap --test shuttle
 //! ```
 //!
-//! `SCHEDULES=50000` is for each scenario and number of threads; `SEED=N` are others. Half of them
-//! switch threads anywhere, half have few switches at random places (Burckhardt, Kothari, Musuvathi
-//! & Nagarakatte 2010, PCT). A schedule that fails is printed, for `shuttle::replay`. All accesses
-//! are in one order here: what weak memory does is loom's part.
+//! `SCHEDULES=50000` is the number for each scenario and number of threads; `SEED=N` selects
+//! others. Half of them switch threads anywhere, half have few switches at random places
+//! (Burckhardt, Kothari, Musuvathi & Nagarakatte 2010, PCT). A schedule that fails is printed, for
+//! `shuttle::replay`. All accesses are in one order here: weak memory is left to loom.
 #![cfg(shuttle)]
 
 mod schedules;
 
-/// What the scenarios are made of.
+/// The primitives that the scenarios use.
 mod checker {
     pub(crate) use shuttle::sync::Arc;
     pub(crate) use shuttle::sync::atomic::{AtomicUsize, Ordering};
@@ -42,9 +42,9 @@ fn model(check: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 #[test]
-fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
+fn an_announced_key_is_found_while_a_layer_is_added() {
     (4..=8).for_each(|threads| {
-        model(move || growth::what_is_said_to_be_there_is_found_while_a_layer_is_added(threads));
+        model(move || growth::an_announced_key_is_found_while_a_layer_is_added(threads));
     });
 }
 

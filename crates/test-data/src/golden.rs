@@ -1,4 +1,4 @@
-//! The golden files of one system, and who has read them.
+//! The golden files of one system, and which of them were read.
 
 use mayhap::Bitmap;
 use mayhap_formats::{Error, ForeignFilter, KeyType, Scheme};
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Where the folders of the systems are.
+/// The parent folder of the systems' folders.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden")
 }
@@ -19,12 +19,12 @@ pub struct Golden {
 }
 
 impl Golden {
-    /// That of a system.
+    /// The folder of a system.
     pub fn of(system: &str) -> Self {
         Self { folder: root().join(system), used: RefCell::default() }
     }
 
-    /// All names but that of the notes.
+    /// All names except that of the notes.
     pub fn names(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -42,7 +42,7 @@ impl Golden {
         serde_json::from_slice(&self.bytes(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The JSON files that describe one filter: those that name a file and its members.
+    /// The JSON files that describe one filter: the ones that name a file and its members.
     pub fn described(&self) -> Vec<(String, Value)> {
         let names = self.names();
         let names = names.iter().filter(|name| name.split('.').next_back() == Some("json"));
@@ -69,7 +69,7 @@ impl Golden {
 /// A key as the golden files write it.
 #[derive(Debug, Clone)]
 pub enum Key {
-    /// The code units of a string of Java.
+    /// The code units of a Java string.
     Utf16(Vec<u16>),
     /// Bytes as they are.
     Bytes(Vec<u8>),
@@ -166,20 +166,20 @@ pub fn hex(text: &str) -> Vec<u8> {
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
 }
 
-/// The names that a system's golden files have for its answers.
+/// The field names of a system's answers in its golden files.
 #[derive(Debug, Clone, Copy)]
 pub struct Names {
-    /// Of an explicit member: whether it was new.
+    /// For an explicit member: whether it was new.
     pub inserted: &'static str,
     /// The members of the rule that were not new.
     pub not_new_at: &'static str,
-    /// Of an explicit probe: whether it was found.
+    /// For an explicit probe: whether it was found.
     pub found: &'static str,
     /// The probes of the rule that were found.
     pub found_at: &'static str,
 }
 
-/// Those of Guava and Spark.
+/// The names for Guava and Spark.
 pub const PUT_AND_MIGHT_CONTAIN: Names = Names {
     inserted: "put_returned",
     not_new_at: "members_rule_put_returned_false_at",
@@ -187,8 +187,8 @@ pub const PUT_AND_MIGHT_CONTAIN: Names = Names {
     found_at: "probes_rule_might_contain_true_at",
 };
 
-/// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
-/// explicit ones, and `unusual` for those of the rule whose indices `at` lists.
+/// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` for the
+/// explicit ones, and `unusual` for the keys of the rule whose indices `at` lists.
 pub fn keys(json: &Value, which: &str, answer: &str, at: &str, unusual: bool) -> Vec<(Key, bool)> {
     let mut keys = Vec::new();
     for row in json[format!("{which}_explicit")].as_array().into_iter().flatten() {
@@ -202,8 +202,8 @@ pub fn keys(json: &Value, which: &str, answer: &str, at: &str, unusual: bool) ->
     keys
 }
 
-/// Inserts all members into `empty` with the system's own answers, which must give `written`; asks
-/// `written` for all members and probes; both one by one and as a batch.
+/// Inserts all members into `empty` with the system's own answers, which must give `written`;
+/// queries `written` for all members and probes; both one by one and as a batch.
 pub fn replay(
     name: &str,
     json: &Value,
@@ -224,7 +224,7 @@ pub fn replay(
     assert!(empty.encode() == written.encode(), "{name}: rebuilt otherwise");
 }
 
-/// Asks for all keys, one by one and as a batch.
+/// Queries all keys, one by one and as a batch.
 pub fn ask(
     name: &str,
     keys: &[(Key, bool)],

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a loaded machine may need until a cluster agrees, in seconds.
+/// How long a loaded machine may need until a cluster agrees, in seconds.
 const AGREE_SECONDS: u64 = 120;
 const SLOTS: u16 = 16_384;
 
@@ -19,7 +19,7 @@ pub struct ClusterOptions {
     pub masters: usize,
     /// Replicas of each master.
     pub replicas: usize,
-    /// What all nodes have in common; with a password it is theirs among one another too.
+    /// The common options of all nodes; a password is also used among the nodes.
     pub redis: RedisOptions,
 }
 
@@ -29,8 +29,8 @@ impl Default for ClusterOptions {
     }
 }
 
-/// A running cluster. Nodes are known by their index, which stays with the folder and the port:
-/// which of them are masters is the cluster's affair.
+/// A running cluster. Nodes are known by their index, which stays with the folder and the port: the
+/// cluster decides which of them are masters.
 ///
 /// `cluster-node-timeout` is 2 s, so a killed master is replaced after 3 to 5 s.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl RedisCluster {
         self.nodes.iter().map(RedisServer::url).collect()
     }
 
-    /// Returns the nodes. What is done to one of them is done to the cluster.
+    /// Returns the nodes. An action on one of them affects the cluster.
     pub fn nodes(&self) -> &[RedisServer] {
         &self.nodes
     }
@@ -78,7 +78,7 @@ impl RedisCluster {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchNode`] if none does; as [`RedisServer::cli`].
+    /// [`Error::NoSuchNode`] if none does; the errors of [`RedisServer::cli`].
     pub fn master_of_slot(&self, slot: u16) -> Result<usize, Error> {
         let view = self.view()?;
         let port = view.owner_of(slot).map(|line| line.port);
@@ -152,7 +152,7 @@ impl RedisCluster {
         self.nodes[node].pause()
     }
 
-    /// Lets a frozen node go on; see [`RedisServer::resume`].
+    /// Resumes a frozen node; see [`RedisServer::resume`].
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl RedisCluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Died`] with what `redis-cli` said; [`Error::Slow`].
+    /// [`Error::Died`] with the output of `redis-cli`; [`Error::Slow`].
     ///
     /// # Panics
     ///
@@ -240,18 +240,18 @@ impl RedisCluster {
         Ok(links)
     }
 
-    /// Waits until the cluster is whole again: every node that runs says `cluster_state:ok`, all
-    /// say the same of slots and roles, all slots are with masters that run, none is on its way,
-    /// and every running replica is in sync with its master.
+    /// Waits until the cluster is whole again: every running node reports `cluster_state:ok`, all
+    /// agree on slots and roles, all slots are with running masters, none is being moved, and every
+    /// running replica is in sync with its master.
     ///
     /// # Errors
     ///
-    /// [`Error::Slow`] with what was missing after 120 s.
+    /// [`Error::Slow`] with the missing condition after 120 s.
     pub fn wait_ok(&self) -> Result<(), Error> {
         poll("a cluster that is whole", AGREE_SECONDS, || Ok(self.flaw().map_or(Ok(()), Err)))
     }
 
-    /// Says what is not as [`RedisCluster::wait_ok`] wants it.
+    /// Returns the first condition of [`RedisCluster::wait_ok`] that does not hold.
     fn flaw(&self) -> Option<String> {
         let mut first: Option<View> = None;
         for node in self.nodes.iter().filter(|node| node.is_awake()) {
@@ -302,7 +302,7 @@ impl RedisCluster {
         Ok(view)
     }
 
-    /// What the first living node believes.
+    /// The view of the first living node.
     fn view(&self) -> Result<View, Error> {
         let node = self.nodes.iter().find(|node| node.is_awake());
         View::ask(node.unwrap_or(&self.nodes[0]))
@@ -312,12 +312,12 @@ impl RedisCluster {
         self.nodes.iter().any(|node| node.port() == port && node.is_awake())
     }
 
-    /// Runs `redis-cli --cluster …`, saying yes.
+    /// Runs `redis-cli --cluster …`, confirming prompts.
     fn manage(&self, words: &[String]) -> Result<(), Error> {
         let mut command = Command::new(need("redis-cli")?);
         command.arg("--cluster").args(words).arg("--cluster-yes");
         if let Some(password) = self.nodes.first().and_then(RedisServer::password) {
-            // Not among the arguments, which every user of the machine sees.
+            // Not among the arguments, which every user of the machine can see.
             command.env("REDISCLI_AUTH", password);
         }
         let output = command.output().map_err(Error::io("run redis-cli"))?;
@@ -348,7 +348,7 @@ mod tests {
         let options = ClusterOptions { replicas: 0, ..Default::default() };
         let cluster = RedisCluster::start(&options).unwrap();
         assert_eq!(cluster.flaw(), None);
-        // The others take 2 s to notice and say `cluster_state:ok` until then.
+        // The others take 2 s to notice and report `cluster_state:ok` until then.
         cluster.kill(1);
         let flaw = cluster.flaw().unwrap();
         assert!(flaw.contains("does not run and has slots"), "{flaw}");

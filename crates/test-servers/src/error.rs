@@ -1,4 +1,4 @@
-//! What can go wrong. `Debug` is `Display`, so that an `unwrap` in a test prints the log readably.
+//! Errors. `Debug` is `Display`, so that an `unwrap` in a test prints the log readably.
 
 use std::process::ExitStatus;
 use std::{fmt, io};
@@ -6,29 +6,29 @@ use std::{fmt, io};
 /// Why a server could not be started or did not answer.
 #[non_exhaustive]
 pub enum Error {
-    /// The system refused something.
+    /// The system reported an error.
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A program that should have gone on ended.
+    /// A program ended unexpectedly.
     Died {
         /// The program.
         program: String,
         /// How it ended.
         status: ExitStatus,
-        /// What it wrote, to both outputs.
+        /// Its output, on both streams.
         log: String,
     },
-    /// Something did not come about in time.
+    /// A condition was not reached in time.
     Slow {
-        /// What was waited for.
+        /// The condition.
         what: String,
         /// The limit in seconds.
         seconds: u64,
-        /// How things stood at the end: a log, or the last answer.
+        /// The state at the end: a log, or the last answer.
         state: String,
     },
     /// The server answered with an error.
@@ -38,16 +38,16 @@ pub enum Error {
         /// The answer.
         answer: String,
     },
-    /// The server runs no process now: it was killed, or died.
+    /// The server has no process now: it was killed, or died.
     NotRunning {
-        /// The port that it had.
+        /// Its port.
         port: u16,
     },
-    /// No node of the cluster is the requested one.
+    /// No node of the cluster matches the request.
     NoSuchNode {
         /// The request.
         what: String,
-        /// `CLUSTER NODES` as a living node tells it.
+        /// `CLUSTER NODES` of a living node.
         nodes: String,
     },
     /// A program is not installed.

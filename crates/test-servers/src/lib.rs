@@ -1,10 +1,10 @@
 //! Real servers on loopback, for tests, examples and benchmarks: Redis (or Valkey), a Redis
-//! Cluster, `PostgreSQL`; a long line to one ([`Line`]); and a stand-in for the servers that cannot
+//! Cluster, `PostgreSQL`; a slow link to one ([`Line`]); and a stand-in for the servers that cannot
 //! be installed ([`BfServer`]).
 //!
 //! Each server has a temporary folder and a port of its own, so that tests run side by side. It is
 //! killed, by pid, when its value is dropped; on Linux also when this process ends in any other
-//! way, SIGKILL included (`setpriv --pdeathsig`; only the folder stays behind then). Elsewhere a
+//! way, including SIGKILL (`setpriv --pdeathsig`; only the folder stays behind then). Elsewhere a
 //! killed test leaves its servers running.
 //!
 //! A test begins with [`ready`]:
@@ -23,6 +23,20 @@
 //! # }
 //! ```
 #![forbid(unsafe_code)]
+
+// | file | contents |
+// |---|---|
+// | `bf/` | a stand-in for servers with `BF.*` commands |
+// | `cluster.rs` | a Redis Cluster on loopback |
+// | `error.rs` | what can go wrong |
+// | `line.rs` | a long line to a server: what goes through takes its time, and is counted |
+// | `port.rs` | ports that nobody else takes |
+// | `postgres.rs` | one `PostgreSQL` server |
+// | `process.rs` | one child process: started so that it cannot outlive us, its log, its end |
+// | `programs.rs` | which programs are here, and what a test does when some are not |
+// | `redis.rs` | one Redis or Valkey server |
+// | `resp.rs` | as much of the Redis protocol as a test needs |
+// | `view.rs` | `CLUSTER NODES`, as one node tells it |
 
 mod bf;
 mod cluster;

@@ -1,4 +1,4 @@
-//! A long line to a server: what goes through takes its time, and is counted.
+//! A slow link to a server: everything is delayed, and counted.
 
 use crate::Error;
 use std::io::{Read, Write};
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Something between a client and a server of Redis on this machine that holds everything back for
-/// some time, each way, as a network would, and counts the client's round trips.
+/// A proxy between a client and a server of Redis on this machine that delays everything for some
+/// time, each way, as a network would, and counts the client's round trips.
 ///
 /// Its threads end with the process.
 ///
@@ -34,17 +34,17 @@ pub struct Line {
     shared: Arc<Shared>,
 }
 
-/// What went through a [`Line`].
+/// The traffic through a [`Line`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Trips {
-    /// How often the client sent something while it waited for nothing: each is a time that it
-    /// waited for all of the line.
+    /// How often the client sent something while no reply was outstanding: each time it waited for
+    /// a full round trip.
     pub count: u64,
-    /// Commands that were on their way at once, at most.
+    /// The most commands outstanding at a time.
     pub most_commands: u64,
 }
 
-/// What is to be done before a command goes on.
+/// An action before a command is passed on.
 type Action = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
@@ -57,7 +57,8 @@ struct State {
     trips: Trips,
     /// Commands whose replies have not arrived.
     open: u64,
-    /// A word of a command, how many of its kind go on before, and what then is done first.
+    /// A word of a command, how many such commands are passed on first, and the action before the
+    /// next.
     before: Option<(Vec<u8>, u64, Action)>,
 }
 
@@ -99,35 +100,35 @@ impl Line {
         Ok(Self { port, shared })
     }
 
-    /// Where a client connects to it.
+    /// The URL for a client.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// What went through since the last look.
+    /// The traffic since the last call.
     pub fn trips(&self) -> Trips {
         std::mem::take(&mut self.shared.state().trips)
     }
 
-    /// Does something, once, before a piece of the client's that has this word goes on to the
-    /// server, after `skip` such pieces: between two steps of whoever sends them.
+    /// Runs an action, once, before a piece sent by the client that contains this word is passed on
+    /// to the server, after `skip` such pieces: between two steps of the client.
     pub fn before(&self, word: &str, skip: u64, action: impl FnOnce() + Send + 'static) {
         self.shared.state().before = Some((word.into(), skip, Box::new(action)));
     }
 
-    /// Whether what [`Line::before`] was given is done.
+    /// Whether the action of [`Line::before`] has run.
     pub fn is_done(&self) -> bool {
         self.shared.state().before.is_none()
     }
 }
 
-/// Which way a thread passes things on.
+/// The direction in which a thread passes data on.
 enum Passing {
     Requests(Arc<Shared>),
     Replies(Arc<Shared>),
 }
 
-/// Passes on what comes, in its order, each piece `delay` after it came.
+/// Passes data on in order, each piece `delay` after it arrived.
 fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, passing: Passing) {
     let (sender, pieces): (Sender<(Instant, Vec<u8>)>, Receiver<_>) = mpsc::channel();
     let counts_replies = match &passing {
@@ -168,7 +169,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, delay: Duration, passing: Passin
     });
 }
 
-/// Counts commands, and does what is to be done before them.
+/// Counts commands, and runs the action before them.
 fn note_request(shared: &Shared, commands: u64, piece: &[u8]) {
     let mut state = shared.state();
     if state.open == 0 && commands > 0 {
@@ -180,7 +181,7 @@ fn note_request(shared: &Shared, commands: u64, piece: &[u8]) {
     match &mut state.before {
         Some((word, skip, _)) if has_word(word) && *skip > 0 => *skip -= 1,
         Some((word, ..)) if has_word(word) => {
-            // Without the lock: what is done may use the line itself.
+            // Without the lock: the action may use the line itself.
             let action = state.before.take();
             drop(state);
             if let Some((.., action)) = action {
@@ -191,14 +192,14 @@ fn note_request(shared: &Shared, commands: u64, piece: &[u8]) {
     }
 }
 
-/// Values of RESP as they come, in pieces.
+/// RESP values as they arrive, in pieces.
 #[derive(Default)]
 struct Values {
     rest: Vec<u8>,
 }
 
 impl Values {
-    /// How many values are whole with these bytes.
+    /// How many values are complete with these bytes.
     fn add(&mut self, bytes: &[u8]) -> u64 {
         self.rest.extend_from_slice(bytes);
         let (mut at, mut count) = (0, 0);
@@ -211,14 +212,14 @@ impl Values {
     }
 }
 
-/// The length of the value that bytes begin with, if it is whole.
+/// The length of the value at the front of these bytes, if it is complete.
 fn value_len(bytes: &[u8]) -> Option<usize> {
     let end = bytes.windows(2).position(|pair| pair == b"\r\n")? + 2;
     let number = || std::str::from_utf8(&bytes[1..end - 2]).ok()?.parse::<i64>().ok();
     let values = match bytes[0] {
         b'$' | b'=' => {
             let length = usize::try_from(number()?).ok();
-            // Of a null there is no more than the number.
+            // A null ends after the number.
             let whole = length.map_or(end, |length| end + length + 2);
             return (bytes.len() >= whole).then_some(whole);
         }

@@ -1,23 +1,23 @@
-//! Ports that nobody else takes.
+//! Ports that no other process takes.
 
 use crate::Error;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 
-// Below the ports that systems give to outgoing connections (32768 and up on Linux), so that
-// none takes the port of a server that was killed and is to come back. A cluster node's second
-// port is 10000 above its first: still below, and never another server's first.
+// Below the ports that systems give to outgoing connections (32768 and up on Linux), so that none
+// takes the port of a server that was killed and will be restarted. A cluster node's second port is
+// 10000 above its first: still below, and never another server's first.
 const FIRST: u16 = 10_000;
 const PORTS: u16 = 10_000;
 const BUS_OFFSET: u16 = 10_000;
 
 /// A TCP port of 127.0.0.1 that is ours until this value is dropped.
 ///
-/// The UDP port of the same number is held as the claim: it binds once in the whole system,
-/// other test processes included, the server does not want it, and it falls with this process.
-/// Once it is dropped the port is free for others; but for a moment, where this process starts
-/// another one just then, which has copies of its sockets until it becomes its program.
+/// The UDP port of the same number is held as the claim: it can be bound once in the whole system,
+/// including other test processes, the server does not need it, and it is released with this
+/// process. Once it is dropped the port is free for others, except for a moment if this process is
+/// just starting another one, which has copies of its sockets until it executes its program.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) number: u16,
@@ -25,8 +25,8 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Claims a port that is free now, and whose cluster bus port is. Someone who does not play
-    /// by these rules may still take it before the server binds; then start with another.
+    /// Claims a port that is free now, and whose cluster bus port is. A process that does not
+    /// follow this protocol may still take it before the server binds; then start with another.
     pub(crate) fn claim() -> Result<Self, Error> {
         let start = RandomState::new().build_hasher().finish() % u64::from(PORTS);
         let mut last = None;
@@ -59,8 +59,8 @@ mod tests {
         assert!(Port::try_claim(port.number).is_err());
         let number = port.number;
         drop(port);
-        // A process that another test starts just now has copies of all our sockets until it
-        // becomes its program: the port is free when the last one is closed.
+        // A process that another test is just starting has copies of all our sockets until it
+        // executes its program: the port is free when the last one is closed.
         while Port::try_claim(number).is_err() {
             std::thread::yield_now();
         }

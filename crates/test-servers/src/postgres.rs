@@ -12,13 +12,13 @@ use tempfile::TempDir;
 
 const START_SECONDS: u64 = 60;
 const PORT_TRIES: u32 = 10;
-/// Whom root becomes: the server refuses to run as root.
+/// The user that root switches to: the server refuses to run as root.
 const USERS: [&str; 2] = ["postgres", "nobody"];
 
 /// A running `PostgreSQL` of the newest installed version; stopped when dropped.
 ///
-/// It trusts everyone on this machine, is called by the user `postgres` and does not wait for the
-/// disk (`fsync=off`), so a power cut may lose what it holds.
+/// It trusts everyone on this machine, has the user `postgres` and does not wait for the disk
+/// (`fsync=off`), so a power cut may lose its data.
 #[derive(Debug)]
 pub struct Postgres {
     // Before the folder, so that the process is gone when the folder goes.
@@ -28,7 +28,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes a database folder, starts a server on it and waits until it answers.
+    /// Creates a database folder, starts a server on it and waits until it answers.
     ///
     /// Listens on a port of 127.0.0.1 and on a socket in its folder. As root, the server is run as
     /// the user `postgres` or `nobody`.
@@ -61,7 +61,7 @@ impl Postgres {
         let user = user.map(|(name, _)| name);
         let data = folder.path().join("data");
         let log = folder.path().join("log");
-        // SIGQUIT: the server takes its children with it and leaves no shared memory behind.
+        // SIGQUIT: the server ends its children too and leaves no shared memory behind.
         let command = |program: &str| {
             let mut command = mortal(&need(program)?, "QUIT", user);
             command.arg("-D").arg(&data).current_dir(folder.path());
@@ -82,7 +82,7 @@ impl Postgres {
         let pg_isready = need("pg_isready")?;
         let mut process = Process::spawn("postgres", server, &log)?.farewell(Signal::QUIT);
         process.wait_until(START_SECONDS, |_| {
-            // Through the socket in its own folder, so it is this server that answers.
+            // Through the socket in its own folder, so that the answer is from this server.
             let mut ask = Command::new(&pg_isready);
             ask.arg("-h").arg(folder.path()).args(["-p", &port.number.to_string()]);
             ask.stdout(Stdio::null()).stderr(Stdio::null());
@@ -111,7 +111,7 @@ impl Postgres {
         self.process.pid()
     }
 
-    /// Returns what the server wrote.
+    /// Returns the server's output.
     pub fn log(&self) -> String {
         self.process.log()
     }

@@ -10,13 +10,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// Time between two looks at something that is waited for.
+/// Pause between two checks of a condition.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Returns a command that runs `program` and has it sent `signal` when we die.
 ///
-/// `setpriv` (util-linux) asks the kernel for that and becomes the program, so the pid stays; with
-/// `user` it also gives up root.
+/// `setpriv` (util-linux) sets that up with the kernel and then executes the program, so the pid
+/// stays; with `user` it also gives up root.
 pub(crate) fn mortal(program: &Path, signal: &str, user: Option<&str>) -> Command {
     if !cfg!(target_os = "linux") {
         return Command::new(program);
@@ -35,7 +35,7 @@ pub(crate) struct Process {
     program: String,
     child: Child,
     log: PathBuf,
-    /// The log's length before: a folder's processes write one log.
+    /// The length of the log before: the processes of a folder share one log.
     log_start: u64,
     farewell: Signal,
 }
@@ -56,7 +56,7 @@ impl Process {
         Ok(Self { program, child, log, log_start, farewell: Signal::KILL })
     }
 
-    /// Says with what signal the process is ended when this value is dropped.
+    /// Sets the signal that ends the process when this value is dropped.
     pub(crate) fn farewell(mut self, signal: Signal) -> Self {
         self.farewell = signal;
         self
@@ -66,7 +66,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Returns what this process wrote so far.
+    /// Returns the output of this process so far.
     pub(crate) fn log(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         let start = usize::try_from(self.log_start).unwrap_or(usize::MAX).min(bytes.len());
@@ -88,11 +88,11 @@ impl Process {
         ended?.map_or(Ok(()), |status| Err(self.died(status)))
     }
 
-    /// Waits for the end of a process that is to end well.
+    /// Waits for the successful end of a process.
     ///
     /// # Errors
     ///
-    /// [`Error::Died`] with the log if it ended otherwise, [`Error::Slow`] if it goes on.
+    /// [`Error::Died`] with the log if it ended otherwise, [`Error::Slow`] if it is still running.
     pub(crate) fn succeed(mut self, seconds: u64) -> Result<(), Error> {
         let what = format!("the end of {}", self.program);
         poll(&what, seconds, || match self.alive() {
@@ -106,7 +106,7 @@ impl Process {
         Error::Died { program: self.program.clone(), status, log: self.log() }
     }
 
-    /// Waits until `done` says so.
+    /// Waits until `done` is true.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A stopped process hears of nothing but SIGKILL.
+        // A stopped process reacts to no signal but SIGKILL.
         let _ = self.signal(Signal::CONT);
         let _ = self.signal(self.farewell);
         let patience = poll("its end", 10, || {
@@ -143,11 +143,11 @@ impl Drop for Process {
     }
 }
 
-/// Asks `look` again and again until it is `Ok(Ok(()))`; it may give up by itself.
+/// Calls `look` repeatedly until it returns `Ok(Ok(()))`; it may give up by itself.
 ///
 /// # Errors
 ///
-/// What `look` gave up with, or [`Error::Slow`] with the state that it reported last.
+/// The error of `look`, or [`Error::Slow`] with the state that it reported last.
 pub(crate) fn poll(
     what: &str,
     seconds: u64,
@@ -165,8 +165,8 @@ pub(crate) fn poll(
 
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// Starts a child from a thread that lasts as long as this process: to the kernel a child's
-/// parent is the thread that made it, and a test's thread ends before a shared server may.
+/// Starts a child from a thread that lasts as long as this process: for the kernel a child's
+/// parent is the thread that created it, and a test's thread may end before a shared server.
 fn spawn_from_lasting_thread(command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Mutex<Sender<Order>>> = OnceLock::new();
     let spawner = SPAWNER.get_or_init(|| {

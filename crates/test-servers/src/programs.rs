@@ -1,4 +1,4 @@
-//! Which programs are here, and what a test does when some are not.
+//! Finding programs, and the result of a test if some are missing.
 
 use crate::Error;
 use std::fmt::Write as _;
@@ -6,24 +6,24 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The variable that names another server than `redis-server`, as Valkey's.
+/// The variable that names another server than `redis-server`, such as Valkey's.
 const REDIS_VARIABLE: &str = "MAYHAP_REDIS_SERVER";
 /// The variable that makes a test fail, not skip, without its servers.
 const REQUIRE_VARIABLE: &str = "MAYHAP_REQUIRE_SERVERS";
 /// The variable that lets a test skip, and not fail, without a tool.
 const TOOLS_VARIABLE: &str = "MAYHAP_REQUIRE_TOOLS";
-/// Where Debian keeps what `PostgreSQL`'s servers need, by version.
+/// The folder of `PostgreSQL`'s server programs on Debian, by version.
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// Returns where `program` is, if it is here.
+/// Returns the path of `program`, if it is installed.
 ///
-/// `redis-server` is what `MAYHAP_REDIS_SERVER` names, if it is set. The rest is looked for on the
-/// path and then in Debian's folders of `PostgreSQL`, newest version first.
+/// `redis-server` is replaced by the program in `MAYHAP_REDIS_SERVER`, if it is set. The others are
+/// searched on the path and then in Debian's folders of `PostgreSQL`, newest version first.
 fn find(program: &str) -> Option<PathBuf> {
     let named = env::var_os(REDIS_VARIABLE).filter(|_| program == "redis-server");
     let name = named.unwrap_or_else(|| program.into());
     let path = env::var_os("PATH").unwrap_or_default();
-    // A name with a slash replaces the folder or goes on from here, as in a shell.
+    // A name with a slash replaces the folder or is relative to here, as in a shell.
     let here = Path::new(&name).components().count() > 1;
     let mut places: Vec<PathBuf> =
         if here { vec![PathBuf::new()] } else { env::split_paths(&path).collect() };
@@ -36,23 +36,23 @@ fn find(program: &str) -> Option<PathBuf> {
     versions.sort_unstable();
     places.extend(versions.into_iter().rev().map(|(_, folder)| folder));
     let file = places.into_iter().map(|folder| folder.join(&name)).find(|file| file.is_file())?;
-    // The server runs in another folder. A link stays: its name tells `redis-server` what to be.
+    // The server runs in another folder. A link is kept: `redis-server` selects its mode by it.
     std::path::absolute(file).ok()
 }
 
-/// Returns where `program` is.
+/// Returns the path of `program`.
 ///
 /// # Errors
 ///
-/// [`Error::Missing`] if it is not here.
+/// [`Error::Missing`] if it is not installed.
 pub(crate) fn need(program: &str) -> Result<PathBuf, Error> {
     find(program).ok_or_else(|| Error::Missing(missing(&[program]).unwrap_or_default()))
 }
 
-/// Returns a sentence that names the programs that are not here and their Debian packages, or
-/// `None` if all are.
+/// Returns a sentence that names the missing programs and their Debian packages, or `None` if all
+/// are installed.
 ///
-/// `redis-server` is here if the program that `MAYHAP_REDIS_SERVER` names is.
+/// `redis-server` counts as installed if the program in `MAYHAP_REDIS_SERVER` is.
 pub fn missing(programs: &[&str]) -> Option<String> {
     let gone: Vec<&str> = programs.iter().copied().filter(|name| find(name).is_none()).collect();
     if gone.is_empty() {
@@ -81,7 +81,7 @@ fn package(program: &str) -> &str {
 ///
 /// # Panics
 ///
-/// If a program is missing and `MAYHAP_REQUIRE_SERVERS` is 1, as `make test` sets it.
+/// If a program is missing and `MAYHAP_REQUIRE_SERVERS` is 1, as set by `make check`.
 pub fn ready(programs: &[&str]) -> bool {
     let required = env::var(REQUIRE_VARIABLE).is_ok_and(|value| value == "1");
     match missing(programs) {
@@ -96,8 +96,8 @@ pub fn ready(programs: &[&str]) -> bool {
 
 /// Returns whether a test that needs a tool of this machine can run: whether it `is_here`.
 ///
-/// `what` says which tool it is, with the package that has it. A test without its tool would pass
-/// unseen, so it fails; with `MAYHAP_REQUIRE_TOOLS=0` it prints `SKIPPED` and why.
+/// `what` names the tool, with its package. A test without its tool would pass unnoticed, so it
+/// fails; with `MAYHAP_REQUIRE_TOOLS=0` it prints `SKIPPED` and why.
 ///
 /// # Panics
 ///
@@ -119,9 +119,9 @@ pub fn tool(is_here: bool, what: &str) -> bool {
     is_here
 }
 
-/// Says that a test does not do all that its name says, for a reason that no installation mends.
+/// Prints that a test is incomplete, for a reason that no installation resolves.
 pub fn skipped(why: &str) {
-    // Not by `println!`, which is not shown of a test that passes.
+    // Not by `println!`, whose output is hidden for a test that passes.
     let _ = writeln!(io::stderr(), "SKIPPED: {why}");
 }
 

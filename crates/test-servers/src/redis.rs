@@ -14,27 +14,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
-/// What a loaded machine may need to start a server, in seconds.
+/// How long a loaded machine may need to start a server, in seconds.
 const START_SECONDS: u64 = 60;
-/// Ports that are tried before giving up.
+/// Number of ports to try.
 const PORT_TRIES: u32 = 10;
 
-/// How a server is configured. The default keeps nothing on disk and asks for no password.
+/// How a server is configured. The default keeps nothing on disk and requires no password.
 ///
 /// Never with TLS, always on 127.0.0.1, and without snapshots (`save ""`).
 #[derive(Clone, Debug, Default)]
 pub struct RedisOptions {
     /// Whether acknowledged writes survive [`RedisServer::kill`] and [`RedisServer::restart`]: with
-    /// `appendfsync always`, since Redis puts off its writes behind a slow `fsync` otherwise.
+    /// `appendfsync always`, as otherwise Redis postpones its writes behind a slow `fsync`.
     pub appendonly: bool,
-    /// The memory limit, as `100mb`.
+    /// The memory limit, such as `100mb`.
     pub maxmemory: Option<String>,
-    /// What goes at the memory limit, as `allkeys-lru`.
+    /// The eviction policy at the memory limit, such as `allkeys-lru`.
     pub maxmemory_policy: Option<String>,
     /// The password of the default user; replicas use it too.
     pub password: Option<String>,
-    /// ACL users: a name and its rules, as `alice on >secret ~* +@read`. The user `default` has to
-    /// keep what [`RedisServer::cli`] is to do.
+    /// ACL users: a name and its rules, such as `alice on >secret ~* +@read`. The user `default`
+    /// has to keep the rights that [`RedisServer::cli`] needs.
     pub users: Vec<String>,
     /// More lines for the configuration file; they win over the ones before.
     pub config: Vec<String>,
@@ -73,9 +73,9 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A running `redis-server`, or what `MAYHAP_REDIS_SERVER` names; killed when dropped.
+/// A running `redis-server`, or the program in `MAYHAP_REDIS_SERVER`; killed when dropped.
 ///
-/// Threads may share it; what one kills, the others see killed.
+/// Threads may share it; if one kills it, it is killed for all.
 #[derive(Debug)]
 pub struct RedisServer {
     // Before the folder, so that the process is gone when the folder goes.
@@ -150,7 +150,7 @@ impl RedisServer {
         self.process().as_ref().map(Process::pid)
     }
 
-    /// Returns what the server wrote since its first start.
+    /// Returns the server's output since its first start.
     pub fn log(&self) -> String {
         let bytes = fs::read(self.folder.path().join("log")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -161,7 +161,7 @@ impl RedisServer {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the answer is an error; [`Error::Io`] if none comes within 30 s.
+    /// [`Error::Refused`] if the answer is an error; [`Error::Io`] if none arrives within 30 s.
     pub fn cli(&self, command: &[&str]) -> Result<String, Error> {
         self.connect()?.ask(command)
     }
@@ -184,7 +184,7 @@ impl RedisServer {
         // Dropped while locked: another thread's restart waits for the end.
         let mut process = self.process();
         *process = None;
-        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
+        // ORDERING: SeqCst. Once a test; a reader comes after the signal that it stands for.
         self.paused.store(false, Ordering::SeqCst);
     }
 
@@ -205,7 +205,7 @@ impl RedisServer {
         let log = self.folder.path().join("log");
         let mut process = Process::spawn("redis-server", command, &log)?;
         process.wait_until(START_SECONDS, |process| {
-            // Its own log says that the one who answers on the port is this one.
+            // Its own log confirms that the process answering on the port is this one.
             process.log().contains("Ready to accept connections") && self.answers()
         })?;
         *self.process() = Some(process);
@@ -229,19 +229,19 @@ impl RedisServer {
     /// [`Error::NotRunning`] or [`Error::Died`] if there is nothing to freeze.
     pub fn pause(&self) -> Result<(), Error> {
         self.signal(Signal::STOP)?;
-        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
+        // ORDERING: SeqCst. Once a test; a reader comes after the signal that it stands for.
         self.paused.store(true, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Lets a frozen process go on (SIGCONT); for one that runs nothing changes.
+    /// Resumes a frozen process (SIGCONT); no effect on a running one.
     ///
     /// # Errors
     ///
     /// [`Error::NotRunning`] or [`Error::Died`] if there is nothing to resume.
     pub fn resume(&self) -> Result<(), Error> {
         self.signal(Signal::CONT)?;
-        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
+        // ORDERING: SeqCst. Once a test; a reader comes after the signal that it stands for.
         self.paused.store(false, Ordering::SeqCst);
         Ok(())
     }
@@ -251,7 +251,7 @@ impl RedisServer {
         self.process().as_mut().ok_or(Error::NotRunning { port })?.signal(signal)
     }
 
-    /// Whether the process is there and not frozen.
+    /// Whether the process is running and not frozen.
     pub(crate) fn is_awake(&self) -> bool {
         let runs = self.process().as_mut().is_some_and(|process| process.alive().is_ok());
         // ORDERING: SeqCst, as the stores.

@@ -1,11 +1,11 @@
-//! As much of the Redis protocol as a test needs: one command, its answer as text.
+//! The part of the Redis protocol that tests need: one command, its answer as text.
 
 use crate::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// No server that runs is silent for so long, on however loaded a machine.
+/// A running server is never silent for this long, on however loaded a machine.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// A connection to a server on loopback.
@@ -42,7 +42,7 @@ impl Connection {
         })
     }
 
-    /// Appends an answer's lines; an error, also one within an array, is returned apart.
+    /// Appends an answer's lines; an error, even within an array, is returned separately.
     fn answer(&mut self, lines: &mut Vec<String>) -> io::Result<Option<String>> {
         let mut line = String::new();
         self.0.read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! `CLUSTER NODES`, as one node tells it.
+//! `CLUSTER NODES`, as reported by one node.
 
 use crate::Error;
 use crate::redis::RedisServer;
@@ -13,7 +13,7 @@ pub(crate) struct Line {
     pub(crate) master: Option<String>,
     /// First and last slot of each range.
     pub(crate) slots: Vec<(u16, u16)>,
-    /// Whether a slot is on its way from or to it; only a node's own line tells.
+    /// Whether a slot is being moved from or to it; only a node's own line has this.
     pub(crate) moving: bool,
 }
 
@@ -46,7 +46,7 @@ impl Line {
     }
 }
 
-/// What a node believes of all nodes, in the order of their ports.
+/// A node's view of all nodes, in the order of their ports.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) text: String,
@@ -77,7 +77,7 @@ impl View {
         self.lines.iter().find(holds)
     }
 
-    /// Whether two nodes believe the same of who has which slots and who follows whom.
+    /// Whether two nodes agree on the slots and the master of each node.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         self.lines.len() == other.lines.len()
             && self.lines.iter().zip(&other.lines).all(|(own, other)| {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_slots_moves_and_masters() {
+    fn a_line_has_slots_moves_and_masters() {
         let text = "\
 aa 127.0.0.1:10002@20002,host myself,master - 0 0 1 connected 0-5 9 [93->-bb]
 bb 127.0.0.1:10001@20001 slave,fail? aa 0 1 1 disconnected

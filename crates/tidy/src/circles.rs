@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The circles of a graph, largest first, each sorted; a node alone is none.
+/// The circles of a graph, largest first, each sorted; a single node is none.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// As deep as the longest chain of imports, a few hundred at most.
+    /// Recursion as deep as the longest chain of imports, a few hundred at most.
     fn visit(&mut self, node: usize) {
         let index = self.next;
         self.next += 1;

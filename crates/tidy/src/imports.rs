@@ -1,7 +1,7 @@
-//! Which file uses what another one defines, with re-exports resolved to the file of the item.
+//! Which file uses the items of which other one, with re-exports resolved to the file of the item.
 
 use crate::source::{Crate, Use};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a path leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,22 @@ pub fn imports(parsed: &Crate) -> Vec<BTreeSet<usize>> {
         }
     }
     edges
+}
+
+/// For each type that has an `impl` without a trait the files of those, as indices into
+/// [`Crate::files`]. A type is the file that defines it, with its name.
+pub fn impls(parsed: &Crate) -> BTreeMap<(usize, String), BTreeSet<usize>> {
+    let mut files: BTreeMap<_, BTreeSet<usize>> = BTreeMap::new();
+    for (id, module) in parsed.modules.iter().enumerate() {
+        for path in &module.impls {
+            if let Some(Target::Item(home)) = resolve(parsed, id, path, MAX_DEPTH)
+                && let Some(name) = path.last()
+            {
+                files.entry((home, name.clone())).or_default().insert(module.file);
+            }
+        }
+    }
+    files
 }
 
 fn resolve(parsed: &Crate, from: usize, path: &[String], depth: usize) -> Option<Target> {

@@ -1,4 +1,4 @@
-//! Lines of product code: those with a token that is neither documentation nor for tests.
+//! Lines of product code: lines with a token that is neither documentation nor for tests.
 
 use crate::source::{attributes, is_for_tests};
 use proc_macro2::{Span, TokenStream, TokenTree};

@@ -1,40 +1,24 @@
 //! Prints the size and the circles of each crate.
 
 use std::io;
-use tidy::{circles::circles, imports::imports, source::Crate, workspace};
-
-const CRATES: [&str; 16] = [
-    "mayhap",
-    "mayhap-store",
-    "mayhap-formats",
-    "mayhap-redis",
-    "mayhap-server",
-    "mayhap-dashboard",
-    "mayhap-units",
-    "mayhap-keys",
-    "mayhap-lists",
-    "mayhap-measure",
-    "mayhap-plan",
-    "mayhap-plot",
-    "mayhap-sets",
-    "mayhap-foreign",
-    "mayhap-remote",
-    "mayhap-cli",
-];
+use tidy::{circles::circles, imports::imports, packages, source::Crate};
 
 fn main() -> io::Result<()> {
     let names = std::env::args().any(|argument| argument == "--circles");
     println!("| crate | lines of product code | files | median | largest | circles |");
     println!("|---|--:|--:|--:|--:|---|");
-    for name in CRATES {
-        let parsed = Crate::parse(&workspace().join("crates").join(name).join("src"))?;
+    let mut sum = 0;
+    for package in packages().iter().filter(|package| package.is_product) {
+        let parsed = Crate::parse(&package.src)?;
         let mut lines = parsed.lines.clone();
         let total: usize = lines.iter().sum();
+        sum += total;
         lines.sort_unstable();
         let found = circles(&imports(&parsed));
         let sizes: Vec<String> = found.iter().map(|circle| circle.len().to_string()).collect();
         println!(
-            "| {name} | {total} | {} | {} | {} | {} |",
+            "| {} | {total} | {} | {} | {} | {} |",
+            package.name,
             lines.len(),
             lines[lines.len() / 2],
             lines.last().unwrap_or(&0),
@@ -47,5 +31,6 @@ fn main() -> io::Result<()> {
             }
         }
     }
+    println!("| all | {sum} | | | | |");
     Ok(())
 }

@@ -7,14 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use syn::{Attribute, Item, UseTree, Visibility};
+use syn::punctuated::Punctuated;
+use syn::token::Comma;
+use syn::{Attribute, Field, Fields, Item, ItemImpl, ItemStruct, Meta, Type, UseTree, Visibility};
 
 /// A module: a file, or a `mod` block in one.
 #[derive(Debug, Default)]
 pub struct Module {
     /// The file, as an index into [`Crate::files`].
     pub file: usize,
-    /// The module that it stands in; the root is its own.
+    /// Its parent module; the root is its own.
     pub parent: usize,
     /// Modules in it, by name.
     pub children: BTreeMap<String, usize>,
@@ -26,6 +28,21 @@ pub struct Module {
     pub paths: Vec<Vec<String>>,
     /// Single names, outside of `use`.
     pub names: BTreeSet<String>,
+    /// Types that an `impl` without a trait is for, as paths.
+    pub impls: Vec<Vec<String>>,
+    /// Structs with named fields.
+    pub structs: Vec<Struct>,
+}
+
+/// A struct with named fields.
+#[derive(Debug, Clone)]
+pub struct Struct {
+    /// Its name.
+    pub name: String,
+    /// How many fields it has.
+    pub fields: usize,
+    /// Those that neighbours can reach though they are not public: `pub(super)`, `pub(in path)`.
+    pub open: usize,
 }
 
 /// One leaf of a `use`.
@@ -51,7 +68,7 @@ pub struct Crate {
 }
 
 impl Crate {
-    /// Parses `src/lib.rs` (or `main.rs`) and what it declares.
+    /// Parses `src/lib.rs` (or `main.rs`) and the modules that it declares.
     ///
     /// # Errors
     ///
@@ -65,7 +82,7 @@ impl Crate {
         Ok(parsed)
     }
 
-    /// Adds a file's module; `folder` is where its children are looked for.
+    /// Adds a file's module; `folder` is the folder of its children.
     fn file(&mut self, src: &Path, path: &Path, parent: usize, folder: &Path) -> io::Result<usize> {
         let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
         let syntax = syn::parse_file(&text).map_err(|error| failed(path, error))?;
@@ -103,6 +120,8 @@ impl Crate {
                 }
                 other => {
                     let module = &mut self.modules[id];
+                    module.impls.extend(inherent(other));
+                    module.structs.extend(named_fields(other));
                     module.items.extend(name_of(other));
                     paths_in(other.to_token_stream(), module);
                 }
@@ -116,12 +135,21 @@ fn failed(path: &Path, error: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("{}: {error}", path.display()))
 }
 
-/// Whether an item is compiled for tests alone.
+/// Whether an item is compiled for tests alone: `cfg(test)`, or `cfg(all(test, …))`.
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args::<Ident>().is_ok_and(|ident| ident == "test")
-    })
+    let needs_test = |attribute: &Attribute| attribute.parse_args().is_ok_and(|it| of_tests(&it));
+    attributes.iter().any(|it| it.path().is_ident("cfg") && needs_test(it))
+}
+
+fn of_tests(condition: &Meta) -> bool {
+    match condition {
+        Meta::Path(path) => path.is_ident("test"),
+        Meta::List(list) if list.path.is_ident("all") => {
+            let parts = list.parse_args_with(Punctuated::<Meta, Comma>::parse_terminated);
+            parts.is_ok_and(|parts| parts.iter().any(of_tests))
+        }
+        _ => false,
+    }
 }
 
 /// The attributes of an item.
@@ -158,6 +186,28 @@ fn name_of(item: &Item) -> Option<String> {
     })
 }
 
+/// The path of the type that an `impl` without a trait is for.
+fn inherent(item: &Item) -> Option<Vec<String>> {
+    let Item::Impl(ItemImpl { trait_: None, self_ty, .. }) = item else { return None };
+    let Type::Path(path) = &**self_ty else { return None };
+    Some(path.path.segments.iter().map(|segment| segment.ident.to_string()).collect())
+}
+
+fn named_fields(item: &Item) -> Option<Struct> {
+    let Item::Struct(ItemStruct { ident, fields: Fields::Named(fields), .. }) = item else {
+        return None;
+    };
+    let is_open = |field: &&Field| match &field.vis {
+        Visibility::Restricted(to) => !to.path.is_ident("crate"),
+        _ => false,
+    };
+    Some(Struct {
+        name: ident.to_string(),
+        fields: fields.named.len(),
+        open: fields.named.iter().filter(is_open).count(),
+    })
+}
+
 fn leaves(tree: &UseTree, before: &mut Vec<String>, is_reexport: bool, found: &mut Vec<Use>) {
     match tree {
         UseTree::Path(path) => {
@@ -187,7 +237,7 @@ fn leaf(before: &[String], item: &Ident, name: &Ident, is_reexport: bool) -> Use
     Use { path, name, is_reexport }
 }
 
-/// Collects paths and names from tokens, those in macros and test-free bodies alike.
+/// Collects paths and names from tokens, in macros and in bodies without tests alike.
 fn paths_in(tokens: TokenStream, module: &mut Module) {
     let mut path: Vec<String> = Vec::new();
     // Colons since the last name.
@@ -221,4 +271,26 @@ fn paths_in(tokens: TokenStream, module: &mut Module) {
         }
     }
     end(&mut path, module);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syn::parse_quote;
+
+    #[test]
+    fn items_for_tests_alone_are_known_whatever_else_they_need() {
+        for (attribute, expected) in [
+            (parse_quote!(#[cfg(test)]), true),
+            (parse_quote!(#[cfg(all(test, feature = "server"))]), true),
+            (parse_quote!(#[cfg(all(unix, all(loom, test)))]), true),
+            (parse_quote!(#[cfg(any(test, feature = "server"))]), false),
+            (parse_quote!(#[cfg(not(test))]), false),
+            (parse_quote!(#[test]), false),
+        ] {
+            let attribute: Attribute = attribute;
+            let text = attribute.to_token_stream().to_string();
+            assert_eq!(is_for_tests(&[attribute]), expected, "{text}");
+        }
+    }
 }

@@ -23,11 +23,6 @@ pub struct DigestArgs {
 }
 
 impl DigestArgs {
-    /// Whether any is given.
-    pub fn any_given(&self) -> bool {
-        self.seed.is_some() || self.key_file.is_some() || self.new_key_file.is_some()
-    }
-
     /// The digest function; creates the new key file if one was requested.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ impl Existing<'_> {
             if let Some(given) = size.layout
                 && given.layout() != Some(layout)
             {
-                return Err(self.conflict("--layout", &given, &layout));
+                return Err(conflict("--layout", &given, &layout, self.name));
             }
             if let Some(preset) = size.preset {
                 let items = Some(size.items.unwrap_or(self.expected_items));
@@ -54,11 +54,13 @@ impl Existing<'_> {
             if let Some(given) = size.mem
                 && given / 64 != num_bytes / 64
             {
-                return Err(self.conflict("--mem", &given, &num_bytes));
+                return Err(conflict("--mem", &given, &num_bytes, self.name));
             }
         }
         match (digest.seed, self.seed) {
-            (Some(given), None) => return Err(self.conflict("--seed", &given, &"a secret key")),
+            (Some(given), None) => {
+                return Err(conflict("--seed", &given, &"a secret key", self.name));
+            }
             (given, Some(seed)) => self.check_one("--seed", given, &seed)?,
             (None, None) => {}
         }
@@ -84,14 +86,9 @@ impl Existing<'_> {
         has: &T,
     ) -> Result<(), Error> {
         match given {
-            Some(given) if given != *has => Err(self.conflict(flag, &given, has)),
+            Some(given) if given != *has => Err(conflict(flag, &given, has, self.name)),
             _ => Ok(()),
         }
-    }
-
-    /// The error of a flag that contradicts the filter.
-    pub fn conflict(&self, flag: &str, given: &dyn Display, has: &dyn Display) -> Error {
-        conflict(flag, given, has, self.name)
     }
 }
 

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 /// Filters by name, beside those among the files of the command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
-    /// A filter, in a file or on a server (redis://), or a folder of filters; may be given several
-    /// times
+    /// A filter (a file, or redis://...), or a folder of filters; may be repeated
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
     pub filters: Vec<PathBuf>,
     /// A file with the name of a filter or folder on each line

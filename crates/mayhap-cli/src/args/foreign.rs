@@ -1,15 +1,13 @@
-//! What the command line says of files of other systems.
+//! Arguments about files of other systems.
 
 #[cfg(feature = "redis")]
 use crate::error::Error;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-#[cfg(feature = "redis")]
 use mayhap::SecretKey;
-use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
+use mayhap_sets::Known;
 use mayhap_units::number::{NumberError, parse_count, parse_fpp};
-use std::fmt;
 
 /// Options for opening files of other systems.
 #[derive(Debug, Clone, Default, Args)]
@@ -39,7 +37,7 @@ const CLASS: &str = "bloomfileter: Java class that will read the file [default: 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters of other systems")]
 pub struct SystemArgs {
-    /// What is said of existing ones too.
+    /// Arguments about existing ones too.
     #[command(flatten)]
     pub foreign: ForeignArgs,
     /// pybloomfiltermmap: seeds of its hash functions, as 1,2,3 [default: from 1 on]
@@ -78,8 +76,8 @@ impl SystemArgs {
 
 /// The help of `--format` for verbs that create files.
 pub const NEW_FORMAT: &str = "\
-Create a filter of another system: guava, spark, redisson, redisbloom, dcso, bits-and-blooms, \
-bloomfileter, magnuss, magnuss-redis, rbloom, pybloom-live, pybloomfiltermmap, parquet-sbbf";
+For another system: guava, spark, redisson, redisbloom, dcso, bits-and-blooms, bloomfileter, \
+magnuss, magnuss-redis, rbloom, pybloom-live, pybloomfiltermmap, parquet-sbbf";
 
 fn formats() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
@@ -96,24 +94,15 @@ pub fn key_types() -> impl TypedValueParser<Value = KeyType> {
 }
 
 /// Why a text is no number of hash functions.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum HashesError {
     /// It is no number.
-    Count(NumberError),
+    #[error(transparent)]
+    Count(#[from] NumberError),
     /// It is above this limit.
+    #[error("at most {0}")]
     TooMany(u32),
 }
-
-impl fmt::Display for HashesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Count(error) => error.fmt(f),
-            Self::TooMany(limit) => write!(f, "at most {limit}"),
-        }
-    }
-}
-
-impl std::error::Error for HashesError {}
 
 /// Reads a number of hash functions.
 ///
@@ -121,23 +110,20 @@ impl std::error::Error for HashesError {}
 ///
 /// Those of [`HashesError`].
 pub fn parse_hashes(text: &str) -> Result<u32, HashesError> {
-    let count = parse_count(text).map_err(HashesError::Count)?;
-    u32::try_from(count).map_err(|_| HashesError::TooMany(u32::MAX))
+    u32::try_from(parse_count(text)?).map_err(|_| HashesError::TooMany(u32::MAX))
 }
 
 impl ForeignArgs {
-    /// What they say of a file.
-    pub fn known(&self) -> Known {
-        Known { format: self.format, key_type: self.key_type, shape: self.shape() }
-    }
-
-    /// What they say of a filter on a server, with this secret key.
-    #[cfg(feature = "redis")]
-    pub fn known_of_server(&self, secret_key: Option<SecretKey>) -> mayhap_remote::Known {
-        let Known { format, key_type, shape } = self.known();
-        let num_bitmaps = self.bitmaps;
-        let key_of_several = false;
-        mayhap_remote::Known { secret_key, key_of_several, format, key_type, shape, num_bitmaps }
+    /// The facts that they give, with this secret key.
+    pub fn known(&self, secret_key: Option<SecretKey>) -> Known {
+        Known {
+            secret_key,
+            key_of_several: false,
+            format: self.format,
+            key_type: self.key_type,
+            shape: self.shape(),
+            num_bitmaps: self.bitmaps,
+        }
     }
 
     /// m and k of a bare bitmap, if they were given.

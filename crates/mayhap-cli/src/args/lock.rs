@@ -5,7 +5,7 @@ use mayhap_store::LockKind;
 use mayhap_units::span::parse_timeout;
 use std::time::Duration;
 
-/// What keeps other commands away that change a file.
+/// The lock that keeps other commands from changing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LockName {
     /// A lock of the system, which ends with the command however that ends
@@ -34,8 +34,7 @@ pub struct LockArgs {
     /// How long to wait for other commands that change the filter: 10s, 5min; 0 does not wait
     #[arg(long, value_name = "TIME", value_parser = parse_timeout, default_value = "60s")]
     pub lock_timeout: Duration,
-    /// What keeps other commands away: a lock of the system; where the file system has none, a file
-    /// in the folder, which stays after kill -9 and is then removed by hand; or none
+    /// What keeps other commands away: system, folder (a file beside the filter), or none
     #[arg(long, value_name = "KIND", default_value = "system")]
     #[arg(hide_possible_values = true)]
     pub lock: LockName,

@@ -25,12 +25,10 @@ pub mod url;
 pub use digest::{DigestArgs, secret_key};
 pub use existing::{Existing, conflict};
 pub use filters::FilterArgs;
-#[cfg(feature = "redis")]
-pub use foreign::key_types;
-pub use foreign::{ForeignArgs, HashesError, NEW_FORMAT, SystemArgs, parse_hashes};
+pub use foreign::{ForeignArgs, HashesError, NEW_FORMAT, SystemArgs, key_types, parse_hashes};
 pub use lines::LineArgs;
 pub use lock::LockArgs;
 pub use messages::MessageArgs;
-pub use open::OpenArgs;
+pub use open::{OpenArgs, how_of};
 pub use server::{ReplicaArgs, ServerArgs, WholeArgs};
-pub use size::{DEFAULT_FPP, SizeArgs};
+pub use size::{DEFAULT_FPP, SizeArgs, parse_window};

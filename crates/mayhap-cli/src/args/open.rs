@@ -1,10 +1,13 @@
 //! How a filter is opened.
 
+#[cfg(feature = "redis")]
+use super::ReplicaArgs;
 use super::{ForeignArgs, ServerArgs, secret_key};
 use crate::error::Error;
 use crate::memory;
 use clap::Args;
 use mayhap::SecretKey;
+use mayhap_sets::{How, Known, MaxBytes};
 use mayhap_units::number::parse_bytes;
 use std::path::PathBuf;
 
@@ -32,6 +35,22 @@ pub struct OpenArgs {
 }
 
 impl OpenArgs {
+    /// How a filter is opened as they say.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`secret_key()`].
+    pub fn how(&self) -> Result<How<'_>, Error> {
+        Ok(How {
+            column: self.column.as_deref(),
+            max_bytes: match self.max_memory {
+                Some(bytes) => MaxBytes::Given(bytes),
+                None => MaxBytes::Found(|| memory::limit(None)),
+            },
+            ..how_of(self.foreign.known(self.secret_key()?), &self.server)
+        })
+    }
+
     /// The secret key, if one is named.
     ///
     /// # Errors
@@ -44,5 +63,16 @@ impl OpenArgs {
     /// The largest filter that is allowed.
     pub fn max_bytes(&self) -> u64 {
         memory::limit(self.max_memory)
+    }
+}
+
+/// How a filter is opened of which this is known.
+#[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "there are no servers"))]
+pub fn how_of<'a>(known: Known, server: &ServerArgs) -> How<'a> {
+    How {
+        known,
+        #[cfg(feature = "redis")]
+        reach: server.reach(ReplicaArgs::default()),
+        ..How::default()
     }
 }

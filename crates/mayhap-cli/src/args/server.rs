@@ -5,6 +5,8 @@ use crate::error::Error;
 use crate::memory;
 use clap::Args;
 use mayhap::SecretKey;
+#[cfg(feature = "redis")]
+use mayhap_sets::server::Reach;
 use mayhap_units::number::parse_bytes;
 use mayhap_units::span::parse_time;
 use std::num::NonZeroU32;
@@ -27,6 +29,14 @@ pub struct ReplicaArgs {
     /// On a server: wait until this many replicas have the writes
     #[arg(long, value_name = "COUNT")]
     pub wait_replicas: Option<NonZeroU32>,
+}
+
+#[cfg(feature = "redis")]
+impl ServerArgs {
+    /// How a server is reached.
+    pub fn reach(&self, replicas: ReplicaArgs) -> Reach {
+        Reach { timeout: self.timeout, wait_replicas: replicas.wait_replicas }
+    }
 }
 
 /// Options for copying a whole filter to or from a server.

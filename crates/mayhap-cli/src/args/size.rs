@@ -8,12 +8,22 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mayhap::{AnyFilter, Builder, Layout, Preset, sizing};
 use mayhap_sets::LayoutName;
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
+use mayhap_units::window::{self, WindowError, WindowSize};
 
 /// The default rate: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
 pub const DEFAULT_FPP: f64 = 1e-4;
 
 /// A rate above this one is not what somebody wants who names none: three bits a key have it.
 const MAX_DEFAULT_FPP: f64 = 0.25;
+
+/// Reads the size of a window, as `--window` takes it.
+///
+/// # Errors
+///
+/// The errors of [`window::parse_window`].
+pub fn parse_window(text: &str) -> Result<WindowSize, WindowError> {
+    window::parse_window(text, "--window ")
+}
 
 /// The size of a new filter.
 #[derive(Debug, Clone, Args)]
@@ -25,16 +35,14 @@ pub struct SizeArgs {
     /// False-positive probability at -n keys: 1e-6, 0.1%, 1/1000 [default: 1e-4]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
     pub fpp: Option<f64>,
-    /// Bits per key, with the best number of hashes for them, in place of -p: a blocked filter has
-    /// the rate 16 %, 2.5 %, 9.1e-4 or 5.7e-6, a standard one 15 %, 2.2 %, 4.6e-4 or 2.1e-7
+    /// Bits per key in place of -p: rates of 16 %, 2.5 %, 9.1e-4 or 5.7e-6 (mayhap man create)
     #[arg(long, value_name = "BITS", value_parser = preset(), conflicts_with_all = ["fpp", "mem"])]
     pub preset: Option<Preset>,
     /// Memory for the filter: 512M, 2GiB; -n or -p is derived from it (up to a rate of 25 %)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
-    /// blocked (fast), standard (fewest bits), or a kind: counting (supports removal), scalable
-    /// (grows), window:10M or window:7d (forgets old keys); build only: fuse (small, immutable) and
-    /// matrix (a set for each file) [default: blocked, or standard for rates below 2e-5]
+    /// blocked (fast), standard (fewest bits), counting (removal), scalable (grows), window:10M or
+    /// window:7d (forgets); build: fuse, matrix [default: blocked; standard below a rate of 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of the machine or container]
@@ -50,13 +58,7 @@ impl SizeArgs {
 
     /// Whether the kind needs no number of keys in all: it grows, or forgets.
     pub fn grows_or_forgets(&self) -> bool {
-        use LayoutName::{Scalable, WindowItems, WindowMillis};
-        matches!(self.layout, Some(Scalable | WindowItems(_) | WindowMillis(_)))
-    }
-
-    /// Whether any of the numbers is given.
-    pub fn any_given(&self) -> bool {
-        self.is_fixed() || self.fpp.is_some() || self.preset.is_some() || self.layout.is_some()
+        matches!(self.layout, Some(LayoutName::Scalable | LayoutName::Window(_)))
     }
 
     /// The largest filter that is allowed.
@@ -106,7 +108,7 @@ impl SizeArgs {
         ))
     }
 
-    /// What [`SizeArgs::build`] makes a plain filter with.
+    /// The builder that [`SizeArgs::build`] makes a plain filter with.
     ///
     /// # Errors
     ///

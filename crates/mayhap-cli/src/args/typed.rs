@@ -11,7 +11,7 @@ const GIVEN_BY: [(&str, &[&str]); 4] = [
     ("num_hashes", &["hashes"]),
 ];
 
-/// What is wrong with a number that the library refused, by the option that was typed for it.
+/// The error of a number that the library refused, by the option that was typed for it.
 pub fn message(source: &mayhap::Error, command: &Command, matches: &ArgMatches) -> String {
     let typed = |parameter: &str| typed(parameter, command, matches);
     match source {

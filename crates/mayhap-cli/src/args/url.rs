@@ -2,37 +2,7 @@
 
 use crate::error::Error;
 use clap::ArgMatches;
-use std::ffi::OsStr;
-use std::path::Path;
-
-const SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+cluster://", "rediss+cluster://"];
-
-/// Whether a filter on a server is meant, and not a file.
-pub fn is_url(path: &Path) -> bool {
-    is_meant(path.as_os_str())
-}
-
-/// Whether a text begins as such a URL does.
-pub fn is_meant(text: &OsStr) -> bool {
-    let bytes = text.as_encoded_bytes();
-    SCHEMES.iter().any(|scheme| bytes.starts_with(scheme.as_bytes()))
-}
-
-/// A path as it may be shown.
-pub fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    if is_url(path) { redacted(&text) } else { text }
-}
-
-/// A text without what stands before the host in its URL, if it is one: that may be a password.
-pub fn redacted(text: &str) -> String {
-    match (text.find("://"), text.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
-            format!("{}***{}", &text[..scheme + 3], &text[at..])
-        }
-        _ => text.into(),
-    }
-}
+use mayhap_sets::{is_url, redacted};
 
 /// Refuses URLs where a verb takes none: nobody is to look for a file of that name.
 ///
@@ -44,7 +14,7 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
     for id in matches.ids() {
         // Groups have no values of their own.
         let Ok(Some(values)) = matches.try_get_raw(id.as_str()) else { continue };
-        for (i, value) in values.enumerate().filter(|(_, value)| is_meant(value)) {
+        for (i, value) in values.enumerate().filter(|(_, value)| is_url(value)) {
             let url = redacted(&value.to_string_lossy());
             if cfg!(not(feature = "redis")) {
                 return Err(Error::usage(

@@ -1,39 +1,20 @@
-//! `mayhap assemble`: one filter file of its segments.
+//! `mayhap assemble`: one filter file from its segments.
 
 use crate::args::LockArgs;
 use crate::error::Error;
 use crate::files::refuse_existing;
-use crate::io::messages::{Talk, counted, rate};
+use crate::io::messages::{Reporter, counted, rate};
 use crate::io::progress::Progress;
-use crate::outcome::Outcome;
 use crate::set::kept::ReplacedDigests;
 use crate::set::session::Waiting;
+use mayhap::Health;
 use mayhap::native::Header;
-use mayhap::{FilterParams, Health};
-use mayhap_sets::{State, whole};
-use mayhap_store::Assembled;
+use mayhap_sets::State;
 use serde::Serialize;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap build -q -o part-1.mayhap --segment 1/2 -n 1M urls.txt   # on one machine
-  mayhap build -q -o part-2.mayhap --segment 2/2 -n 1M urls.txt   # on another one
-  mayhap assemble -q -o urls.mayhap part-1.mayhap part-2.mayhap   # in any order";
-
-const NOTES: &str = "\
-Segments are written by mayhap build --segment, and by the library and its Python package. The new \
-file is, byte for byte, that of mayhap build --reproducible --layout blocked with all the keys: it \
-depends neither on the order of the keys nor on the number of segments.
-
-All segments must be of one filter, with the same -n, -p, digest and key options, and all of them \
-must be given, each once; an error names what differs or is missing. Every byte of every segment \
-is checked, and no secret key is needed. It takes the time of copying the files and a few MB of \
-memory; the new file appears whole or not at all.";
-
 /// Put the segments of a filter together, as many machines have filled them
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The files of all segments, in any order
     #[arg(value_name = "SEGMENT", required = true)]
@@ -51,7 +32,7 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What was put together, as `--json` prints it.
+/// The assembled filter, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Summary {
     file: String,
@@ -66,7 +47,7 @@ struct Summary {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     refuse_existing(&args.output, args.force)?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
@@ -74,46 +55,24 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let lock = Waiting::new("assemble", args.lock, talk, None).lock(&args.output)?;
     let mut progress = Progress::new(talk, Some(bytes));
     let digests = ReplacedDigests::of(&args.output);
-    let assembled = lock.assemble(&args.files, args.force, |done, _| progress.tick_bytes(done))?;
-    let seconds = progress.elapsed().as_secs_f64();
-    progress.clear();
+    let tick = |done, _| progress.tick_bytes(done);
+    let assembled = mayhap_store::assemble(&lock, &args.files, args.force, tick)?;
+    let seconds = progress.end().as_secs_f64();
     digests.say(talk);
-    let params = assembled.header.params()?;
-    let state = state(&assembled, &params);
+    let state = State::of_assembled(&assembled)?;
     let (file, segments) = (args.output.display().to_string(), args.files.len());
     let summary = Summary { file, segments, seconds, state };
-    if args.json {
-        Talk::json(&summary, true)?;
-    } else {
-        let of = counted(segments as u64, "segment");
-        let line = format!("{}: {of} put together ({seconds:.2} s)", summary.file);
-        talk.report(&line, &summary.state.text());
-    }
+    talk.summary(args.json, &summary, |Summary { file, segments, seconds, state }| {
+        let of = counted(*segments as u64, "segment");
+        (format!("{file}: {of} put together ({seconds:.2} s)"), state.text())
+    })?;
     if summary.state.health == Health::OverCapacity {
+        let (now, target) = (rate(summary.state.estimated_fpp), rate(summary.state.target_fpp));
+        let capacity = assembled.header.fields().expected_items;
         talk.warn(&format!(
-            "the filter has more keys than its capacity of {}: its rate is {}, its target {}; \
-             build the segments with a larger -n",
-            params.expected_items(),
-            rate(summary.state.estimated_fpp),
-            rate(summary.state.target_fpp),
+            "the filter has more keys than its capacity of {capacity}: its rate is {now}, its \
+             target {target}; build the segments with a larger -n"
         ));
     }
-    Ok(Outcome::Done)
-}
-
-/// The numbers of the filter, which nobody has to read again.
-fn state(assembled: &Assembled, params: &FilterParams) -> State {
-    let items = assembled.header.inserted_items();
-    let by_bits = assembled.estimated_items.health(params.expected_items());
-    State {
-        layout: params.layout().name(),
-        num_bytes: params.num_bytes(),
-        items,
-        distinct_items: whole(assembled.estimated_items),
-        expected_items: Some(params.expected_items()),
-        target_fpp: params.target_fpp(),
-        estimated_fpp: assembled.estimated_fpp,
-        fill_ratio: assembled.fill_ratio,
-        health: by_bits.max(Health::of_inserted(params, items)),
-    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{FilterArgs, LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print_stdout};
+use crate::io::messages::{Reporter, grouped, print_stdout};
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -16,53 +16,11 @@ use mayhap_lists::{LineReader, Reading, SortedFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap check seen.mayhap < urls.txt        # the lines that may be in it
-  mayhap check -v seen.mayhap urls.txt       # the lines that are surely not
-  echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
-  mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
-  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may contain one
-  mayhap check --age day.mayhap < urls.txt    # the age of each line, for a window
-  mayhap check --sha1 pwned.mayhap < words    # words, where the filter has hashes (build --hex)
-  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
-  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
-  mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
-
-const NOTES: &str = "\
-Exit codes, as for grep: 0 if a line was printed (or would have been with -c or -q), 1 if none \
-was, 2 after an error.
-
-A printed line may be a false positive, at the rate of the filter (mayhap info); with -v a \
-printed line is surely absent. With several filters, a line is printed if any of them may contain \
-it, with -v if none does; with --tag once per filter. How keys are extracted (-0, --field, \
---lower ...) is recorded in the file. Nobody can say whether a line without a key is in it: such \
-lines are not printed, and at the end they are an error (exit code 2), unless --skip-bad is given.
-
--l stops querying a filter at its first such line, and stops reading when no filter is left to \
-query. --confirm looks up each line that may be in the filter in a file of all its keys, \
-extracted in the same way and sorted by their bytes (LC_ALL=C sort): a few reads per line, in \
-constant memory. It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 \
-lines spread over it, and those that a search passes. That is not a full check (sort -c is).
-
---age prints, before each line that may be in a window, how long ago its key came last: a lower \
-and an upper bound, as keys (150..249) or as time (2.1 h..2.5 h), and a tab. By a false positive \
-a key may seem younger, never older. A query does not make a key young again; mayhap add does.
-
-A filter of another system is detected from its bytes, or named with --format (for all files that \
-are not mayhap's). Such a file does not record how its keys are extracted, so give --trim and the \
-like each time. A line that cannot be a key of the --key-type is surely absent.
-
-Each page of a filter file is compared with its checksum before it is first read; a damaged one is \
-an error. --trust skips that, for a file that mayhap verify has found good.";
-
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// The filter, or a folder of them (unless -f is given), then input files, or - for standard
-    /// input, the default
+    /// The filter, or a folder (unless -f is given), then input files [default: standard input, -]
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -97,7 +55,7 @@ pub struct Args {
     lines: LineArgs,
 }
 
-/// What was found, as `--json` prints it.
+/// The results, as `--json` prints them.
 #[derive(Debug, Serialize)]
 struct Summary {
     lines_read: u64,
@@ -109,7 +67,7 @@ struct Summary {
     filters: Vec<Found>,
 }
 
-/// What became of the lines that may be present.
+/// The confirmation of the lines that may be present.
 #[derive(Debug, Serialize)]
 struct Confirmed {
     confirmed: u64,
@@ -128,7 +86,7 @@ struct Found {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let reading = args.lines.reading();
     let (filters, inputs) = filters::sort(&args.filters, &args.files, &reading, false)?;
     if filters.is_empty() {
@@ -157,7 +115,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         // Before anything is read.
         aged::ages_of(&opened[0])?;
     }
-    let (sources, total_bytes) = super::sources::input::<Args>("check", &inputs)?;
+    let (sources, total_bytes) = reader::input(&inputs)?;
     let reading = Reading { gathers: open::any_remote(&opened), ..reading };
     let confirm = args.confirm.as_deref().map(|path| SortedFile::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
@@ -187,17 +145,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = reader::open(sources, &options, reading, None, talk)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    // As soon as one line was found, that is the answer.
+    // The first line found decides the answer.
     let is_answered = sieve.until == Until::AnyLine && sieve.selected() > 0;
     let answered = reader::answered(&reader, talk, args.lines.skip_bad || is_answered);
     sieve.warn(talk);
     report(args, &sieve, &reader, talk)?;
     sieve.check_answered()?;
     answered?;
-    Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
+    Ok(Outcome::found(sieve.selected() > 0))
 }
 
-/// Refuses what works with one key on each line, if that is not how keys are cut.
+/// Refuses options that need one key per line, if keys are cut in another way.
 fn refuse_for_keys(args: &Args, name: &str, options: &KeyOptions) -> Result<(), Error> {
     if args.age && options.url_prefixes {
         return Err(Error::usage(
@@ -216,31 +174,23 @@ fn refuse_for_keys(args: &Args, name: &str, options: &KeyOptions) -> Result<(), 
 
 /// The summary and the outcome of `--age`.
 fn finish_aged(args: &Args, name: &str, aged: Aged, reader: &LineReader) -> Result<Outcome, Error> {
-    let (lines_read, maybe_present) = (reader.lines(), aged.maybe_present);
+    let maybe_present = aged.maybe_present;
     if args.json {
-        let surely_absent = lines_read - maybe_present - reader.keyless().lines();
+        let surely_absent = reader.lines() - maybe_present - reader.keyless().lines();
         let found = Found { file: name.to_owned(), maybe_present, surely_absent };
-        let summary = Summary {
-            lines_read,
-            lines_selected: maybe_present,
-            lines_without_key: reader.keyless().lines(),
-            lines_with_crlf: reader.cr_lines(),
-            confirmed: None,
-            filters: vec![found],
-        };
-        Talk::json(&summary, false)?;
+        Reporter::json(&Summary::new(reader, maybe_present, vec![found]), false)?;
     }
-    Ok(if maybe_present > 0 { Outcome::Done } else { Outcome::Nothing })
+    Ok(Outcome::found(maybe_present > 0))
 }
 
-fn report(args: &Args, sieve: &Sieve, reader: &LineReader, talk: Talk) -> Result<(), Error> {
+fn report(args: &Args, sieve: &Sieve, reader: &LineReader, talk: Reporter) -> Result<(), Error> {
     if args.list && !talk.is_quiet() {
         let named = sieve.members().iter().filter(|member| member.selected(args.invert) > 0);
         let names = named.flat_map(|member| [&member.name, "\n"]);
         print_stdout(&names.collect::<String>())?;
     }
     if args.json {
-        return Talk::json(&Summary::of(sieve, reader), args.count);
+        return Reporter::json(&Summary::of(sieve, reader), args.count);
     }
     if let Some(confirm) = sieve.confirm() {
         let (wrong, right) = (confirm.false_positives, confirm.confirmed);
@@ -258,23 +208,29 @@ fn report(args: &Args, sieve: &Sieve, reader: &LineReader, talk: Talk) -> Result
 }
 
 impl Summary {
+    fn new(reader: &LineReader, lines_selected: u64, filters: Vec<Found>) -> Self {
+        Self {
+            lines_read: reader.lines(),
+            lines_selected,
+            lines_without_key: reader.keyless().lines(),
+            lines_with_crlf: reader.cr_lines(),
+            confirmed: None,
+            filters,
+        }
+    }
+
     fn of(sieve: &Sieve, reader: &LineReader) -> Self {
         let found = |member: &Member| Found {
             file: member.name.clone(),
             maybe_present: member.maybe_present,
             surely_absent: member.lines - member.maybe_present,
         };
+        let filters = sieve.members().iter().map(found).collect();
         let confirmed = sieve.confirm().map(|confirm| Confirmed {
             confirmed: confirm.confirmed,
             false_positives: confirm.false_positives,
         });
-        Self {
-            lines_read: reader.lines(),
-            lines_selected: sieve.selected(),
-            lines_without_key: sieve.lines_without_key(),
-            lines_with_crlf: reader.cr_lines(),
-            confirmed,
-            filters: sieve.members().iter().map(found).collect(),
-        }
+        let lines_without_key = sieve.lines_without_key();
+        Self { lines_without_key, confirmed, ..Self::new(reader, sieve.selected(), filters) }
     }
 }

@@ -5,49 +5,24 @@ use crate::args::{
 };
 use crate::error::Error;
 use crate::files::refuse_existing;
-use crate::io::messages::Talk;
-use crate::outcome::Outcome;
+use crate::io::messages::Reporter;
 use crate::set::create::{Create, NewSystemFile};
-use crate::set::fill::Counts;
-use crate::set::foreign::say_options;
 use crate::set::kept::Kept;
+use crate::set::notes::say_options;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_lists::Stop;
 use mayhap_sets::KeySet;
+#[cfg(feature = "redis")]
+use mayhap_sets::server::ServerUrl;
 use mayhap_units::span::parse_time;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap create seen.mayhap -n 100M -p 0.1%
-  mayhap create seen.mayhap --mem 1GiB -p 1e-4
-  mayhap create seen.mayhap -n 100M --preset 8            # 8 bits per key: 2.5 %
-  mayhap create day.mayhap --layout window:24h -n 5M      # forgets older keys
-  mayhap create last.mayhap --layout window:1M            # the last million keys
-  mayhap create all.mayhap --layout scalable              # grows with its keys
-  mayhap create on.mayhap --layout counting -n 1M         # keys can be removed
-  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    # on a server, for a week
-  mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers
-  mayhap create ids.guava --format guava -n 1M -p 1%      # for a program with Guava";
-
-const NOTES: &str = "\
-On a server (see mayhap push --help) the default layout is blocked. If a filter of that name \
-exists with the same parameters, nothing is changed and the command says so, so many programs can \
-start with it; one with other parameters is an error. --force replaces it with an empty one, in \
-one step.
-
-With --format the file is one of another system, of the size that this system computes from -n \
-and -p (or of --bits and --hashes, for bits-and-blooms, magnuss and magnuss-redis): it opens the \
-file, and so do the other commands. --seed N makes a Spark filter of version 2. Where a file does \
-not record its size, the command prints the options that it needs.";
-
 /// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 pub struct Args {
     /// The filter file to write, or redis://host:port/database/name
@@ -56,8 +31,7 @@ pub struct Args {
     /// Replace it if it exists
     #[arg(long)]
     force: bool,
-    /// Keep the digests of all keys that are added, in a file beside the filter, for mayhap grow: 5
-    /// to 6 bytes per key
+    /// Keep the digests of all added keys beside the filter, for mayhap grow: 5 to 6 bytes each
     #[arg(long)]
     keep_digests: bool,
     /// Print the summary as JSON, on stdout
@@ -87,11 +61,11 @@ pub struct Args {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let options = args.lines.key_options();
     #[cfg(feature = "redis")]
-    if crate::args::url::is_url(&args.file) {
-        let place = remote::Place::of(&args.file)?;
+    if mayhap_sets::is_url(&args.file) {
+        let url = ServerUrl::of(&args.file)?;
         args.system.check_server()?;
         if args.keep_digests {
             return Err(Error::usage(
@@ -99,7 +73,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
                 "omit it; a filter on a server can grow by itself: --layout scalable",
             ));
         }
-        let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
+        let connection = remote::Connection::open(url, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
         let wanted = remote::create::Wanted {
             size,
@@ -108,8 +82,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             ttl: args.ttl,
             foreign: &args.system.foreign,
         };
-        remote::create::create(&connection, wanted, args.force, (talk, args.json))?;
-        return Ok(Outcome::Done);
+        return remote::create::create(&connection, wanted, args.force, (talk, args.json));
     }
     let name = args.file.display().to_string();
     if args.ttl.is_some() {
@@ -118,7 +91,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             "to forget old keys, use --layout window:7d",
         ));
     }
-    // Once it is being written it is written whole: no half of it is left beside its name.
+    // Once it is being written it is written whole: no partial file is left.
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
     let system = NewSystemFile::of(&args.file, &args.system, (&args.size, &args.digest))?;
@@ -131,7 +104,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         waiting.save_set(&args.file, (&mut set, ""), None, args.force)?;
         report(args, &set, talk)?;
         talk.say_all(&notes);
-        return Ok(Outcome::Done);
+        return Ok(());
     }
     let create = Create::of(&args.size, args.size.items)?;
     if create.is_none() && !args.size.is_fixed() {
@@ -144,14 +117,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
     let options = set.key_options(options).to_header();
     let digests = kept.map(Kept::into_digests);
-    waiting.save_set(&args.file, (&mut *set, &options), digests, args.force)?;
-    report(args, &*set, talk)?;
-    Ok(Outcome::Done)
+    waiting.save_set(&args.file, (&mut set, &options), digests, args.force)?;
+    report(args, &set, talk)
 }
 
-/// Reports what the new filter is.
-fn report(args: &Args, set: &dyn KeySet, talk: Talk) -> Result<(), Error> {
+/// Reports the numbers of the new filter.
+fn report(args: &Args, set: &dyn KeySet, talk: Reporter) -> Result<(), Error> {
     let name = args.file.display().to_string();
-    Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers())
-        .print(talk, args.json)
+    Summary::unfilled(name, set.measurements()).print(talk, args.json)
 }

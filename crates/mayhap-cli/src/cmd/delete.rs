@@ -2,10 +2,9 @@
 
 use crate::args::{LockArgs, OpenArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::Talk;
-use crate::outcome::Outcome;
+use crate::io::messages::Reporter;
 #[cfg(feature = "redis")]
-use crate::set::remote::{self, Access};
+use crate::set::open;
 use crate::set::session::Waiting;
 use mayhap_lists::Stop;
 use serde::Serialize;
@@ -13,20 +12,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap delete --force seen.mayhap    # with its log and digests
-  mayhap delete --force redis://127.0.0.1:6379/0/seen    # all its keys on a server";
-
-const NOTES: &str = "\
-Only filters are deleted, so a wrong name does no harm: the header of a file is checked first. \
-The log of a file and its digests are deleted with it; on a server all keys of the filter are \
-deleted, whatever its system (see docs/redis.md). Exit codes: 0 deleted, 2 after an error, \
-including a missing filter.";
-
 /// Delete a filter, in a file or on a server
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
@@ -43,7 +30,7 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What was deleted, as `--json` prints it.
+/// The deleted filter, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Deleted {
     file: String,
@@ -55,10 +42,9 @@ struct Deleted {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     #[cfg(feature = "redis")]
-    if crate::args::url::is_url(&args.file) {
-        let (mut set, _) = remote::open_server_set(&args.file, Access::of(&args.open)?, talk)?;
+    if let Some((mut set, _)) = open::on_server(&args.file, &args.open.how()?, talk)? {
         check_force(args.force, set.url())?;
         let deleted = set.delete()?;
         return report(args, set.url().to_owned(), deleted, talk);
@@ -66,18 +52,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let stop = Stop::on_signals()?;
     let lock = Waiting::new("delete", args.lock, talk, Some(&stop)).lock(&args.file)?;
-    // That it is a filter; its contents do not matter.
+    // Checks that it is a filter; its contents do not matter.
     let header = mayhap_store::read_header(&args.file)?;
     secret_key::check(args.open.secret_key()?, &args.file, &header)?;
     check_force(args.force, &name)?;
-    // The file first: a log without its filter is refused by the next one, not taken for its own.
+    // The file first: a new filter refuses a log without its filter, and does not take it for its
+    // own.
     fs::remove_file(&args.file).map_err(Error::io("delete", &name))?;
     let log = mayhap_store::log_path(&args.file)?;
-    match fs::remove_file(&log) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            return Err(Error::io("delete", &log.display().to_string())(error));
-        }
-        _ => {}
+    if let Err(error) = fs::remove_file(&log)
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(Error::io("delete", &log.display().to_string())(error));
     }
     lock.remove_digests()?;
     drop(lock);
@@ -94,12 +80,9 @@ fn check_force(force: bool, name: &str) -> Result<(), Error> {
     ))
 }
 
-fn report(args: &Args, file: String, deleted: bool, talk: Talk) -> Result<Outcome, Error> {
-    if args.json {
-        Talk::json(&Deleted { file, deleted }, true)?;
-    } else {
-        let done = if deleted { "deleted" } else { "was gone already" };
-        talk.say(&format!("{file}: {done}"));
-    }
-    Ok(Outcome::Done)
+fn report(args: &Args, file: String, deleted: bool, talk: Reporter) -> Result<(), Error> {
+    talk.summary(args.json, &Deleted { file, deleted }, |Deleted { file, deleted }| {
+        let done = if *deleted { "deleted" } else { "was gone already" };
+        (format!("{file}: {done}"), String::new())
+    })
 }

@@ -1,30 +1,16 @@
-//! `mayhap detect`: of which system a filter is.
+//! `mayhap detect`: the system that a filter belongs to.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, print_stdout};
+use crate::io::messages::{Reporter, print_findings};
 use crate::memory;
 use crate::outcome::Outcome;
-use mayhap_foreign::detect_all;
+use mayhap_sets::file::detect_all;
 use mayhap_units::number::parse_bytes;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap detect seen.mayhap ids.guava
-  mayhap detect --json ids.guava | jq .format";
-
-const NOTES: &str = "\
-Prints a line for each possible format of a file: the file, the format, its form, and the \
-parameters that it does not record, separated by tabs. A format is detected from the first bytes \
-and the exact length; - marks a damaged file, followed by the reason. Bare bitmaps (magnuss, \
-magnuss-redis, redisson) have no signature and are never detected.
-
-Exit codes: 0 if a format was detected, 1 if none was, 2 after an error.";
-
 /// Detect which systems may have written filter files
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The files
     #[arg(value_name = "FILE", required = true)]
@@ -46,9 +32,9 @@ pub struct Detected {
     pub format: &'static str,
     /// Which of its forms.
     pub form: &'static str,
-    /// What the bytes do not say.
+    /// The facts that the bytes do not record.
     pub missing: Option<&'static str>,
-    /// Why it is not sound, if it is not.
+    /// The damage, if it is not sound.
     pub damage: Option<String>,
 }
 
@@ -57,7 +43,7 @@ pub struct Detected {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let max_bytes = memory::limit(args.max_memory);
     let mut any = false;
     for path in &args.files {
@@ -70,14 +56,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         for detected in detected {
             any |= detected.damage.is_none();
-            if args.json {
-                Talk::json(&detected, true)?;
-            } else if !talk.is_quiet() {
-                print_stdout(&detected.line())?;
+            if args.json || !talk.is_quiet() {
+                print_findings(args.json, &detected, Detected::line)?;
             }
         }
     }
-    Ok(if any { Outcome::Done } else { Outcome::Nothing })
+    Ok(Outcome::found(any))
 }
 
 fn detect(path: &Path, max_bytes: u64) -> Result<Vec<Detected>, Error> {

@@ -1,9 +1,8 @@
 //! `mayhap explain`: the bits that keys set, and why a query answers as it does.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, print_stdout};
+use crate::io::messages::{Reporter, print_findings};
 use crate::io::terminal;
-use crate::outcome::Outcome;
 use mayhap::{DigestFunction, Layout};
 use mayhap_plan::explain::{ExplainError, Explanation, Subject};
 use mayhap_sets::LayoutName;
@@ -11,35 +10,13 @@ use mayhap_units::number::{parse_count, parse_whole};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap explain -m 20 -k 3 A B --query C           # the bits of two keys, and a query
-  mayhap explain -m 20 A=0,5,7 B=2,8,13 C=0,4,7     # bits as a text gives them
-  mayhap explain -m 9 baidu=1,4,7 tencent=3,4,8 --query dianping=1,5,8
-  mayhap explain -m 512 -k 8 --layout blocked A B   # a block of eight lanes
-  mayhap explain -m 1M -k 7 A --query B --json      # positions in a large filter";
-
-const NOTES: &str = "\
-Each key has a line with the array after it, the bits that it changed and those that other keys \
-had set before. A query has a line with the bits that it looks at: one that is 0 proves that the \
-key was never inserted; if all are 1 it may have been, or other keys set them. Arrays of up to 64 \
-bits are drawn beside the keys and those of up to 4,096 below them.
-
-The positions of a key are those that mayhap's filters use, so they are the same in every filter \
-with this layout, m, k and seed; arrays for drawings may be shorter than filters, which have 64 \
-bits or more. NAME=0,5,7 takes positions as they are given; a query for that NAME has the same \
-ones. Without -k the first list of positions says how many there are.
-
-Exit codes: 0 explained; 2 error.";
-
 /// Draw the bits that keys set, and why a query answers as it does
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// Keys to insert, in this order; NAME=0,5,7 gives the positions
     #[arg(value_name = "KEY", required = true)]
     keys: Vec<OsString>,
-    /// Look this key up afterwards; given several times
+    /// Look this key up afterwards; may be repeated
     #[arg(long = "query", value_name = "KEY")]
     queries: Vec<OsString>,
     /// The bits of the array: 20, 1M
@@ -67,8 +44,8 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// [`Error::Usage`], those of writing to stdout.
-pub fn run(args: &Args) -> Result<Outcome, Error> {
+/// [`Error::Usage`], the errors of writing to stdout.
+pub fn run(args: &Args, _: Reporter) -> Result<(), Error> {
     let subjects = |arguments: &[OsString]| -> Result<Vec<Subject>, Error> {
         arguments.iter().map(|argument| args.subject(argument)).collect()
     };
@@ -89,12 +66,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     for query in &queries {
         array.query(query).map_err(|error| refused(&error))?;
     }
-    if args.json {
-        Talk::json(&array, true)?;
-    } else {
-        print_stdout(&array.text_in(terminal::columns()))?;
-    }
-    Ok(Outcome::Done)
+    print_findings(args.json, &array, |array| array.text_in(terminal::columns()))
 }
 
 impl Args {
@@ -116,7 +88,7 @@ impl Args {
     }
 }
 
-/// What cannot be drawn is on the command line.
+/// A refused drawing is an error of the command line.
 fn refused(error: &ExplainError) -> Error {
     let hint = match error {
         ExplainError::Shape(source) => {

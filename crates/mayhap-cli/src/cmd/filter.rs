@@ -1,8 +1,8 @@
-//! `mayhap filter`: a stream, and of it what may be in a set.
+//! `mayhap filter`: prints the lines of a stream that may be in a set.
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -14,31 +14,8 @@ use mayhap_lists::{Reading, Stop};
 use serde::Serialize;
 use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  tail -f log | mayhap filter good.mayhap | fetch      # passes what may be in it
-  mayhap filter good.mayhap --rest held-back < today   # and where the rest goes
-  mayhap filter spam.mayhap -v --field 2 < log         # by the second field, tab between them
-  mayhap filter good.mayhap --json-pointer /user/mail < log
-  mayhap filter --key-type utf16 seen.guava < today    # a filter of another system";
-
-const NOTES: &str = "\
-A record whose key is in the set always passes; any other is dropped, except for false positives, \
-at the rate of the filter (mayhap info). With -v it is the other way round: what passes is surely \
-not in the set. Nothing waits in memory while the input pauses.
-
-How records are split and keys extracted (-0, --field, --json-pointer ...) is what the command \
-line says, whatever the filter was built from; how a key is normalised (--trim, --lower, --hex \
-...) is recorded in the file. mayhap check, by contrast, uses the key options of the filter. A \
-filter of another system records none of this, so give all of it here. Nobody can say whether a \
-record without a key is in the set: it goes nowhere, and at the end it is an error (exit code 2), \
-unless --skip-bad is given.
-
-Exit codes: 0 if a record passed, 1 if none did, 2 after an error.";
-
 /// Pass the records of a stream that may be in a set, and drop the others
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
@@ -68,7 +45,7 @@ pub struct Args {
     lines: LineArgs,
 }
 
-/// What was done, as `--json` prints it.
+/// The summary, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Summary {
     lines_read: u64,
@@ -83,7 +60,7 @@ struct Summary {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
     let (opened, options) = open::open_all(
@@ -92,7 +69,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         (&given, KeyOptions::with_records_of),
         talk,
     )?;
-    let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
+    let (sources, total_bytes) = reader::input(&args.files)?;
     let stop = Stop::on_signals()?;
     let gathers = open::any_remote(&opened);
     let reading = Reading { gathers, ..args.lines.reading() };
@@ -115,9 +92,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let lines_with_crlf = reader.cr_lines();
         let summary =
             Summary { lines_read, let_through, held_back, lines_without_key, lines_with_crlf };
-        Talk::json(&summary, false)?;
+        Reporter::json(&summary, false)?;
     }
     sieve.check_answered()?;
     answered?;
-    Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
+    Ok(Outcome::found(sieve.selected() > 0))
 }

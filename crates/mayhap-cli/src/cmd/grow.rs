@@ -3,48 +3,29 @@
 use crate::args::{DigestArgs, LockArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::files::refuse_existing;
-use crate::io::messages::{Talk, counted, grouped, rate};
+use crate::io::messages::{Reporter, counted, grouped, rate};
 use crate::io::progress::Progress;
 use crate::memory;
-use crate::outcome::Outcome;
 use crate::set::create::{Create, fuse};
 use crate::set::kept::Kept;
 use crate::set::session::{Rebuilt, Waiting};
 use mayhap::native::{Header, Kind};
+use mayhap::set::Repeats;
 use mayhap::{Bitmap, DigestFunction, Layout};
 use mayhap_lists::Stop;
-use mayhap_sets::{KeySet, LayoutName};
+use mayhap_sets::{KeySet, LayoutName, OwnSet};
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap grow seen.mayhap                 # room for twice its keys
-  mayhap grow seen.mayhap -n 1G -p 1e-6
-  mayhap grow seen.mayhap --layout fuse -o small.mayhap   # of the same keys, immutable";
-
-const NOTES: &str = "\
-The filter is rebuilt from the digests of its keys, which mayhap build --keep-digests keeps in \
-the file FILTER.digests and add and dedup keep in step. Rate and layout stay as they are unless \
--p or --layout is given; the digest function, its seed or key and the key options always do. \
-Without -o the filter is replaced, whole or not at all, and commands that are adding to it \
-continue with the new one. A filter written with -o has digests beside it with --keep-digests.
-
-The new filter answers for every key that was ever added, also for those that the old one took \
-for repeats. If the digests are not those of all keys, because a program that does not keep them \
-has changed the filter, this is an error (exit code 2) and nothing is written.";
-
 const LAYOUT: &str =
     "blocked, standard, scalable or fuse; with -o also counting [default: as it is]";
-const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice those it has, but \
-                     no fewer than it is for]";
+const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice its keys]";
 const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: as it is]";
 
 /// Rebuild a filter at another size, rate or layout from its kept digests
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("layout", |arg| arg.help(LAYOUT)))]
 #[command(mut_arg("items", |arg| arg.help(ITEMS)))]
 #[command(mut_arg("fpp", |arg| arg.help(FPP)))]
@@ -73,7 +54,7 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What was done, as `--json` prints it.
+/// The summary, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Grown {
     file: String,
@@ -100,7 +81,7 @@ struct Numbers {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     check_layout(args)?;
     let mut kept = args.keep_digests.then(|| Kept::for_new(&args.size, false)).transpose()?;
     if let Some(output) = &args.output {
@@ -123,35 +104,29 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     })?;
     let job = Job { args, header: &header, function, distinct_items, stop: &stop };
     let mut set = job.build(&mut rebuilt, &mut progress)?;
-    let seconds = progress.elapsed().as_secs_f64();
-    progress.clear();
-    let (before, after) = (Numbers::of_header(&header), Numbers::of_set(&*set));
+    let seconds = progress.end().as_secs_f64();
+    let (before, after) = (Numbers::of_header(&header), Numbers::of_set(&set));
     let output = args.output.as_ref().unwrap_or(&args.file);
     if args.output.is_some() {
         if let Some(kept) = &mut kept {
             rebuilt.for_each_digest(|digests| kept.extend(digests))?;
         }
-        // The old filter stays as it is, and others may change it.
+        // The old filter is unchanged, and others may change it.
         drop(rebuilt);
         let digests = kept.map(Kept::into_digests);
-        waiting.save_set(output, (&mut *set, header.key_options()), digests, args.force)?;
+        waiting.save_set(output, (&mut set, header.key_options()), digests, args.force)?;
     } else {
-        rebuilt.replace(&mut *set)?;
+        rebuilt.replace(&mut set)?;
     }
     let (file, output) = (args.file.display().to_string(), output.display().to_string());
     let grown = Grown { file, output, distinct_items, before, after, seconds };
-    if args.json {
-        Talk::json(&grown, true)?;
-    } else {
-        talk.say(&grown.text());
-    }
-    Ok(Outcome::Done)
+    talk.summary(args.json, &grown, |grown| (grown.text(), String::new()))
 }
 
-/// Refuses kinds that cannot be made of digests alone, or not where digests are kept.
+/// Refuses kinds that cannot be built from digests alone, or not where digests are kept.
 fn check_layout(args: &Args) -> Result<(), Error> {
     let refused = match args.size.layout {
-        Some(LayoutName::WindowItems(_) | LayoutName::WindowMillis(_)) => {
+        Some(LayoutName::Window(_)) => {
             "a window needs the order of its keys, which their digests do not have"
         }
         Some(LayoutName::Matrix) => {
@@ -180,20 +155,16 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// The new filter, with all digests.
-    fn build(
-        &self,
-        rebuilt: &mut Rebuilt,
-        progress: &mut Progress,
-    ) -> Result<Box<dyn KeySet>, Error> {
+    fn build(&self, rebuilt: &mut Rebuilt, progress: &mut Progress) -> Result<OwnSet, Error> {
         let size = self.size();
         if size.layout == Some(LayoutName::Fuse) {
             return self.build_fuse(&size, rebuilt, progress);
         }
         let mut set = Create::build_any(&size, size.items, &self.digest())?;
-        self.check_room(&*set)?;
+        self.check_room(&set)?;
         let (mut new, mut done) = (Bitmap::new(), self.distinct_items);
         rebuilt.for_each_digest(|digests| {
-            set.insert_digests_into(digests, &mut new)?;
+            set.insert_into(digests.into(), Repeats::Renew, &mut new)?;
             done += digests.len() as u64;
             progress.tick_bytes(done * 8);
             self.stop.check().map_err(Into::into)
@@ -206,7 +177,7 @@ impl Job<'_> {
         size: &SizeArgs,
         rebuilt: &mut Rebuilt,
         progress: &mut Progress,
-    ) -> Result<Box<dyn KeySet>, Error> {
+    ) -> Result<OwnSet, Error> {
         fuse::check(size)?;
         let bytes = fuse::building_bytes(self.distinct_items);
         memory::check(bytes, size.max_bytes())?;
@@ -218,10 +189,10 @@ impl Job<'_> {
             progress.tick_bytes((self.distinct_items + all.len() as u64) * 8);
             self.stop.check().map_err(Into::into)
         })?;
-        Ok(Box::new(fuse::of_digests(size, self.function, all)?))
+        Ok(fuse::of_digests(size, self.function, all)?.into())
     }
 
-    /// The numbers that were given, and for the others those of the old filter.
+    /// The given numbers, and for the others the numbers of the old filter.
     fn size(&self) -> SizeArgs {
         let mut size = self.args.size.clone();
         size.layout = size.layout.or_else(|| layout_of(self.header));
@@ -246,16 +217,14 @@ impl Job<'_> {
         }
     }
 
-    fn check_room(&self, set: &dyn KeySet) -> Result<(), Error> {
-        match set.capacity() {
+    fn check_room(&self, set: &OwnSet) -> Result<(), Error> {
+        match set.numbers(Repeats::Renew).capacity {
             Some(capacity) if capacity < self.distinct_items => {
-                let keys = counted(self.distinct_items, "distinct key");
+                let (file, keys) =
+                    (self.args.file.display(), counted(self.distinct_items, "distinct key"));
+                let capacity = grouped(capacity);
                 Err(Error::usage(
-                    format!(
-                        "{} has {keys}, but the new filter would be for {}",
-                        self.args.file.display(),
-                        grouped(capacity)
-                    ),
+                    format!("{file} has {keys}, but the new filter would be for {capacity}"),
                     "choose a larger -n or --mem, or omit them for twice its keys",
                 ))
             }
@@ -286,12 +255,13 @@ impl Numbers {
         }
     }
 
-    fn of_set(set: &dyn KeySet) -> Self {
+    fn of_set(set: &OwnSet) -> Self {
+        let numbers = set.numbers(Repeats::Renew);
         Self {
             layout: set.name(),
-            expected_items: set.capacity(),
-            target_fpp: set.target_fpp(),
-            num_bytes: set.num_bytes(),
+            expected_items: numbers.capacity,
+            target_fpp: numbers.target_fpp,
+            num_bytes: numbers.num_bytes,
         }
     }
 

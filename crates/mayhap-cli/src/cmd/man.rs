@@ -1,27 +1,19 @@
 //! `mayhap man`: the manual pages.
 
+use super::help;
 use crate::error::Error;
-use crate::io::messages::{Talk, print_stdout};
-use crate::outcome::Outcome;
+use crate::io::messages::{Reporter, print_stdout};
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap man dedup | man -l -                  # read a page
-  mayhap man --out ~/.local/share/man/man1     # install all of them
-  mayhap man > mayhap.1                        # the main page";
-
-const NOTES: &str = "\
-With --out the folder is created if needed, and pages of an older mayhap in it are replaced. man \
-finds pages in folders named man1 below those that `manpath` lists.";
+/// Begins the line of the notes that leads to the page.
+const POINTER: &str = "Details";
 
 /// Print a manual page, or write all of them to a folder
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The verb [default: the page of mayhap itself]
     #[arg(value_name = "VERB")]
@@ -35,8 +27,8 @@ pub struct Args {
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] for a verb that there is not; [`Error::Io`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+/// [`Error::Usage`] for an unknown verb; [`Error::Io`].
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let mut command = super::command().subcommand_value_name("VERB");
     command.build();
     let top = command.clone().subcommand_help_heading("VERBS");
@@ -46,7 +38,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             write_page(folder, page)?;
         }
         talk.say(&format!("wrote {} pages to {}", pages.len(), folder.display()));
-        return Ok(Outcome::Done);
+        return Ok(());
     }
     let page = match args.verb.as_deref() {
         None => &top,
@@ -56,11 +48,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             Error::usage(format!("unknown verb {verb:?}"), hint)
         })?,
     };
-    print_stdout(&render(page).map_err(Error::io("write", "the page"))?)?;
-    Ok(Outcome::Done)
+    print_stdout(&render(page).map_err(Error::io("write", "the page"))?)
 }
 
-/// Writes `mayhap-VERB.1`, whole or not at all.
+/// Writes `mayhap-VERB.1`, completely or not at all.
 fn write_page(folder: &Path, command: &Command) -> Result<(), Error> {
     let name = Man::new(command.clone()).get_filename();
     let (path, new) = (folder.join(&name), folder.join(format!(".{name}.new")));
@@ -68,14 +59,14 @@ fn write_page(folder: &Path, command: &Command) -> Result<(), Error> {
         .and_then(|()| std::fs::write(&new, render(command)?))
         .and_then(|()| std::fs::rename(&new, &path));
     if written.is_err() {
-        // What is left of it helps nobody; that there may be nothing is no second error.
+        // A partial file is useless; that it may not exist is no second error.
         let _ = std::fs::remove_file(&new);
     }
-    // Of an action other than "write": a file is no pipe whose reader may go away.
+    // An action other than "write": a file is no pipe whose reader may go away.
     written.map_err(Error::io("create", &path.display().to_string()))
 }
 
-/// The page as roff. Of `clap_mangen`'s own order only what `--help` says otherwise is changed: the
+/// The page as roff. `clap_mangen`'s own order is changed only where `--help` differs: the
 /// examples, which it leaves out, and the notes, which it runs together.
 fn render(command: &Command) -> io::Result<String> {
     let man = Man::new(command.clone())
@@ -91,8 +82,10 @@ fn render(command: &Command) -> io::Result<String> {
     if let Some(about) = text(command.get_about()) {
         roff.text([roman(about + ".")]);
     }
-    for paragraph in text(command.get_after_help()).unwrap_or_default().split("\n\n") {
-        roff.control("PP", []).text([roman(paragraph.trim())]);
+    let notes = text(command.get_after_help()).unwrap_or_default();
+    let notes = notes.split("\n\n").filter(|paragraph| !paragraph.starts_with(POINTER));
+    for paragraph in notes.chain(help::page_only(super::text(command.get_name()))) {
+        roff.control("PP", []).text([roman(paragraph)]);
     }
     if let Some(examples) = text(command.get_before_help()) {
         roff.control("SH", ["EXAMPLES"]).control("EX", []);

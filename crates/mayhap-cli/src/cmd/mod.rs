@@ -1,4 +1,12 @@
-//! The verbs, one file each, and what is around them.
+//! The verbs, a file or folder each, and the command line around them.
+//!
+//! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow.rs`,
+//! `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines pass through `dedup/`,
+//! `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`, `explain.rs`,
+//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `ttl.rs`, `ui.rs`,
+//! `serve/`, `backup/`, `restore.rs` and `health/`. The command itself: `man.rs`, `completions.rs`.
+//!
+//! `help.rs` has the examples and notes of verbs, `suggest.rs` other names of verbs.
 
 pub mod add;
 pub mod assemble;
@@ -19,6 +27,7 @@ pub mod filter;
 pub mod grow;
 #[cfg(feature = "server")]
 pub mod health;
+mod help;
 pub mod info;
 pub mod man;
 pub mod merge;
@@ -30,8 +39,9 @@ pub mod pull;
 pub mod push;
 pub mod remove;
 #[cfg(feature = "server")]
+pub mod restore;
+#[cfg(feature = "server")]
 pub mod serve;
-mod sources;
 mod suggest;
 #[cfg(feature = "redis")]
 pub mod ttl;
@@ -43,175 +53,138 @@ pub mod which;
 use crate::args::{MessageArgs, lines, typed, url};
 use crate::error::Error;
 use crate::files;
-use crate::io::messages::{self, Color, Talk};
+use crate::io::messages::{self, Reporter};
 use crate::outcome::Outcome;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    ArgMatches, Args as _, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand,
+};
 use mayhap_lists::Stop;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// The command line.
+/// The command line, except for its verbs.
 #[derive(Debug, Parser)]
 #[command(
     name = "mayhap",
     version,
     about = "Bloom filters on the command line: order-keeping dedup and set membership, fast and \
              in bounded memory",
-    before_help = EXAMPLES,
-    after_help = EXIT_CODES,
     subcommand_required = true,
     arg_required_else_help = true,
     disable_help_subcommand = true,
     max_term_width = 100
 )]
 struct Cli {
-    #[command(subcommand)]
-    verb: Verb,
     #[command(flatten)]
     messages: MessageArgs,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
-  tail -f log | mayhap dedup -n 10M           # of a stream, as it arrives
-  mayhap build -o pw.mayhap passwords.txt.gz  # build a filter from a list
-  mayhap check pw.mayhap < words              # print the lines that may be in it
-  mayhap info pw.mayhap                       # look inside
-  mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may contain each line
-  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays off";
+/// All verbs, each with its module: the enum, and the command line of a single one, since building
+/// all of them takes longer than a query of one key.
+macro_rules! verbs {
+    ($($(#[$when:meta])? $name:literal: $verb:ident($module:ident),)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Verb {
+            $(
+                $(#[$when])?
+                #[command(name = $name)]
+                $verb($module::Args),
+            )*
+        }
 
-const EXIT_CODES: &str = "\
-mayhap help VERB, or mayhap VERB --help, describes a verb. Exit codes: 0 done, or found; 1 \
-nothing found (check, filter, which, detect), or something is off (verify, health); 2 error, or \
-the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is not an error. \
-Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. \
-Input may be compressed (gzip, zstd, bzip2, xz, lz4). A key is any bytes, without one CR before \
-the line feed (--raw keeps all bytes). No command reads and writes the same file, under \
-whatever names, except for filters that add and remove change in place, the --state of dedup, and \
-a merge onto one of its inputs.";
+        impl Verb {
+            const NAMES: &[&str] = &[$($(#[$when])? $name,)*];
 
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Dedup(dedup::Args),
-    Build(build::Args),
-    Create(create::Args),
-    Add(add::Args),
-    Remove(remove::Args),
-    Grow(grow::Args),
-    Clear(clear::Args),
-    Delete(delete::Args),
-    Check(check::Args),
-    Filter(filter::Args),
-    Info(info::Args),
-    Verify(verify::Args),
-    Merge(merge::Args),
-    Assemble(assemble::Args),
-    Which(which::Args),
-    Detect(detect::Args),
-    Convert(convert::Args),
-    #[cfg(feature = "redis")]
-    Push(push::Args),
-    #[cfg(feature = "redis")]
-    Pull(pull::Args),
-    #[cfg(feature = "redis")]
-    Ttl(ttl::Args),
-    #[cfg(feature = "redis")]
-    Ui(ui::Args),
-    #[cfg(feature = "server")]
-    Serve(serve::Args),
-    #[cfg(feature = "server")]
-    Backup(backup::Args),
-    #[cfg(feature = "server")]
-    Restore(backup::RestoreArgs),
-    #[cfg(feature = "server")]
-    Health(health::Args),
-    Plan(plan::Args),
-    Plot(plot::Args),
-    Explain(explain::Args),
-    Bench(bench::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+            /// The verb of this name, if there is one.
+            fn command(name: &str) -> Option<clap::Command> {
+                let command = match name {
+                    $(
+                        $(#[$when])?
+                        $name => $module::Args::augment_args(clap::Command::new($name)),
+                    )*
+                    _ => return None,
+                };
+                Some(help::describe(command, text(name)))
+            }
+
+            /// Runs it.
+            fn run(self, talk: Reporter) -> Result<Outcome, Error> {
+                match self {
+                    $(
+                        $(#[$when])?
+                        Self::$verb(args) => $module::run(&args, talk).map(Outcome::from),
+                    )*
+                }
+            }
+        }
+
+        /// The examples and notes of a verb, or of the command itself.
+        fn text(verb: &str) -> &'static str {
+            match verb {
+                $(
+                    $(#[$when])?
+                    $name => include_str!(concat!("manual/", $name, ".txt")),
+                )*
+                _ => include_str!("manual/mayhap.txt"),
+            }
+        }
+    };
 }
 
-impl Verb {
-    /// Runs it.
-    fn run(self, talk: Talk, color: Color) -> Result<Outcome, Error> {
-        match self {
-            Self::Dedup(args) => dedup::run(&args, talk),
-            Self::Build(args) => build::run(&args, talk),
-            Self::Create(args) => create::run(&args, talk),
-            Self::Add(args) => add::run(&args, talk),
-            Self::Remove(args) => remove::run(&args, talk),
-            Self::Grow(args) => grow::run(&args, talk),
-            Self::Clear(args) => clear::run(&args, talk),
-            Self::Delete(args) => delete::run(&args, talk),
-            Self::Check(args) => check::run(&args, talk),
-            Self::Filter(args) => filter::run(&args, talk),
-            Self::Info(args) => info::run(&args, talk),
-            Self::Verify(args) => verify::run(&args, talk),
-            Self::Merge(args) => merge::run(&args, talk),
-            Self::Assemble(args) => assemble::run(&args, talk),
-            Self::Which(args) => which::run(&args, talk),
-            Self::Detect(args) => detect::run(&args, talk),
-            Self::Convert(args) => convert::run(&args, talk),
-            #[cfg(feature = "redis")]
-            Self::Push(args) => push::run(&args, talk),
-            #[cfg(feature = "redis")]
-            Self::Pull(args) => pull::run(&args, talk),
-            #[cfg(feature = "redis")]
-            Self::Ttl(args) => ttl::run(&args, talk),
-            #[cfg(feature = "redis")]
-            Self::Ui(args) => ui::run(&args, talk),
-            #[cfg(feature = "server")]
-            Self::Serve(args) => serve::run(&args, talk),
-            #[cfg(feature = "server")]
-            Self::Backup(args) => backup::run(&args, talk),
-            #[cfg(feature = "server")]
-            Self::Restore(args) => backup::restore(&args, talk),
-            #[cfg(feature = "server")]
-            Self::Health(args) => health::run(&args, talk),
-            Self::Plan(args) => plan::run(&args, color),
-            Self::Bench(args) => bench::run(&args, talk),
-            Self::Plot(args) => plot::run(&args),
-            Self::Explain(args) => explain::run(&args),
-            Self::Completions(args) => completions::run(&args),
-            Self::Man(args) => man::run(&args, talk),
-        }
-    }
+verbs! {
+    "dedup": Dedup(dedup),
+    "build": Build(build),
+    "create": Create(create),
+    "add": Add(add),
+    "remove": Remove(remove),
+    "grow": Grow(grow),
+    "clear": Clear(clear),
+    "delete": Delete(delete),
+    "check": Check(check),
+    "filter": Filter(filter),
+    "info": Info(info),
+    "verify": Verify(verify),
+    "merge": Merge(merge),
+    "assemble": Assemble(assemble),
+    "which": Which(which),
+    "detect": Detect(detect),
+    "convert": Convert(convert),
+    #[cfg(feature = "redis")]
+    "push": Push(push),
+    #[cfg(feature = "redis")]
+    "pull": Pull(pull),
+    #[cfg(feature = "redis")]
+    "ttl": Ttl(ttl),
+    #[cfg(feature = "redis")]
+    "ui": Ui(ui),
+    #[cfg(feature = "server")]
+    "serve": Serve(serve),
+    #[cfg(feature = "server")]
+    "backup": Backup(backup),
+    #[cfg(feature = "server")]
+    "restore": Restore(restore),
+    #[cfg(feature = "server")]
+    "health": Health(health),
+    "plan": Plan(plan),
+    "plot": Plot(plot),
+    "explain": Explain(explain),
+    "bench": Bench(bench),
+    "completions": Completions(completions),
+    "man": Man(man),
+}
 
-    /// Whether it only reads and prints, so that a signal may end it anywhere.
-    fn only_reads(&self) -> bool {
-        #[cfg(feature = "server")]
-        if matches!(self, Self::Health(_)) {
-            return true;
-        }
-        matches!(
-            self,
-            Self::Check(_)
-                | Self::Which(_)
-                | Self::Verify(_)
-                | Self::Info(_)
-                | Self::Detect(_)
-                | Self::Explain(_)
-                | Self::Plan(_)
-                | Self::Plot(_)
-                | Self::Bench(_)
-        )
-    }
+/// The verbs that only read and print, so that a signal may end them anywhere.
+const ONLY_READ: [&str; 10] =
+    ["bench", "check", "detect", "explain", "health", "info", "plan", "plot", "verify", "which"];
 
-    /// Whether nothing was written where a signal ended it.
-    fn writes_whole_or_nothing(&self) -> bool {
-        match self {
-            Self::Build(_) | Self::Grow(_) => true,
-            #[cfg(feature = "redis")]
-            Self::Push(args) => !args.merge,
-            #[cfg(feature = "redis")]
-            Self::Pull(_) => true,
-            _ => false,
-        }
+/// Whether a signal leaves nothing written.
+fn writes_whole_or_nothing(verb: &str, matches: &ArgMatches) -> bool {
+    match verb {
+        "build" | "grow" | "pull" => true,
+        "push" => !matches.get_flag("merge"),
+        _ => false,
     }
 }
 
@@ -224,62 +197,78 @@ pub fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let (arguments, color) = arguments();
-    let command = command().color(color);
-    let parsed = command.try_get_matches_from(arguments);
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = match parsed {
+    let mut command = command_for(&arguments).color(color);
+    let parsed = command.try_get_matches_from_mut(arguments).and_then(|matches| {
+        let messages = Cli::from_arg_matches(&matches)?.messages;
+        Ok((Verb::from_arg_matches(&matches)?, messages, matches))
+    });
+    let (verb, messages, matches) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => return usage_error(&error),
     };
-    let verb = matches.subcommand_name().unwrap_or_default();
-    let talk = Talk::new(cli.messages.quiet, cli.messages.color, messages::wants_json());
-    if let Err(error) = check(&matches) {
-        talk.error(&error, &error.to_string(), verb);
+    // Without a verb the parser has refused.
+    let Some((name, given)) = matches.subcommand() else { return ExitCode::from(2) };
+    let talk = Reporter::new(messages.quiet, messages.color, messages::wants_json());
+    if let Err(error) = check(&command, &matches) {
+        talk.error(&error, &error.to_string(), name);
         return ExitCode::from(error.exit_code());
     }
-    let is_whole = cli.verb.writes_whole_or_nothing();
     // The first process of a container is ended by no signal that it does not handle.
-    let is_first = std::process::id() == 1 && cli.verb.only_reads();
+    let is_first = std::process::id() == 1 && ONLY_READ.contains(&name);
     let prepared = if is_first { Stop::at_once().map_err(Error::from) } else { Ok(()) };
-    let result = prepared.and_then(|()| cli.verb.run(talk, cli.messages.color));
+    let result = prepared.and_then(|()| verb.run(talk));
     talk.notices();
-    match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Nothing | Outcome::Off) => ExitCode::from(1),
-        Err(error) => {
-            match error {
-                // A closed pipe is how readers say "enough".
-                Error::BrokenPipe => {}
-                Error::Stopped { .. } if is_whole => {
-                    talk.warn(&format!("{error}; nothing was written"));
-                }
-                Error::Stopped { .. } => talk.warn(&format!(
-                    "{error}; everything before that was \
-                                                             done"
-                )),
-                _ => {
-                    let as_typed = |source: &_| typed::message(source, &self::command(), &matches);
-                    talk.error(&error, &error.message(as_typed), verb);
-                }
+    let error = match result {
+        Ok(Outcome::Done) => return ExitCode::SUCCESS,
+        Ok(Outcome::Nothing | Outcome::Off) => return ExitCode::from(1),
+        Err(error) => error,
+    };
+    match error {
+        // A closed pipe means that the reader has enough.
+        Error::BrokenPipe => {}
+        Error::Stopped { .. } if writes_whole_or_nothing(name, given) => {
+            talk.warn(&format!("{error}; nothing was written"));
+        }
+        Error::Stopped { .. } => {
+            talk.warn(&format!("{error}; everything before that was done"));
+        }
+        _ => {
+            if let (Error::Terminal, Some(verb)) = (&error, command.find_subcommand_mut(name))
+                && !messages::wants_json()
+            {
+                messages::print(&format!("{}\n", verb.render_help()));
             }
-            ExitCode::from(error.exit_code())
+            let as_typed = |source: &_| typed::message(source, &command, &matches);
+            talk.error(&error, &error.message(as_typed), name);
         }
     }
+    ExitCode::from(error.exit_code())
 }
 
-/// Refuses what no verb could use, before any of them begins.
-fn check(matches: &ArgMatches) -> Result<(), Error> {
+/// Refuses arguments that no verb could use, before any of them begins.
+fn check(command: &clap::Command, matches: &ArgMatches) -> Result<(), Error> {
     url::check(matches)?;
     lines::check(matches)?;
-    files::check(&command(), matches)
+    files::check(command, matches)
+}
+
+/// The command line without verbs.
+fn without_verbs() -> clap::Command {
+    help::describe(Cli::command(), text(""))
 }
 
 /// The whole command line, as `completions` and `man` describe it.
 pub fn command() -> clap::Command {
-    Cli::command()
+    without_verbs().subcommands(Verb::NAMES.iter().filter_map(|name| Verb::command(name)))
 }
 
-/// The arguments, and the colour that help and usage errors are to have.
+/// The command line that these arguments need: with one verb, if they begin with its name.
+fn command_for(arguments: &[OsString]) -> clap::Command {
+    let verb = arguments.get(1).and_then(|word| Verb::command(word.to_str()?));
+    verb.map_or_else(command, |verb| without_verbs().subcommand(verb))
+}
+
+/// The arguments, and the colour of help and usage errors.
 fn arguments() -> (Vec<OsString>, ColorChoice) {
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     // `mayhap help VERB` is `mayhap VERB --help`.
@@ -304,7 +293,7 @@ fn arguments() -> (Vec<OsString>, ColorChoice) {
     (arguments, color)
 }
 
-/// Help and version go to stdout; what is wrong goes to stderr, in our words.
+/// Help and version go to stdout; errors go to stderr, in our words.
 fn usage_error(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return match messages::print_stdout(&render(error)) {
@@ -315,10 +304,10 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     let mut text = other_verb(error).unwrap_or_else(|| render(error));
     for argument in arguments().0 {
         // A URL may have a password.
-        if url::is_meant(&argument)
+        if mayhap_sets::is_url(&argument)
             && let Some(url) = argument.to_str()
         {
-            text = text.replace(url, &url::redacted(url));
+            text = text.replace(url, &mayhap_sets::redacted(url));
         }
     }
     if messages::wants_json() {
@@ -331,22 +320,21 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// The message for a verb that is called something else here.
+/// The message for a verb that has another name here.
 fn other_verb(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
-    let verbs = suggest::verbs_for(name)?;
-    let is_about =
-        |verb: &str| command().find_subcommand(verb)?.get_about().map(ToString::to_string);
-    let described = verbs.iter().filter_map(|verb| {
-        is_about(verb).map(|about| format!("  mayhap {verb:<8} {}\n", first_lower(&about)))
+    let described = suggest::verbs_for(name).filter_map(|verb| {
+        let about = Verb::command(verb)?.get_about()?.to_string();
+        Some(format!("  mayhap {verb:<8} {}\n", first_lower(&about)))
     });
     let described: String = described.collect();
-    Some(format!("error: there is no verb {name}; perhaps:\n\n{described}"))
+    let text = || format!("error: there is no verb {name}; perhaps:\n\n{described}");
+    (!described.is_empty()).then(text)
 }
 
-/// A sentence in the middle of others.
+/// A sentence for the middle of a text.
 fn first_lower(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())

@@ -1,32 +1,22 @@
 //! `mayhap plot`: the rate models as pictures.
 
 use crate::error::Error;
+use crate::io::messages::Reporter;
 use crate::io::output::Output;
-use crate::outcome::Outcome;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mayhap::Layout;
-use mayhap_plot::{Given, Plot, page};
+use mayhap_plan::Known;
+use mayhap_plan::plot::{Plot, page};
 use mayhap_sets::LayoutName;
 use mayhap_units::number::{parse_count, parse_fpp, parse_whole};
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap plot fpp -o fpp.svg        # the rate against the number of keys
-  mayhap plot fpp -m 20 -k 3 -o 20.svg       # the same for 20 bits and k = 3
-  mayhap plot size -n 10M -p 1% -o size.svg  # the rate against the bits
-  mayhap plot hashes -o hashes.svg  # the rate against k
-  mayhap plot bits -o bits.svg      # the cost of each kind of filter
-  mayhap plot bits -o bits.html     # the same as a page for a browser
-  mayhap plot overfill > over.svg   # the effect of too many keys";
-
 /// Plot the rate models as SVG, or as HTML if the file is named so
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES)]
 pub struct Args {
     /// The plot
-    #[arg(value_enum, value_name = "WHAT")]
-    what: What,
+    #[arg(value_name = "WHAT", value_parser = plots())]
+    what: Plot,
     /// Distinct keys, for size and hashes
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count,
           help_heading = "Numbers")]
@@ -55,24 +45,22 @@ pub struct Args {
     force: bool,
 }
 
-/// A picture as it is named on the command line.
-#[derive(Debug, Clone, Copy)]
-struct What(Plot);
+/// The pictures by their names, with what each shows.
+fn plots() -> impl TypedValueParser<Value = Plot> {
+    let name = |plot: Plot| PossibleValue::new(plot.name()).help(about(plot));
+    PossibleValuesParser::new(Plot::ALL.map(name)).try_map(|name| {
+        Plot::ALL.into_iter().find(|plot| plot.name() == name).ok_or("unknown plot")
+    })
+}
 
-impl clap::ValueEnum for What {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [What; Plot::ALL.len()] = [
-            What(Plot::ALL[0]),
-            What(Plot::ALL[1]),
-            What(Plot::ALL[2]),
-            What(Plot::ALL[3]),
-            What(Plot::ALL[4]),
-        ];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
+/// The caption of a picture.
+fn about(plot: Plot) -> &'static str {
+    match plot {
+        Plot::Fpp => "The rate against the number of keys, for several k, in 1 MiB or -m bits",
+        Plot::Size => "The rate against the bits, for several k, with a million or -n keys",
+        Plot::Hashes => "The rate against k, for several sizes or -m bits",
+        Plot::Bits => "Bits per key against the rate, for every kind of filter",
+        Plot::Overfill => "The rate of filters with up to 10 times the keys they were created for",
     }
 }
 
@@ -94,16 +82,16 @@ fn refuse_other_pictures(path: &Path) -> Result<(), Error> {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args) -> Result<Outcome, Error> {
+pub fn run(args: &Args, _: Reporter) -> Result<(), Error> {
     if let Some(path) = &args.output {
         refuse_other_pictures(path)?;
     }
     let mut picture = match args.given()? {
-        Some(given) => args.what.0.svg_of(&given).map_err(|source| {
+        Some(given) => args.what.svg_of(&given).map_err(|source| {
             let hint = "for example: mayhap plot fpp -m 8M -k 7 -p 1% -o fpp.svg";
             Error::Number { doing: "draw", source, hint }
         })?,
-        None => args.what.0.svg()?,
+        None => args.what.svg()?,
     };
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
     if args.output.as_ref().is_some_and(is_page) {
@@ -114,14 +102,13 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
         None => Output::stdout(&[])?,
     };
     output.write(picture.as_bytes())?;
-    output.flush()?;
-    Ok(Outcome::Done)
+    output.flush()
 }
 
 impl Args {
     /// The numbers, if any is given.
-    fn given(&self) -> Result<Option<Given>, Error> {
-        let plot = self.what.0;
+    fn given(&self) -> Result<Option<Known>, Error> {
+        let plot = self.what;
         let taken = match plot {
             Plot::Fpp => "mpk",
             Plot::Size => "npk",
@@ -152,7 +139,7 @@ impl Args {
             })?,
         };
         let is_given = self.layout.is_some() || numbers.into_iter().any(|(_, is_given)| is_given);
-        Ok(is_given.then_some(Given {
+        Ok(is_given.then_some(Known {
             layout,
             items: self.items,
             num_bits: self.bits,

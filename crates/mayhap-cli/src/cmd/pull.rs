@@ -2,45 +2,24 @@
 
 use crate::args::{ForeignArgs, LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
-use crate::outcome::Outcome;
+use crate::set::remote::Connection;
 use crate::set::remote::union::Whole;
-use crate::set::remote::{Connection, Place};
 use crate::set::session::Waiting;
 use mayhap::native::{Header, MAGIC};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Stop;
 use mayhap_redis::RemoteFilter;
-use mayhap_remote::{Copied, copy, find_other};
 use mayhap_sets::State;
+use mayhap_sets::server::{Copied, ServerUrl, copy, find_other};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap pull redis://127.0.0.1:6379/0/seen seen.mayhap
-  mayhap pull --force redis://127.0.0.1:6379/0/seen backup.mayhap";
-
-const NOTES: &str = "\
-The file holds the bits as they are on the server, with everything known about the filter there. \
-The number of insertions is unknown: the file has an estimate from the bits. Others may insert \
-meanwhile: every key that was acknowledged before is in the file, and any later one may be. The \
-file appears whole or not at all.
-
-A filter of mayhap serve is written as a file of mayhap, of its kind, which mayhap push sends to \
-another server or, if it is a plain one (made with --layout blocked or standard), to any Redis. A \
-filter of RedisBloom is written as the replies to BF.SCANDUMP (redisbloom), one of Redisson or of \
-Java-BloomFilter as its bitmap, which does not record m and k: they are printed. One of \
-valkey-bloom cannot be copied: its server has no command for that.
-
-A URL is redis://host:port/database/name; see mayhap push --help.";
-
 /// Copy a filter from a Redis or Valkey server to a file
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: redis://host:port/database/name
     #[arg(value_name = "URL")]
@@ -64,17 +43,18 @@ pub struct Args {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let pulled = pull(args, talk)?;
-    if args.whole.json {
-        Talk::json(&pulled, true)?;
-    } else {
-        pulled.say(talk);
+    talk.summary(args.whole.json, &pulled, |Pulled { url, file, seconds, state, .. }| {
+        (format!("{file}: read from {url} ({seconds:.2} s)"), state.text())
+    })?;
+    if let Some(note) = pulled.note.filter(|_| !args.whole.json) {
+        talk.say(&format!("{}: does not store its parameters; use it with {note}", pulled.file));
     }
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-/// What was read, as `--json` prints it.
+/// The filter read, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Pulled {
     url: String,
@@ -82,7 +62,7 @@ struct Pulled {
     seconds: f64,
     #[serde(flatten)]
     state: State,
-    /// What has to be said to open a file that does not record it.
+    /// The facts that a user needs to open a file that does not record them.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -91,14 +71,14 @@ struct Pulled {
 ///
 /// # Errors
 ///
-/// Those of [`Place::of`], [`Connection::open`], [`Whole::download`] and of the file.
-fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
-    let place = Place::of(&args.url)?;
+/// Those of [`ServerUrl::of`], [`Connection::open`], [`Whole::download`] and of the file.
+fn pull(args: &Args, talk: Reporter) -> Result<Pulled, Error> {
+    let place = ServerUrl::of(&args.url)?;
     crate::files::refuse_existing(&args.file, args.force)?;
     let stop = Stop::on_signals()?;
     let connection = Connection::open(place, &args.whole.server, ReplicaArgs::default(), talk)?;
     let key = args.whole.secret_key()?;
-    let (origin, known) = (connection.origin(), args.foreign.known_of_server(key));
+    let (origin, known) = (connection.origin.clone(), args.foreign.known(key));
     if let Some(found) = find_other(&origin, &known)? {
         let copied = copy(&origin, found, &known, args.whole.max_bytes())?;
         return save_other(args, &copied, &stop, talk);
@@ -112,14 +92,18 @@ fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
     let header = Header::of(&whole.filter, &options.to_header());
     let waiting = Waiting::new("pull", args.lock, talk, Some(&stop));
     waiting.save(&args.file, &header, &[whole.filter.blocks()], args.force)?;
-    let seconds = progress.elapsed().as_secs_f64();
-    progress.clear();
+    let seconds = progress.end().as_secs_f64();
     let file = args.file.display().to_string();
     Ok(Pulled { url: whole.name, file, seconds, state: State::of(&whole.filter), note: None })
 }
 
 /// Saves the file of another scheme.
-fn save_other(args: &Args, copied: &Copied, stop: &Arc<Stop>, talk: Talk) -> Result<Pulled, Error> {
+fn save_other(
+    args: &Args,
+    copied: &Copied,
+    stop: &Arc<Stop>,
+    talk: Reporter,
+) -> Result<Pulled, Error> {
     let started = Instant::now();
     let lock = Waiting::new("pull", args.lock, talk, Some(stop)).lock(&args.file)?;
     lock.save_bytes(&copied.bytes, args.force)?;
@@ -132,17 +116,9 @@ fn save_other(args: &Args, copied: &Copied, stop: &Arc<Stop>, talk: Talk) -> Res
         file: args.file.display().to_string(),
         seconds: started.elapsed().as_secs_f64(),
         state: copied.set.state(),
-        note: copied.note.clone(),
+        note: copied.unrecorded.map(|(format, shape)| {
+            let (format, m, k) = (format.name(), shape.num_bits.unsigned_abs(), shape.num_hashes);
+            format!("--format {format} --bits {m} --hashes {k}")
+        }),
     })
-}
-
-impl Pulled {
-    /// In words.
-    fn say(&self, talk: Talk) {
-        let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
-        talk.report(&line, &self.state.text());
-        if let Some(note) = &self.note {
-            talk.say(&format!("{}: does not store its parameters; use it with {note}", self.file));
-        }
-    }
 }

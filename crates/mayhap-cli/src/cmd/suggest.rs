@@ -1,58 +1,31 @@
-//! Verbs that people type, of other tools and of the library, and what they are called here.
+//! Verbs of other tools and of the library that users try, and their names here.
 
-/// A name that no verb has, and the verbs that do what it says, the likeliest first.
-const OTHER_NAMES: [(&str, &[&str]); 45] = [
-    ("append", &["add"]),
-    ("cat", &["info"]),
-    ("combine", &["merge"]),
-    ("contains", &["check"]),
-    ("count", &["info"]),
-    ("dedupe", &["dedup"]),
-    ("del", &["delete", "remove"]),
-    ("discard", &["remove"]),
-    ("download", &["pull"]),
-    ("drop", &["delete"]),
-    ("dump", &["pull"]),
-    ("empty", &["clear"]),
-    ("erase", &["remove"]),
-    ("estimate", &["plan"]),
-    ("exists", &["check"]),
-    ("export", &["convert", "pull"]),
-    ("find", &["check", "which"]),
-    ("get", &["check"]),
-    ("has", &["check"]),
-    ("import", &["convert", "push"]),
-    ("init", &["create"]),
-    ("insert", &["add"]),
-    ("inspect", &["info"]),
-    ("join", &["merge"]),
-    ("list", &["info"]),
-    ("load", &["push"]),
-    ("lookup", &["check"]),
-    ("ls", &["info"]),
-    ("make", &["build", "create"]),
-    ("new", &["create"]),
-    ("put", &["add"]),
-    ("query", &["check"]),
-    ("reset", &["clear"]),
-    ("resize", &["grow"]),
-    ("rm", &["delete", "remove"]),
-    ("search", &["check"]),
-    ("server", &["serve"]),
-    ("show", &["info"]),
-    ("size", &["plan"]),
-    ("stat", &["info"]),
-    ("stats", &["info"]),
-    ("test", &["check"]),
-    ("union", &["merge"]),
-    ("uniq", &["dedup"]),
-    ("upload", &["push"]),
+/// Each verb with names that users try for its purpose; the likelier verb for a name comes first.
+const OTHER_NAMES: [(&str, &str); 17] = [
+    ("add", "append insert put"),
+    ("build", "make"),
+    ("check", "contains exists find get has lookup query search test"),
+    ("clear", "empty reset"),
+    ("convert", "export import"),
+    ("create", "init make new"),
+    ("dedup", "dedupe uniq"),
+    ("delete", "del drop rm"),
+    ("grow", "resize"),
+    ("info", "cat count inspect list ls show stat stats"),
+    ("merge", "combine join union"),
+    ("plan", "estimate size"),
+    ("pull", "download dump export"),
+    ("push", "import load upload"),
+    ("remove", "del discard erase rm"),
+    ("serve", "server"),
+    ("which", "find"),
 ];
 
-/// The verbs that do what this name says, if it is one that people try.
-pub(super) fn verbs_for(name: &str) -> Option<&'static [&'static str]> {
-    let at = OTHER_NAMES.binary_search_by_key(&name, |(name, _)| name).ok()?;
-    Some(OTHER_NAMES[at].1)
+/// The verbs for the purpose of a name that users try, the likeliest first.
+pub(super) fn verbs_for(name: &str) -> impl Iterator<Item = &'static str> {
+    let is_it = move |names: &str| names.split(' ').any(|other| other == name);
+    let verbs = OTHER_NAMES.into_iter().filter(move |(_, names)| is_it(names));
+    verbs.map(|(verb, _)| verb)
 }
 
 #[cfg(test)]
@@ -60,16 +33,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_sorted_and_lead_to_verbs() {
-        assert!(OTHER_NAMES.is_sorted_by_key(|(name, _)| *name));
+    fn other_names_are_no_verbs_and_lead_to_verbs() {
         let command = crate::cmd::command();
-        for (name, verbs) in OTHER_NAMES {
-            assert!(command.find_subcommand(name).is_none(), "{name} is a verb");
-            for verb in verbs {
-                // Some are in builds with a feature alone.
-                let is_optional = matches!(*verb, "push" | "pull" | "serve");
-                assert!(is_optional || command.find_subcommand(verb).is_some(), "{verb}");
+        for (verb, names) in OTHER_NAMES {
+            // Some exist only in builds with a feature.
+            let is_optional = matches!(verb, "push" | "pull" | "serve");
+            assert!(is_optional || command.find_subcommand(verb).is_some(), "{verb}");
+            for name in names.split(' ') {
+                assert!(command.find_subcommand(name).is_none(), "{name} is a verb");
+                assert!(verbs_for(name).any(|other| other == verb), "{name}");
             }
         }
+        assert!(verbs_for("rm").eq(["delete", "remove"]) && verbs_for("r").next().is_none());
+        assert!(verbs_for("find").eq(["check", "which"]));
     }
 }

@@ -2,37 +2,18 @@
 
 use crate::args::{ReplicaArgs, ServerArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::Talk;
-use crate::outcome::Outcome;
-use crate::set::remote::{Connection, Place};
-use mayhap_dashboard::remote::{Dashboard, Options};
+use crate::io::messages::Reporter;
+use crate::set::remote::Connection;
+use mayhap_dashboard::remote::{Dashboard, Options, Words};
 use mayhap_formats::KeyType;
 use mayhap_lists::Stop;
-use mayhap_remote::{Known, wait};
+use mayhap_sets::server::{Known, ServerUrl, wait};
 use mayhap_units::number::parse_whole;
 use std::path::PathBuf;
 use std::time::Duration;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap ui redis://127.0.0.1:6379             # open http://127.0.0.1:8081/ui in a browser
-  mayhap ui --http 9000 redis+cluster://10.0.0.1:7000,10.0.0.2:7000
-  mayhap ui --allow-add redis://127.0.0.1:6379/2";
-
-const NOTES: &str = "\
-Shows the filters on a Redis or Valkey server: those behind BF.* (RedisBloom, valkey-bloom), those \
-of mayhap and those of Redisson, with their keys, current and promised rate, memory and expiry. \
-The server needs no module and no change. Filters are found by SCAN, every ten seconds or less \
-often; the page asks only for those on the screen, and counts 16 KiB of their bits. Filters whose \
-name is not UTF-8 and bitmaps that record no parameters (Java-BloomFilter) are not found.
-
-The page listens on 127.0.0.1 alone and has no password: other users of this machine can read it. \
-From elsewhere: ssh -L 8081:127.0.0.1:8081 HOST. The password of the server is taken from the URL \
-or from REDISCLI_AUTH. The dashboard of mayhap serve is its own: mayhap serve --http 8080.";
-
 /// Show the filters on a Redis or Valkey server in a browser
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The server: redis://host:port/database
     #[arg(value_name = "URL")]
@@ -54,7 +35,7 @@ pub struct Args {
     server: ServerArgs,
 }
 
-/// How soon a signal ends the page.
+/// The time within which a signal ends the page.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the verb.
@@ -62,16 +43,20 @@ const TICK: Duration = Duration::from_millis(100);
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let stop = Stop::on_signals()?;
-    let place = Place::without_filter(&args.url)?;
+    let place = ServerUrl::of_server(&args.url)?;
     let connection = Connection::open(place, &args.server, ReplicaArgs::default(), talk)?;
     let secret_key = secret_key(args.key_file.as_deref())?;
     let known =
         Known { secret_key, key_of_several: true, key_type: args.key_type, ..Known::default() };
-    let url = connection.place.name.clone();
-    let options = Options { port: args.http, may_add: args.allow_add, known, url };
-    let bound = wait(Dashboard::bind(connection.server.clone(), options))?;
+    let url = connection.origin.url.clone();
+    let words = Words {
+        may_not_add: "this page may only query: mayhap ui --allow-add lets it add keys",
+        copy: "mayhap pull",
+    };
+    let options = Options { port: args.http, may_add: args.allow_add, known, words, url };
+    let bound = wait(Dashboard::bind(connection.origin.server.clone(), options))?;
     let dashboard = bound.map_err(|error| {
         let problem = format!("cannot listen on 127.0.0.1:{}: {error}", args.http);
         Error::usage(problem, "choose another port: --http PORT, or --http 0 for any")
@@ -82,6 +67,5 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             tokio::time::sleep(TICK).await;
         }
     };
-    wait(dashboard.serve(ended))?.map_err(Error::io("serve", "the page"))?;
-    Ok(Outcome::Done)
+    wait(dashboard.serve(ended))?.map_err(Error::io("serve", "the page"))
 }

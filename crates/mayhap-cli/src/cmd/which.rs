@@ -2,7 +2,7 @@
 
 use crate::args::{FilterArgs, LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -10,45 +10,19 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::named::NamedSets;
 use crate::set::{filters, open};
-use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::LineReader;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap which mon.mayhap tue.mayhap wed.mayhap < keys.txt
-  mayhap which shards.mayhap < keys.txt          # the sets of a matrix file
-  mayhap which filters/ < keys.txt               # all filters in a folder
-  mayhap which -F filters.list < keys.txt        # the filters in a list
-  mayhap which -a -f a.mayhap -f b.mayhap keys   # also lines of no set";
-
-const NOTES: &str = "\
-Prints the names of the sets that may contain a line, separated by commas, then a tab and the \
-line. A set that contains it is always named; one that does not is named at the rate of its \
-filter. Lines that are surely in no set are omitted, unless -a is given. Nobody can say which sets \
-have a line without a key: such lines are never printed, and at the end they are an error, unless \
---skip-bad is given. Exit codes: 0 if a set may contain a line, 1 if none does, 2 after an error.
-
-A matrix file (mayhap build --layout matrix) has the names of the lists that it was built from, or \
-numbers. Of a folder, the filters in it are queried in the order of their names, and not those in \
-folders below; other files are passed over.
-
-A line is digested once for all filters with the same digest. If there are many filters of one \
-shape (created with the same -n, -p and digest) and much input, they are combined into a matrix \
-in memory, which is queried for all of them at once.";
-
-const MAX_MEMORY: &str = "Memory limit for a matrix [default: half the memory of this machine] and \
-                          for a filter of another system [default: all of it]";
+const MAX_MEMORY: &str = "Memory limit for a matrix [default: half of the memory], or another \
+                          system's filter [all]";
 
 /// Print which of many sets may contain each line
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// A matrix, filters or a folder of them (unless -f is given), then input files, or - for
-    /// standard input, the default
+    /// A matrix, filters or a folder (unless -f is given), then input [default: standard input, -]
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -68,7 +42,7 @@ pub struct Args {
     lines: LineArgs,
 }
 
-/// What was found, as `--json` prints it.
+/// The findings, as `--json` prints them.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
     lines_read: u64,
@@ -90,15 +64,12 @@ struct Found<'a> {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let half = || memory::usable_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading();
     let (filters, lists) = filters::sort(&args.filters, &args.files, &reading, true)?;
-    let is_matrix = |path: &Path| {
-        mayhap_store::read_header(path).is_ok_and(|header| header.kind() == Kind::Matrix)
-    };
     let (sets, options) = match filters.as_slice() {
         [] => {
             return Err(Error::usage(
@@ -106,7 +77,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
                 "for example: mayhap which -f a.mayhap -f b.mayhap < keys.txt",
             ));
         }
-        [matrix] if is_matrix(matrix) => {
+        [matrix] if open::is_matrix(matrix) => {
             NamedSets::open_matrix(matrix, args.open.secret_key()?, &given)?
         }
         filters => {
@@ -120,7 +91,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             (NamedSets::of_filters(opened, &options, limit), options)
         }
     };
-    let (sources, total_bytes) = super::sources::input::<Args>("which", &lists)?;
+    let (sources, total_bytes) = reader::input(&lists)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
     let reader = reader::open(sources, &options, reading, None, talk)?;
@@ -132,9 +103,9 @@ fn pump(
     mut sets: NamedSets,
     mut reader: LineReader,
     mut output: Output,
-    (talk, mut progress): (Talk, Progress),
+    (talk, mut progress): (Reporter, Progress),
 ) -> Result<Outcome, Error> {
-    let prints = !talk.is_quiet();
+    let (prints, stops_early) = (!talk.is_quiet(), talk.is_quiet() && !args.json);
     let (mut selected, mut unanswered) = (0, 0);
     let mut line = Vec::new();
     loop {
@@ -156,14 +127,14 @@ fn pump(
                 output.write(batch.lines(i..i + 1))?;
             }
         }
-        if talk.is_quiet() && !args.json && selected > 0 {
+        if stops_early && selected > 0 {
             break;
         }
         progress.tick(reader.lines(), raw_bytes, String::new);
     }
     progress.clear();
     output.flush()?;
-    let is_answered = talk.is_quiet() && !args.json && selected > 0;
+    let is_answered = stops_early && selected > 0;
     let answered = reader::answered(&reader, talk, args.lines.skip_bad || is_answered);
     sets.warn(talk);
     if args.json {
@@ -176,9 +147,9 @@ fn pump(
             queried_as: sets.queried_as(),
             sets: sets.counts().map(found).collect(),
         };
-        Talk::json(&summary, false)?;
+        Reporter::json(&summary, false)?;
     }
     sets.check_answered(if is_answered { 0 } else { unanswered })?;
     answered?;
-    Ok(if selected > 0 { Outcome::Done } else { Outcome::Nothing })
+    Ok(Outcome::found(selected > 0))
 }

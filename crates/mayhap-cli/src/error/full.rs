@@ -3,19 +3,19 @@
 use mayhap_units::number::{counted, format_bytes, format_fpp, grouped};
 use std::fmt;
 
-/// What keeps a filter from holding more.
+/// The limit of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// The keys that it was made for.
     Keys(u64),
     /// The memory that it may take.
     Bytes {
-        /// What it would need for the next key.
+        /// The memory that it would need for the next key.
         needed: u64,
-        /// What it may take.
+        /// The memory that it may take.
         limit: u64,
     },
-    /// The rate that it was to keep for any number of keys.
+    /// The rate that it was meant to keep for any number of keys.
     Rate {
         /// The rate with all of them.
         now: f64,
@@ -27,28 +27,28 @@ pub enum Limit {
 /// Where a command ended for lack of room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// After so many lines were dealt with.
+    /// After this number of lines was handled.
     After(u64),
     /// Before anything was written.
     Unwritten,
 }
 
-/// What became of the keys before, and what to do: for the hint.
+/// The fate of the earlier keys, and the next step: for the hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WhenFull {
-    /// What became of the keys before.
+    /// The fate of the earlier keys.
     pub outcome: &'static str,
-    /// What to do where the number of keys is the limit.
+    /// The next step where the number of keys is the limit.
     pub next: &'static str,
 }
 
 /// A filter that is full.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Full {
-    /// Distinct keys that it holds, or would: those that came, also where they were taken for
-    /// repeats.
+    /// The number of distinct keys that it holds, or would hold: all keys inserted, even if they
+    /// were mistaken for repeats.
     pub held: u64,
-    /// What keeps it from holding more.
+    /// Its limit.
     pub limit: Limit,
     /// Where the command ended.
     pub end: End,
@@ -93,7 +93,7 @@ impl fmt::Display for Full {
     }
 }
 
-/// Why what would hold so many keys is not written: it was made for fewer, or for a lower rate.
+/// The result would exceed its capacity or its rate, so it is not written.
 pub fn over_full(held: u64, limit: Limit) -> Full {
     let outcome = match limit {
         Limit::Rate { .. } => "create chains that will be merged with a share of the rate each",
@@ -104,9 +104,15 @@ pub fn over_full(held: u64, limit: Limit) -> Full {
 }
 
 /// A filter that could not keep a useful rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error(
+    "{} keys in {} would have a rate of {}",
+    grouped(self.items),
+    format_bytes(self.bytes),
+    format_fpp(self.fpp)
+)]
 pub struct Useless {
-    /// The keys that it was to be for.
+    /// The number of keys that it was meant for.
     pub items: u64,
     /// Its memory.
     pub bytes: u64,
@@ -125,12 +131,5 @@ impl Useless {
         // Rounded up, so that it can be typed.
         let percent = (self.fpp * 100.0).ceil().min(99.0);
         format!("{}or accept that rate: -p {percent}%", usual.unwrap_or_default())
-    }
-}
-
-impl fmt::Display for Useless {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (items, bytes) = (grouped(self.items), format_bytes(self.bytes));
-        write!(f, "{items} keys in {bytes} would have a rate of {}", format_fpp(self.fpp))
     }
 }

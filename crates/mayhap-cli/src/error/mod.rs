@@ -1,73 +1,87 @@
-//! What can go wrong, what it is called and what to do next.
+//! The errors of the command, their codes and their hints.
 //!
-//! `full.rs` is for filters without room, `foreign.rs` for files of other systems, `list.rs` the
-//! way out where a list cannot be read.
+//! `full.rs` is for filters without room; `crate::hints` has the next step after an error of a
+//! library.
 
-mod foreign;
 mod full;
-mod list;
 
+use crate::hints;
 use mayhap_lists::Error as ListError;
 use mayhap_sets::Refusal;
+use mayhap_sets::file::Error as Foreign;
 use mayhap_units::number::{format_bytes, grouped};
-use std::{fmt, io};
+use std::io;
 
 pub use full::{End, Full, Limit, Useless, WhenFull, over_full};
 
-/// Why a command stopped. `Display` says what, bound and value; [`Error::hint`] the next step.
-#[derive(Debug)]
+/// The reason why a command stopped. `Display` gives the problem, the bound and the value,
+/// [`Error::hint`] the next step.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The reader of our output went away, as `head` does: not an error to speak of.
+    /// The reader of our output went away, as `head` does: no error to report.
+    #[error("the output pipe was closed")]
     BrokenPipe,
-    /// SIGINT or SIGTERM came.
+    /// SIGINT or SIGTERM arrived.
+    #[error("stopped by signal {signal}")]
     Stopped {
         /// The signal's number.
         signal: i32,
     },
     /// The system refused to read, write or open something.
+    #[error("cannot {action} {name}: {source}")]
     Io {
-        /// What was tried: `read`, `write`, `open` …
+        /// The operation: `read`, `write`, `open` …
         action: &'static str,
         /// The file.
         name: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A filter file could not be used.
-    Store(mayhap_store::Error),
+    #[error("{}", hints::message_of_store(.0))]
+    Store(#[from] mayhap_store::Error),
     /// A filter could not be sized or made.
-    Filter(mayhap::Error),
+    #[error("cannot create the filter: {0}")]
+    Filter(#[from] mayhap::Error),
     /// The library refuses a number of the command line.
+    #[error("cannot {doing}: {source}")]
     Number {
-        /// What it was for: `plan`, `draw` …
+        /// The purpose: `plan`, `draw` …
         doing: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         source: mayhap::Error,
-        /// What to type instead.
+        /// The right usage.
         hint: &'static str,
     },
     /// A file of another system could not be used.
+    #[error("{name}: {source}")]
     Foreign {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: mayhap_formats::Error,
     },
     /// A filter on a server could not be used.
-    Remote {
-        /// What is wrong, with the URL but without the password.
-        message: String,
-        /// The next step, if there is one.
-        hint: Option<String>,
-    },
+    #[cfg(feature = "redis")]
+    #[error("{}", hints::server::message(.0))]
+    Remote(Box<mayhap_sets::server::Error>),
     /// A list of keys could not be read.
+    #[error("{0}")]
     List(ListError),
+    /// Keys would be read from a terminal, where nobody may be waiting to type them.
+    #[error("standard input is a terminal")]
+    Terminal,
     /// The filter holds as many keys as it was made for, or as it has memory for.
+    #[error("{0}")]
     Full(Full),
     /// A filter could not keep a rate that is of use.
+    #[error("{0}")]
     Useless(Useless),
     /// A filter would be larger than the memory.
+    #[error(
+        "the filter needs {}, above the limit of {}", format_bytes(*.needed), format_bytes(*.limit)
+    )]
     TooMuchMemory {
         /// Bytes that it needs.
         needed: u64,
@@ -75,15 +89,20 @@ pub enum Error {
         limit: u64,
     },
     /// The keys of an exact set would take more memory than allowed.
+    #[error(
+        "the keys need {}, above the limit of {}; stopped at line {}",
+        format_bytes(*.needed), format_bytes(*.limit), grouped(*.line)
+    )]
     TooManyKeys {
         /// Bytes that they need.
         needed: u64,
         /// The limit.
         limit: u64,
-        /// The first line that was not dealt with, from 1.
+        /// The first line that was not handled, from 1.
         line: u64,
     },
     /// Two arguments name one file, which one of them would write.
+    #[error("{first} and {second} are the same file: {}", harm(*.is_read))]
     SameFile {
         /// An argument with its file.
         first: String,
@@ -92,9 +111,11 @@ pub enum Error {
         /// Whether one of them is read; else both are written.
         is_read: bool,
     },
-    /// The key options of a filter cannot be used, or are not those that were given.
-    Keys(mayhap_keys::Error),
+    /// The key options of a filter cannot be used, or differ from the given ones.
+    #[error("{}", hints::message_of_keys(.0))]
+    Keys(#[from] mayhap_keys::Error),
     /// The kind of a filter cannot do that.
+    #[error("{name} {why}")]
     Refused {
         /// The file.
         name: String,
@@ -102,19 +123,16 @@ pub enum Error {
         why: Refusal,
     },
     /// The arguments contradict each other or a file.
+    #[error("{problem}")]
     Usage {
-        /// What contradicts what.
+        /// The contradiction.
         problem: String,
-        /// What to type instead.
+        /// The right usage.
         hint: String,
     },
 }
 
-/// The way out where a process may open no more files.
-pub const MORE_FILES: &str = "raise the limit of open files: ulimit -n 4096, LimitNOFILE=4096 of \
-                              systemd, --ulimit nofile=4096 of Docker";
-
-/// Whether an error, or what it came from, is that there are too many open files.
+/// Whether an error, or one of its sources, is that there are too many open files.
 pub fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
     // ENFILE of the system, EMFILE of the process.
     const NO_FILES: [i32; 2] = [23, 24];
@@ -129,7 +147,7 @@ impl Error {
         Self::Usage { problem: problem.into(), hint: hint.into() }
     }
 
-    /// Turns an I/O error into one that names what was tried; a closed pipe keeps its own meaning.
+    /// Turns an I/O error into one that names the operation; a closed pipe keeps its own meaning.
     pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::BrokenPipe if action == "write" => Self::BrokenPipe,
@@ -137,37 +155,42 @@ impl Error {
         }
     }
 
-    /// Whether the output failed, so that nobody knows how much of it is out.
+    /// Whether the output failed, so that it is unknown how much of it was written.
     pub fn is_about_output(&self) -> bool {
         matches!(self, Self::BrokenPipe | Self::Io { action: "write", .. })
+    }
+
+    /// Whether a filter on a server failed, so that nobody knows how much of a batch is in it.
+    pub fn is_of_server(&self) -> bool {
+        #[cfg(feature = "redis")]
+        return matches!(self, Self::Remote(_));
+        #[cfg(not(feature = "redis"))]
+        false
     }
 
     /// The next step for the user of this verb, if there is one.
     pub fn hint(&self, verb: &str) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
-            Self::Io { source, .. } if is_out_of_files(source) => MORE_FILES.into(),
-            Self::List(source) if is_out_of_files(source) => MORE_FILES.into(),
-            Self::Keys(source) => source.hint(),
-            Self::Remote { hint, .. } => return hint.clone(),
-            Self::List(source) => return list::hint(source, verb),
-            Self::Refused { name, why } => return refusal_hint(name, *why),
+            Self::Io { source, .. } if is_out_of_files(source) => hints::MORE_FILES.into(),
+            Self::List(source) if is_out_of_files(source) => hints::MORE_FILES.into(),
+            Self::Keys(source) => return hints::of_keys(source),
+            #[cfg(feature = "redis")]
+            Self::Remote(source) => return hints::server::hint(source),
+            Self::List(source) => return hints::list::hint(source, verb),
+            Self::Terminal => {
+                format!("name a file, or pipe lines in: some-command | mayhap {verb}")
+            }
+            Self::Refused { name, why } => return hints::of_refusal(name, *why),
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
             Self::Number { hint, .. } => (*hint).into(),
             Self::Full(full) => full.hint(),
             Self::Useless(useless) => useless.hint(),
-            Self::TooMuchMemory { .. } => {
-                "choose fewer keys (-n) or a higher rate (-p), or allow more with --max-memory SIZE"
-                    .into()
-            }
-            Self::TooManyKeys { .. } => {
-                "all lines before were printed; allow more with --max-memory SIZE, or omit \
-                 --exact: a filter takes 2 to 4 bytes a line"
-                    .into()
-            }
-            Self::Store(source) => return store_hint(source).map(Into::into),
-            Self::Foreign { source, .. } => return foreign::hint(source).map(Into::into),
+            Self::TooMuchMemory { .. } => hints::LESS_MEMORY.into(),
+            Self::TooManyKeys { .. } => hints::FEWER_KEYS.into(),
+            Self::Store(source) => return hints::of_store(source).map(Into::into),
+            Self::Foreign { source, .. } => return hints::file::of_format(source).map(Into::into),
             _ => return None,
         })
     }
@@ -191,54 +214,11 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BrokenPipe => f.write_str("the output pipe was closed"),
-            Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
-            Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
-            Self::Store(source) => source.fmt(f),
-            Self::Keys(source) => source.fmt(f),
-            Self::Filter(source) => write!(f, "cannot create the filter: {source}"),
-            Self::Number { doing, source, .. } => write!(f, "cannot {doing}: {source}"),
-            Self::Foreign { name, source } => write!(f, "{name}: {source}"),
-            Self::List(source) => source.fmt(f),
-            Self::Refused { name, why } => write!(f, "{name} {why}"),
-            Self::Full(full) => full.fmt(f),
-            Self::Useless(useless) => useless.fmt(f),
-            Self::TooMuchMemory { needed, limit } => write!(
-                f,
-                "the filter needs {}, above the limit of {}",
-                format_bytes(*needed),
-                format_bytes(*limit)
-            ),
-            Self::TooManyKeys { needed, limit, line } => write!(
-                f,
-                "the keys need {}, above the limit of {}; stopped at line {}",
-                format_bytes(*needed),
-                format_bytes(*limit),
-                grouped(*line)
-            ),
-            Self::SameFile { first, second, is_read } => {
-                let harm = if *is_read {
-                    "it would be overwritten while it is read"
-                } else {
-                    "each would overwrite the other"
-                };
-                write!(f, "{first} and {second} are the same file: {harm}")
-            }
-            Self::Remote { message: problem, .. } | Self::Usage { problem, .. } => {
-                f.write_str(problem)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<mayhap::Error> for Error {
-    fn from(source: mayhap::Error) -> Self {
-        Self::Filter(source)
+fn harm(is_read: bool) -> &'static str {
+    if is_read {
+        "it would be overwritten while it is read"
+    } else {
+        "each would overwrite the other"
     }
 }
 
@@ -260,105 +240,29 @@ impl From<mayhap_sets::Error> for Error {
             Set::Store(source) => Self::Store(source),
             Set::Keys(source) => Self::Keys(source),
             Set::Refused { name, why } => Self::Refused { name, why },
-            Set::Foreign(source) => match source.downcast::<mayhap_foreign::Error>() {
-                Ok(source) => (*source).into(),
-                Err(source) => Self::usage(source.to_string(), ""),
-            },
-            Set::Server { message, hint } => Self::Remote { message, hint },
+            Set::Foreign(source) => (*source).into(),
+            #[cfg(feature = "redis")]
+            Set::Server(source) => Self::Remote(source),
             other => Self::usage(other.to_string(), ""),
         }
     }
 }
 
-impl From<mayhap_keys::Error> for Error {
-    fn from(source: mayhap_keys::Error) -> Self {
-        Self::Keys(source)
+impl From<Foreign> for Error {
+    fn from(source: Foreign) -> Self {
+        match source {
+            Foreign::Io { action, name, source } => Self::Io { action, name, source },
+            Foreign::Store(source) => Self::Store(source),
+            Foreign::TooLarge { needed, limit } => Self::TooMuchMemory { needed, limit },
+            Foreign::Format { name, source } => Self::Foreign { name, source },
+            source => Self::usage(source.to_string(), hints::file::hint(&source)),
+        }
     }
 }
 
-impl From<mayhap_store::Error> for Error {
-    fn from(source: mayhap_store::Error) -> Self {
-        Self::Store(source)
+#[cfg(feature = "redis")]
+impl From<mayhap_sets::server::Error> for Error {
+    fn from(source: mayhap_sets::server::Error) -> Self {
+        Self::Remote(Box::new(source))
     }
-}
-
-/// What to do with a filter of a kind that refuses.
-fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
-    Some(match why {
-        Refusal::NeverChanges => {
-            format!(
-                "build it again from all keys: mayhap build --layout fuse --force -o {name} KEYS"
-            )
-        }
-        Refusal::ReadOnly => "open it for adding: mayhap add".into(),
-        Refusal::ForeignTime => {
-            "add to it with the program that created it, which set its times".into()
-        }
-        Refusal::ManySets => {
-            format!("list the sets that may contain a line: mayhap which {name} < keys.txt")
-        }
-        Refusal::OneSegment => {
-            format!("put all segments together: mayhap assemble -o FILTER {name} ...")
-        }
-        Refusal::UnknownKind(_) => "it was created by a newer mayhap; use that version".into(),
-        _ => return None,
-    })
-}
-
-/// The next step, where the store's message has none.
-fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
-    use mayhap_store::Error as Store;
-    Some(match error {
-        Store::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "create a filter with mayhap build or mayhap create"
-        }
-        Store::Foreign { .. } => {
-            "mayhap build and mayhap create write filters; are the arguments in order? One of \
-             another system may need --format FORMAT"
-        }
-        Store::Exists { .. } => "or replace it with --force",
-        Store::Unlike { .. } => {
-            "create them with one -n, -p, --layout, digest (--seed, --key-file) and key options"
-        }
-        Store::SegmentsUnlike { .. } => {
-            "build all segments with one -n, -p, digest (--seed, --key-file) and key options"
-        }
-        Store::SegmentsMissing { .. } => "name the files of all segments",
-        Store::SegmentsOverlap { .. } => "name each segment once, all of one --segment .../N",
-        Store::NoLocks { .. } => {
-            "if nothing else changes the filter: --lock none; if other commands do, all of them \
-             with --lock folder"
-        }
-        Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
-        Store::MissingLog { .. } => {
-            "or use the file alone: --without-log; to drop the lost log for good: mayhap add \
-             --without-log FILE /dev/null"
-        }
-        Store::UnreadLog { .. } => "apply the log with mayhap add FILE /dev/null",
-        Store::Replaced { .. } => "add the keys again to the filter that is there now",
-        Store::LogLost { .. } => "use the file alone: --without-log",
-        Store::Format { source, .. } => match source {
-            mayhap::Error::WrongKind { found: "segment", .. } => {
-                "put all segments together: mayhap assemble -o FILTER SEGMENT..."
-            }
-            mayhap::Error::WrongKind { wanted: "segment", .. } => {
-                "mayhap build --segment I/N writes segments; mayhap merge unites whole filters"
-            }
-            mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
-            mayhap::Error::NotKeyed => {
-                "omit --key-file; a filter gets its key when it is created: --new-key-file FILE"
-            }
-            mayhap::Error::NotAFilter => {
-                "mayhap build and mayhap create write filters; are the arguments in order? \
-                 One of another system may need --format FORMAT"
-            }
-            mayhap::Error::WrongLength { .. }
-            | mayhap::Error::HeaderDamaged
-            | mayhap::Error::IdentityDamaged
-            | mayhap::Error::BadField { .. }
-            | mayhap::Error::PageDamaged { .. } => "restore it from a backup, or build it again",
-            _ => return None,
-        },
-        _ => return None,
-    })
 }

@@ -1,36 +1,27 @@
-//! The files that a command names: an input is never an output, and what cannot be written is
-//! refused before anything is read.
+//! The files that a command names: an input is never an output, and an output that cannot be
+//! written is refused before anything is read.
 //!
 //! [`check`] runs once, before the verb, over the arguments as clap has read them, so that no verb
-//! can forget it. `role.rs` says what each verb does with each of its files, `place.rs` where a
-//! name leads. It only looks at names ([`Place::of`] opens nothing): a file that is exchanged for
-//! another between this look and the verb's own is the verb's to refuse
-//! ([`crate::io::output::Output`]).
+//! can forget it. `role.rs` has the role of each file of each verb, `place.rs` resolves names. It
+//! only looks at names ([`Place::of`] opens nothing): a file that is swapped between this check and
+//! the verb's own open has to be refused by the verb ([`crate::io::output::Output`]).
 
 mod place;
 mod role;
 
-use crate::args::url::is_url;
 use crate::error::Error;
 use clap::{Arg, ArgMatches, Command};
+use mayhap_sets::is_url;
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
 
 pub use place::{Kind, Place, refuse_existing};
 pub use role::{Role, role_of};
 
-/// Whether a path is written as a URL, of whatever scheme.
-fn has_scheme(path: &Path) -> bool {
-    let text = path.as_os_str().as_encoded_bytes();
-    let scheme = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'+');
-    let scheme = scheme.count();
-    scheme > 1 && text[scheme..].starts_with(b"://")
-}
-
 /// A file that a command names.
 #[derive(Debug)]
 struct Named {
-    /// The argument and the name, as they are shown.
+    /// The argument and the name, as shown in messages.
     shown: String,
     path: PathBuf,
     role: Role,
@@ -43,13 +34,13 @@ pub fn path_arguments(verb: &Command) -> impl Iterator<Item = &Arg> {
     verb.get_arguments().filter(is_path)
 }
 
-/// Refuses a command two of whose files are one, unless both are only read; and outputs that
-/// cannot be written. `command` is the whole command line, `matches` what was typed.
+/// Refuses a command two of whose files are one, unless both are only read; and outputs that cannot
+/// be written. `command` is the definition of the command line, `matches` the parsed arguments.
 ///
 /// # Errors
 ///
 /// [`Error::SameFile`]; [`Error::Usage`] and [`Error::Io`] for outputs that exist without
-/// `--force`, that are folders, whose folder is not there, or that cannot be standard output.
+/// `--force`, that are folders, whose folder does not exist, or that cannot be standard output.
 pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), Error> {
     let Some((name, matches)) = matches.subcommand() else { return Ok(()) };
     let Some(verb) = command.find_subcommand(name) else { return Ok(()) };
@@ -63,7 +54,7 @@ pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), Error> {
     files.iter().try_for_each(|file| check_output(file, force))
 }
 
-/// All files of a command, with those that are not named: logs and standard streams.
+/// All files of a command, including the implicit ones: logs and standard streams.
 fn named(verb: &Command, matches: &ArgMatches) -> Vec<Named> {
     let name = verb.get_name();
     let has = |id| matches.try_contains_id(id).unwrap_or(false);
@@ -113,7 +104,7 @@ fn standard_input() -> Option<Named> {
     Some(Named { shown: "standard input".into(), path: PathBuf::new(), role: Role::List, place })
 }
 
-/// An argument as people type or read it: `-o`, `--rest`, `INPUT`.
+/// An argument as users type or read it: `-o`, `--rest`, `INPUT`.
 fn shown(arg: &Arg, position: usize, has_filters: bool) -> String {
     if let Some(short) = arg.get_short() {
         return format!("-{short}");
@@ -123,7 +114,7 @@ fn shown(arg: &Arg, position: usize, has_filters: bool) -> String {
     }
     let names = arg.get_value_names().and_then(|names| names.first());
     let names: Vec<&str> = names.map_or("FILE", |name| name.as_str()).split("] [").collect();
-    // `FILTER] [INPUT`: the first one, and those after it.
+    // `FILTER] [INPUT`: the first one, and the ones after it.
     let at = if has_filters { names.len() - 1 } else { position.min(names.len() - 1) };
     names[at].to_owned()
 }
@@ -145,7 +136,7 @@ fn refuse_same(one: &Named, other: &Named) -> Result<(), Error> {
     })
 }
 
-/// Refuses what cannot be written, or not in this way.
+/// Refuses outputs that cannot be written, or not in this way.
 fn check_output(file: &Named, force: bool) -> Result<(), Error> {
     let (path, shown) = (&file.path, &file.shown);
     if path == Path::new("-") {
@@ -165,7 +156,7 @@ fn check_output(file: &Named, force: bool) -> Result<(), Error> {
             format!("{} exists already", path.display()),
             "a key file is never replaced: use it with --key-file, or name a new file",
         )),
-        // A device or a pipe loses nothing, and takes lines as they come.
+        // A device or a pipe loses nothing, and takes lines as they arrive.
         (Role::WritesLines | Role::WritesRest, Kind::Shared | Kind::Device)
         | (Role::WritesFolder, Kind::Folder) => Ok(()),
         (Role::WritesFolder, _) => {
@@ -179,7 +170,7 @@ fn check_output(file: &Named, force: bool) -> Result<(), Error> {
     }
 }
 
-/// Why `-` cannot be this file, and what to do instead.
+/// The error for `-` as this file, with the alternative.
 fn refuse_stream(file: &Named) -> Error {
     let (problem, hint) = match file.role {
         Role::WritesFilter | Role::Merges => (

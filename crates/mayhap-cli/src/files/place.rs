@@ -1,4 +1,4 @@
-//! Where a name leads, so that two names of one file are known for what they are.
+//! The file that a name refers to, so that two names of one file are recognised.
 
 use crate::error::Error;
 use std::ffi::OsString;
@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// As many symbolic links as Linux follows.
+/// The number of symbolic links that Linux follows.
 const MAX_LINKS: usize = 40;
 
 /// Where a name leads.
@@ -18,28 +18,28 @@ pub enum Place {
     There {
         /// Its device and inode.
         id: (u64, u64),
-        /// What it is.
+        /// The kind of the file.
         kind: Kind,
     },
-    /// To no file, in a folder that there is.
+    /// To no file, in an existing folder.
     Free {
         /// The device and inode of the folder.
         folder: (u64, u64),
         /// The name in it.
         name: OsString,
     },
-    /// Nowhere: the folder is missing, or may not be looked into.
+    /// Nowhere: the folder is missing, or may not be read.
     Nowhere(io::ErrorKind),
 }
 
-/// What a file is, as far as it matters to whoever writes it.
+/// The kind of a file, as far as it matters for writing it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
     Regular,
     /// A folder.
     Folder,
-    /// A pipe or a block device: one place, whoever opens it.
+    /// A pipe or a block device: one place for all that open it.
     Shared,
     /// A terminal, `/dev/null` or a socket, where reading and writing do not meet.
     Device,
@@ -60,7 +60,7 @@ impl Kind {
 }
 
 impl Place {
-    /// Where a path leads. Opens nothing, so that a pipe nobody writes to is not waited for.
+    /// Resolves a path. Opens nothing, so that a pipe without a writer does not block.
     pub fn of(path: &Path) -> Self {
         match path.metadata() {
             Ok(metadata) => Self::there(&metadata),
@@ -80,7 +80,7 @@ impl Place {
         Self::There { id, kind: Kind::of(metadata.file_type()) }
     }
 
-    /// Follows links that lead to no file yet: what is created is created there.
+    /// Follows links that lead to no file yet: the new file is created there.
     fn free(path: &Path) -> Self {
         let mut path: PathBuf = path.into();
         for _ in 0..MAX_LINKS {
@@ -97,7 +97,7 @@ impl Place {
         }
     }
 
-    /// Whether writing at one is reading at, or writing over, the other.
+    /// Whether writing to one affects reading from, or overwrites, the other.
     pub fn meets(&self, other: &Self) -> bool {
         let is_one_place = match self {
             Self::There { kind, .. } => *kind != Kind::Device,
@@ -133,10 +133,10 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
     }
 }
 
-/// The error of a file that cannot be created, as its folder is not there or may not be entered.
+/// The error of a file that cannot be created, because its folder is missing or not accessible.
 fn no_folder(path: &Path, kind: io::ErrorKind) -> Error {
     let name = path.display();
-    if super::has_scheme(path) {
+    if has_scheme(path) {
         return Error::usage(
             format!("{name} is a URL of a scheme that mayhap does not use"),
             "filters on servers are redis://host:port/database/name; mayhap serve understands it",
@@ -154,6 +154,14 @@ fn no_folder(path: &Path, kind: io::ErrorKind) -> Error {
         ),
         _ => Error::io("create", &name.to_string())(kind.into()),
     }
+}
+
+/// Whether a path is written as a URL, of any scheme.
+fn has_scheme(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    let scheme = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'+');
+    let scheme = scheme.count();
+    scheme > 1 && text[scheme..].starts_with(b"://")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! What each verb does with each file that its arguments name.
+//! The role of each file that the arguments of a verb name.
 
-/// What a verb does with the file of one argument.
+/// The role of the file of one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// A list of keys: read from beginning to end, or standard input where `-` is named.
@@ -14,11 +14,11 @@ pub enum Role {
     /// A filter that is written whole, in place of another one with `--force`.
     WritesFilter,
     /// [`Role::WritesFilter`] that may be one of the [`Role::Part`]s: they are open before it is
-    /// replaced by a rename, which leaves what is open as it was.
+    /// replaced by a rename, which leaves open files as they are.
     Merges,
-    /// Lines or a picture, written as they come; standard output where `-` is named.
+    /// Lines or a picture, written as they arrive; standard output where `-` is named.
     WritesLines,
-    /// [`Role::WritesLines`] beside others on standard output.
+    /// [`Role::WritesLines`] in addition to others on standard output.
     WritesRest,
     /// A secret key, which is never replaced.
     WritesKey,
@@ -34,12 +34,12 @@ impl Role {
         matches!(self, Self::List | Self::Reads | Self::Part | Self::Changes)
     }
 
-    /// Whether the file is another one afterwards.
+    /// Whether the file is changed or replaced.
     pub fn writes(self) -> bool {
         !matches!(self, Self::List | Self::Reads | Self::Part | Self::Url)
     }
 
-    /// Whether it is a filter beside which a log may lie.
+    /// Whether it is a filter that may have a log beside it.
     pub fn has_log(self) -> bool {
         matches!(self, Self::Changes | Self::WritesFilter | Self::Merges)
     }
@@ -50,8 +50,8 @@ impl Role {
     }
 }
 
-/// What a verb does with the file of an argument; `None` for arguments of which nothing is said
-/// here, which a test refuses.
+/// The role of the file of an argument; `None` for arguments that are not listed here, which a test
+/// refuses.
 pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
     use Role::{
         Changes, List, Merges, Part, Reads, Url, WritesFilter, WritesFolder, WritesKey,

@@ -1,38 +1,38 @@
-//! Talk to the user, on stderr; data never goes here.
+//! Messages to the user, on stderr; data is never written here.
 
 use super::output::Output;
 use crate::error::Error;
 use crate::io::terminal;
 use mayhap_plan::wrapped;
+use mayhap_units::line::printable;
 pub use mayhap_units::number::{counted, format_fpp as rate, grouped};
-use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Who takes what would be written to stderr, for a program that must not wait for its reader.
+/// Takes the messages for stderr, for a program that must not wait for its reader.
 pub trait Sink: Send + Sync {
     /// Takes text that ends with a line feed, without waiting.
     fn put(&self, text: String);
     /// A message as a line of its log (`info`, `warning`, `error`); `None` if its log is text.
     fn line(&self, level: &str, message: &str, hint: Option<&str>) -> Option<String>;
-    /// Waits until everything is written, but not for ever.
+    /// Waits until everything is written, but not forever.
     fn flush(&self, most: Duration);
 }
 
-/// Where messages go once somebody has diverted them.
+/// The destination of diverted messages.
 static SINK: OnceLock<Box<dyn Sink>> = OnceLock::new();
 
-/// How long the end of the process waits for the reader of its last messages.
+/// The time that the end of the process waits for the reader of its last messages.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// From now on messages go there. Only the first call of a process counts.
+/// Diverts all later messages. Only the first call of a process counts.
 pub fn divert(sink: Box<dyn Sink>) {
     let _ = SINK.set(sink);
 }
 
-/// Lets the reader have what was said, for a second at most.
+/// Waits until the messages are written, for a second at most.
 pub fn flush() {
     if let Some(sink) = SINK.get() {
         sink.flush(LAST_LINES);
@@ -66,18 +66,18 @@ impl Color {
     }
 }
 
-/// How to talk.
+/// The way in which messages are printed.
 #[derive(Debug, Clone, Copy)]
-pub struct Talk {
+pub struct Reporter {
     quiet: bool,
-    color: bool,
+    color: Color,
     json: bool,
 }
 
-impl Talk {
-    /// As the command line says; with `json` every message is a JSON object on a line of its own.
+impl Reporter {
+    /// By the command line; with `json` every message is a JSON object on a line of its own.
     pub fn new(quiet: bool, color: Color, json: bool) -> Self {
-        Self { quiet, color: color.on(&std::io::stderr()), json }
+        Self { quiet, color, json }
     }
 
     /// Whether a progress bar may be drawn.
@@ -85,12 +85,17 @@ impl Talk {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
     }
 
-    /// Whether only errors are wanted.
+    /// When to use colour.
+    pub fn color(self) -> Color {
+        self.color
+    }
+
+    /// Whether only errors are printed.
     pub fn is_quiet(self) -> bool {
         self.quiet
     }
 
-    /// Says a line, unless quiet.
+    /// Prints a line, unless quiet.
     pub fn say(self, text: &str) {
         if self.quiet {
             return;
@@ -100,14 +105,14 @@ impl Talk {
         }
     }
 
-    /// Says each in a line, unless quiet.
+    /// Prints each on a line, unless quiet.
     pub fn say_all(self, texts: &[String]) {
         for text in texts {
             self.say(text);
         }
     }
 
-    /// [`Talk::say`] while a progress bar may be on the line: it is drawn again below.
+    /// Like [`Reporter::say`], while a progress bar may be on the line: it is redrawn below.
     pub fn say_over_progress(self, text: &str) {
         if self.json {
             self.say(text);
@@ -117,13 +122,35 @@ impl Talk {
         }
     }
 
-    /// Says a line and below it others, of ours alone, unless quiet.
+    /// Prints a line and further ones below it, unless quiet.
     pub fn report(self, line: &str, below: &str) {
         if self.json {
             self.say(&format!("{line}\n{below}"));
         } else if !self.quiet {
             print(&format!("{}\n{below}\n", printable(line)));
         }
+    }
+
+    /// Prints the summary of a verb: as JSON on stdout if requested, else in words, as a line and
+    /// further ones below it, if there are any.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the write, for stdout.
+    pub fn summary<T: serde::Serialize>(
+        self,
+        json: bool,
+        summary: &T,
+        words: impl FnOnce(&T) -> (String, String),
+    ) -> Result<(), Error> {
+        if json {
+            return Self::json(summary, true);
+        }
+        match words(summary) {
+            (line, below) if below.is_empty() => self.say(&line),
+            (line, below) => self.report(&line, &below),
+        }
+        Ok(())
     }
 
     /// Warns, unless quiet.
@@ -136,7 +163,7 @@ impl Talk {
         }
     }
 
-    /// Warns of what the store has met and a user should know, each once.
+    /// Prints the notices of the store as warnings, each once.
     pub fn notices(self) {
         mayhap_store::notices(|notice| self.warn(&notice.to_string()));
     }
@@ -153,11 +180,11 @@ impl Talk {
         print(&text);
     }
 
-    /// Prints JSON: it was requested, so it comes even when quiet.
+    /// Prints JSON: it was requested, so it is printed even when quiet.
     ///
     /// # Errors
     ///
-    /// Those of the write, for stdout.
+    /// The errors of the write, for stdout.
     pub fn json(value: &impl serde::Serialize, to_stdout: bool) -> Result<(), Error> {
         // Our types are plain numbers, texts and lists, which always serialise.
         let text = serde_json::to_string(value).unwrap_or_default() + "\n";
@@ -169,7 +196,7 @@ impl Talk {
         }
     }
 
-    /// Prints a message as JSON, if that is wanted; whether it was.
+    /// Prints a message as JSON, if requested; returns whether it was.
     fn as_json(self, level: &'static str, message: &str, hint: Option<&str>) -> bool {
         if let Some(line) = SINK.get().and_then(|sink| sink.line(level, message, hint)) {
             print(&line);
@@ -182,13 +209,17 @@ impl Talk {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
+        if self.color.on(&std::io::stderr()) {
+            format!("\x1B[{code}m{text}\x1B[0m")
+        } else {
+            text.into()
+        }
     }
 }
 
 /// A message as a program reads it.
 #[derive(serde::Serialize)]
-struct Said<'a> {
+struct Entry<'a> {
     level: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,21 +229,21 @@ struct Said<'a> {
 /// Writes a message (`info`, `warning`, `error`) to stderr as one line of JSON.
 pub fn print_message(level: &'static str, message: &str, hint: Option<&str>) {
     // Texts always serialise.
-    let text = serde_json::to_string(&Said { level, message, hint }).unwrap_or_default();
+    let text = serde_json::to_string(&Entry { level, message, hint }).unwrap_or_default();
     print(&(text + "\n"));
 }
 
-/// Whether messages are to be JSON, also where the command line cannot be read otherwise: it says
-/// `--json`, or that the log of the server is.
+/// Whether messages are JSON, even where the command line cannot be parsed: it has `--json`, or
+/// selects JSON for the log of the server.
 pub fn wants_json() -> bool {
     let arguments: Vec<_> =
         std::env::args_os().skip(1).take_while(|argument| argument != "--").collect();
     let is_server = arguments.first().is_some_and(|verb| verb == "serve");
-    let is_said = arguments.iter().any(|argument| argument == "--json");
-    is_said || (is_server && log_format(&arguments).is_some_and(|format| format == "json"))
+    let is_given = arguments.iter().any(|argument| argument == "--json");
+    is_given || (is_server && log_format(&arguments).is_some_and(|format| format == "json"))
 }
 
-/// What the command line, or else the environment, says of the format of a server's log.
+/// The format of a server's log by the command line, or else by the environment.
 fn log_format(arguments: &[OsString]) -> Option<OsString> {
     let flag = arguments.iter().enumerate().rev().find_map(|(at, argument)| {
         if argument == "--log-format" {
@@ -223,38 +254,35 @@ fn log_format(arguments: &[OsString]) -> Option<OsString> {
     flag.or_else(|| std::env::var_os("MAYHAP_LOG_FORMAT"))
 }
 
-/// A line in which control characters are written out: names of files may have any, and are not to
-/// move the cursor or to begin a line that looks like ours.
-pub fn printable(line: &str) -> Cow<'_, str> {
-    if !line.contains(char::is_control) {
-        return line.into();
-    }
-    let mut text = String::with_capacity(line.len() + 8);
-    for char in line.chars() {
-        if char.is_control() {
-            text.extend(char.escape_default());
-        } else {
-            text.push(char);
-        }
-    }
-    text.into()
-}
-
 /// The columns before the values of a report.
 const ROW_INDENT: usize = 12;
 
-/// A row of a report: what, and what it is.
+/// A row of a report: a name and its value.
 pub fn row(name: &str, value: &str) -> String {
     let value = wrapped(&printable(value), ROW_INDENT, terminal::columns());
     format!("{name:<11} {value}\n")
 }
 
-/// Writes to stderr, or to whom it was diverted; where that fails nothing can be reported any more.
+/// Writes to stderr, or to the diverted destination; if that fails nothing can be reported any
+/// more.
 pub fn print(text: &str) {
     if let Some(sink) = SINK.get() {
         return sink.put(text.to_owned());
     }
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Prints the findings of a verb on stdout: as JSON if requested, else in words.
+///
+/// # Errors
+///
+/// [`Error::BrokenPipe`], [`Error::Io`].
+pub fn print_findings<T: serde::Serialize>(
+    json: bool,
+    findings: &T,
+    words: impl FnOnce(&T) -> String,
+) -> Result<(), Error> {
+    if json { Reporter::json(findings, true) } else { print_stdout(&words(findings)) }
 }
 
 /// Writes a whole report to stdout.
@@ -263,7 +291,7 @@ pub fn print(text: &str) {
 ///
 /// [`Error::BrokenPipe`], [`Error::Io`].
 pub fn print_stdout(text: &str) -> Result<(), Error> {
-    // Not by the standard library's handle, for which a closed one is a success.
+    // Not with the standard library's handle, for which a closed one is a success.
     let mut stdout = Output::stdout(&[])?;
     stdout.write(text.as_bytes())?;
     stdout.flush()

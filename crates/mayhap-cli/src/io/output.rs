@@ -32,11 +32,11 @@ impl Output {
         Ok(Self::new(file, name.into()))
     }
 
-    /// A new file; one that is there already is replaced only if `force` is set.
+    /// A new file; an existing one is replaced only if `force` is set.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if it is there, [`Error::SameFile`] if it is one of the `inputs`;
+    /// [`Error::Usage`] if it exists, [`Error::SameFile`] if it is one of the `inputs`;
     /// [`Error::Io`].
     pub fn create(path: &Path, force: bool, inputs: &[Source]) -> Result<Self, Error> {
         let name = path.display().to_string();
@@ -81,8 +81,8 @@ impl Output {
     }
 }
 
-/// Refuses to write a file that is still to be read: the lines would be lost, or never end. Looks
-/// again after [`crate::files::check`], as names may lead elsewhere since.
+/// Refuses to write a file that is still to be read: the lines would be lost, or never end. Checks
+/// again after [`crate::files::check`], as names may refer to other files since.
 fn refuse_input(name: &str, output: Option<Metadata>, inputs: &[Source]) -> Result<(), Error> {
     let Some(output) = output.filter(Metadata::is_file) else { return Ok(()) };
     for input in inputs {

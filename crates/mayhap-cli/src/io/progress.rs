@@ -1,6 +1,6 @@
-//! The progress bar: on a terminal only, and only for what takes longer than a second.
+//! The progress bar: on a terminal only, and only for operations longer than a second.
 
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_units::number::{format_bytes, format_count};
@@ -11,7 +11,7 @@ const FIRST_SHOWN: Duration = Duration::from_secs(1);
 const NARROW: usize = 60;
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// A progress bar that costs a look at the clock per call.
+/// A progress bar that costs one reading of the clock per call.
 #[derive(Debug)]
 pub struct Progress {
     enabled: bool,
@@ -23,18 +23,19 @@ pub struct Progress {
 
 impl Progress {
     /// Starts the clock. `total_bytes` is the size of all input if known.
-    pub fn new(talk: Talk, total_bytes: Option<u64>) -> Self {
+    pub fn new(talk: Reporter, total_bytes: Option<u64>) -> Self {
         let enabled = talk.shows_progress();
         let started = Instant::now();
         Self { enabled, started, next: started + FIRST_SHOWN, total_bytes, bar: None }
     }
 
-    /// Time since the start.
-    pub fn elapsed(&self) -> Duration {
+    /// Removes the bar for good; returns the time since the start.
+    pub fn end(&mut self) -> Duration {
+        self.clear();
         self.started.elapsed()
     }
 
-    /// Shows how far it is, if it is time to: lines and bytes done, and what `more` says.
+    /// Shows the progress, if it is time to: lines and bytes done, and the text of `more`.
     pub fn tick(&mut self, lines: u64, raw_bytes: u64, more: impl FnOnce() -> String) {
         let total_bytes = self.total_bytes;
         let Some((bar, seconds)) = self.due(raw_bytes) else { return };
@@ -48,7 +49,7 @@ impl Progress {
         bar.tick();
     }
 
-    /// [`Progress::tick`] for what has no lines.
+    /// Like [`Progress::tick`], for operations without lines.
     pub fn tick_bytes(&mut self, bytes: u64) {
         let Some((bar, seconds)) = self.due(bytes) else { return };
         let speed = format_bytes((bytes as f64 / seconds) as u64);
@@ -72,7 +73,7 @@ impl Progress {
         Some((bar, (now - self.started).as_secs_f64()))
     }
 
-    /// Takes the bar away, so that something else can be printed.
+    /// Removes the bar, so that something else can be printed.
     pub fn clear(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -94,7 +95,7 @@ fn new_bar(total_bytes: Option<u64>) -> ProgressBar {
         None => (ProgressBar::new_spinner(), "{spinner} {wide_msg}"),
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
-    // The template is a constant; a default style shows if it had a mistake.
+    // The template is a constant; the default style would reveal a mistake in it.
     bar.set_style(
         ProgressStyle::with_template(template)
             .unwrap_or_else(|_| ProgressStyle::default_bar())

@@ -1,38 +1,55 @@
-//! Lists of keys, opened for a verb: what there is to say of them goes to stderr, and whether lines
-//! have no key decides how the verb ends.
+//! Lists of keys, opened for a verb: notes about them go to stderr, and lines without a key affect
+//! the exit code of the verb.
 
-use super::messages::{Talk, counted, grouped};
+use super::messages::{Reporter, counted, grouped};
 use crate::error::Error;
 use mayhap_keys::{KeyOptions, NoKey};
 use mayhap_lists::{LineReader, Reading, Source, Stop};
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A reader of these sources that says what of their lines is no part of a key.
+/// The sources that file arguments name, and their bytes if all of them are regular files.
 ///
 /// # Errors
 ///
-/// Those of [`LineReader::new`].
+/// [`Error::Terminal`] instead of waiting for keys that are typed; the errors of
+/// [`Source::total_size`].
+pub fn input(paths: &[PathBuf]) -> Result<(Vec<Source>, Option<u64>), Error> {
+    let sources = Source::from_paths(paths);
+    if sources.contains(&Source::Stdin) && std::io::stdin().is_terminal() {
+        return Err(Error::Terminal);
+    }
+    let total_bytes = Source::total_size(&sources)?;
+    Ok((sources, total_bytes))
+}
+
+/// A reader of these sources that reports the parts of their lines that belong to no key.
+///
+/// # Errors
+///
+/// The errors of [`LineReader::new`].
 pub fn open(
     sources: Vec<Source>,
     options: &KeyOptions,
     reading: Reading,
     stop: Option<Arc<Stop>>,
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<LineReader, Error> {
     let mut reader = LineReader::new(sources, options, reading, stop)?;
     reader.on_note(move |note| talk.say_over_progress(&note.to_string()));
     Ok(reader)
 }
 
-/// Says how many lines end with CR LF, and warns of those without a key.
-pub fn warn_of_keyless(reader: &LineReader, talk: Talk) {
+/// Reports the number of lines that end with CR LF, and warns of lines without a key.
+pub fn warn_of_keyless(reader: &LineReader, talk: Reporter) {
     say_cr_lines(reader, talk);
     if reader.keyless().lines() > 0 {
         talk.warn(&reader.keyless().to_string());
     }
 }
 
-fn say_cr_lines(reader: &LineReader, talk: Talk) {
+fn say_cr_lines(reader: &LineReader, talk: Reporter) {
     let Some(lines) = reader.surprising_cr_lines() else { return };
     let all = reader.lines();
     let of = if lines < all { format!(" of {}", grouped(all)) } else { String::new() };
@@ -43,13 +60,13 @@ fn say_cr_lines(reader: &LineReader, talk: Talk) {
     ));
 }
 
-/// What there is to say at the end of a verb that queries. A line without a key was not queried:
-/// nobody can say whether it is in the filter.
+/// The messages at the end of a verb that queries. A line without a key was not queried: whether it
+/// is in the filter is unknown.
 ///
 /// # Errors
 ///
 /// [`Error::Usage`] if there were such lines, unless they may be skipped: then a warning.
-pub fn answered(reader: &LineReader, talk: Talk, skip_bad: bool) -> Result<(), Error> {
+pub fn answered(reader: &LineReader, talk: Reporter, skip_bad: bool) -> Result<(), Error> {
     if skip_bad || reader.keyless().lines() == 0 {
         warn_of_keyless(reader, talk);
         return Ok(());
@@ -62,8 +79,8 @@ pub fn answered(reader: &LineReader, talk: Talk, skip_bad: bool) -> Result<(), E
     ))
 }
 
-/// What there is to say at the end of a verb that fills a filter, or removes keys from one, by so
-/// many lines, of which some have no key. `outcome` is what became of the others.
+/// The messages at the end of a verb that fills a filter, or removes keys from one, when some of
+/// the lines have no key. `outcome` is the fate of the others.
 ///
 /// # Errors
 ///
@@ -72,7 +89,7 @@ pub fn answered(reader: &LineReader, talk: Talk, skip_bad: bool) -> Result<(), E
 pub fn usable(
     reader: &LineReader,
     (without_key, lines): (u64, u64),
-    (talk, skip_bad): (Talk, bool),
+    (talk, skip_bad): (Reporter, bool),
     outcome: &str,
 ) -> Result<(), Error> {
     let is_half = without_key > lines - without_key.min(lines);
@@ -93,7 +110,7 @@ pub fn usable(
     ))
 }
 
-/// The way out, by why the first line has no key.
+/// The hint, depending on the reason why the first line has no key.
 fn hint(reader: &LineReader, skipping: &str) -> String {
     match reader.keyless().first() {
         Some((_, NoKey::Hex)) => format!(

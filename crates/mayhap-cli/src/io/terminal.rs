@@ -4,8 +4,8 @@ use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-/// The columns of standard output where it is a terminal that says so; elsewhere no line is too
-/// long.
+/// The columns of standard output where it is a terminal that reports them; elsewhere no line is
+/// too long.
 pub fn columns() -> usize {
     of(&std::io::stdout()).unwrap_or(usize::MAX)
 }
@@ -19,6 +19,6 @@ fn of(stream: &(impl AsFd + IsTerminal)) -> Option<usize> {
     if !stream.is_terminal() {
         return None;
     }
-    // Some terminals, serial lines among them, say 0.
+    // Some terminals, serial lines among them, report 0.
     tcgetwinsize(stream).ok().map(|size| size.ws_col.into()).filter(|&columns| columns > 0)
 }

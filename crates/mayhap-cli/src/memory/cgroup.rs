@@ -6,8 +6,8 @@
 //! memory.max, memory.high, memory.limit_in_bytes   of ours and of all groups above it
 //! ```
 //!
-//! Whichever limit is the smallest holds, whoever set it. Inside a container, groups above the
-//! mounted folder are out of sight; version 1 tells their limit in `memory.stat`.
+//! The smallest limit holds, whatever its origin. Inside a container, groups above the mounted
+//! folder are out of sight; version 1 reports their limit in `memory.stat`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Files with a limit in bytes, or `max`.
 const LIMITS: [&str; 3] = ["memory.max", "memory.high", "memory.limit_in_bytes"];
-/// Of version 1: the smallest limit of a group and of those above it.
+/// In version 1: the smallest limit of a group and its ancestors.
 const HIERARCHICAL: &str = "hierarchical_memory_limit ";
 /// Where container systems mount them, if the list of mounts cannot be read.
 const USUAL: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
@@ -30,8 +30,8 @@ struct Mount {
     is_v2: bool,
 }
 
-/// The smallest limit of this process's control groups, in bytes; `None` without one. All files
-/// are looked for below `root`: `/`, but in tests.
+/// The smallest limit of this process's control groups, in bytes; `None` without one. All files are
+/// below `root`: `/`, except in tests.
 ///
 /// Version 1 writes a number near 2^63 for no limit, which is above any machine's memory.
 pub(super) fn limit(root: &Path) -> Option<u64> {
@@ -63,18 +63,18 @@ fn group(line: &[u8]) -> Option<(bool, PathBuf)> {
     (is_v2 || is_memory).then(|| (is_v2, OsString::from_vec(path.to_vec()).into()))
 }
 
-/// Our group's folder and those above it, as far as they are mounted.
+/// Our group's folder and its ancestors, as far as they are mounted.
 fn folders_of(mounts: &[Mount], is_v2: bool, group: &Path) -> Vec<PathBuf> {
     let ours = mounts.iter().filter(|mount| mount.is_v2 == is_v2);
     let inside = ours.clone().filter_map(|mount| {
         let rest = group.strip_prefix(&mount.root).ok()?;
-        // What lies above the mounted folder cannot be reached by its name.
+        // Groups above the mounted folder cannot be reached by name.
         let is_below = rest.components().all(|part| matches!(part, Component::Normal(_)));
         is_below.then(|| (mount.point.clone(), rest.to_owned()))
     });
     let mut places: Vec<_> = inside.collect();
     if places.is_empty() {
-        // A folder that container systems mount for us is ours, whatever it is called outside.
+        // A folder that container systems mount for us is ours, whatever its name outside.
         places.extend(ours.map(|mount| (mount.point.clone(), PathBuf::new())));
     }
     let mut folders = Vec::new();
@@ -120,7 +120,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     Some(Mount { root: path(fields[3]), point: path(fields[4]), is_v2 })
 }
 
-/// A path in which spaces and the like are written as `\040`.
+/// A path in which spaces and similar characters are escaped as `\040`.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

@@ -7,9 +7,9 @@ use crate::set::open::Named;
 use crate::set::with_cr::WithCr;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::LineReader;
-use mayhap_sets::Ages;
+use mayhap_sets::{KeySet, OwnSet};
 
-/// What was found.
+/// The result.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Aged {
     /// Lines whose key may be in the window.
@@ -21,9 +21,10 @@ pub struct Aged {
 /// # Errors
 ///
 /// [`Error::Usage`] for a filter that does not keep them.
-pub fn ages_of((name, filter): &Named) -> Result<&dyn Ages, Error> {
-    filter.ages().ok_or_else(|| {
-        if filter.is_shared() {
+pub fn ages_of((name, filter): &Named) -> Result<&OwnSet, Error> {
+    let own = filter.own().filter(|own| own.capabilities().forgets);
+    own.ok_or_else(|| {
+        if filter.remote().is_some() {
             return Error::usage(
                 format!("--age reads the times of a file, and {name} is on a server"),
                 "pull it, and check that file: mayhap pull URL -o window.mayhap; or query one key \
@@ -51,19 +52,14 @@ pub fn print(
 ) -> Result<Aged, Error> {
     let ages = ages_of(named)?;
     let (_, filter) = named;
-    let function = filter.digest_function();
+    let function = *ages.function();
     reader.digest_by(function);
     let (mut aged, mut digests, mut found) = (Aged::default(), Vec::new(), Vec::new());
     let (mut with_cr, mut more) = (WithCr::of(options), Vec::new());
     loop {
         let raw_bytes = reader.raw_bytes();
-        let Some(batch) = reader.next_batch(|| match &mut output {
-            Some(output) => output.flush(),
-            None => Ok(()),
-        })?
-        else {
-            break;
-        };
+        let flush = || output.iter_mut().try_for_each(Output::flush);
+        let Some(batch) = reader.next_batch(flush)? else { break };
         found.clear();
         // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
@@ -89,8 +85,6 @@ pub fn print(
         progress.tick(reader.lines(), raw_bytes, String::new);
     }
     progress.clear();
-    if let Some(output) = &mut output {
-        output.flush()?;
-    }
+    output.iter_mut().try_for_each(Output::flush)?;
     Ok(aged)
 }

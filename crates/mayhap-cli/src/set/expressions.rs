@@ -4,7 +4,7 @@ use crate::error::Error;
 use mayhap::{Bitmap, Digest, DigestFunction};
 use mayhap_keys::for_each_expression;
 use mayhap_lists::Batch;
-use mayhap_sets::{KeySet, Keys};
+use mayhap_sets::KeySet;
 use std::ops::Range;
 
 /// The expressions of each line of a batch, one after another.
@@ -36,11 +36,16 @@ impl Expressions {
 
     /// The digests of all expressions, in order.
     pub fn digests(&mut self, function: &DigestFunction) -> &[Digest] {
-        self.digests.clear();
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let texts = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-        self.digests.extend(texts.map(|text| function.digest(text)));
+        let mut digests = std::mem::take(&mut self.digests);
+        digests.clear();
+        digests.extend(self.texts().map(|text| function.digest(text)));
+        self.digests = digests;
         &self.digests
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
     /// The expressions of each line, as a range of all.
@@ -56,13 +61,11 @@ impl Expressions {
     /// [`Error::Remote`].
     pub fn query(&mut self, set: &mut dyn KeySet, lines: &mut Bitmap) -> Result<(), Error> {
         let mut found = std::mem::take(&mut self.found);
-        if set.takes_keys() {
-            let starts = std::iter::once(0).chain(self.ends.iter().copied());
-            let texts = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-            let texts: Vec<&[u8]> = texts.collect();
-            set.contains_keys_into(Keys::from(&*texts), &mut found)?;
+        if let Some(function) = set.digest_function() {
+            set.contains_into(self.digests(&function).into(), &mut found)?;
         } else {
-            set.contains_digests_into(self.digests(&set.digest_function()), &mut found)?;
+            let texts: Vec<&[u8]> = self.texts().collect();
+            set.contains_into(texts[..].into(), &mut found)?;
         }
         lines.clear_to(self.line_ends.len());
         for (line, mut all) in self.lines().enumerate() {

@@ -7,7 +7,7 @@ use mayhap::Digest;
 use mayhap_sets::LayoutName;
 use std::path::PathBuf;
 
-/// Room for so many digests at first.
+/// Initial room, in digests.
 const FIRST_DIGESTS: usize = 1 << 16;
 
 /// Digests in memory: 8 to 16 bytes for each distinct one.
@@ -20,7 +20,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// None so far; at most so many bytes of them.
+    /// Empty; holds at most this many bytes.
     pub fn new(max_bytes: u64) -> Self {
         Self { digests: Vec::new(), full_at: FIRST_DIGESTS, max_bytes }
     }
@@ -87,7 +87,7 @@ impl ReplacedDigests {
     }
 
     /// Says that they are gone, if so.
-    pub fn say(self, talk: crate::io::messages::Talk) {
+    pub fn say(self, talk: crate::io::messages::Reporter) {
         if let Some(path) = self.0.filter(|path| !path.exists()) {
             let path = path.display();
             talk.say(&format!("{path}: removed, since its filter was replaced"));

@@ -1,13 +1,14 @@
 //! Many sets with names, queried all at once.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, printable};
+use crate::io::messages::Reporter;
 use crate::set::open::{self, Digests, Named, keyless_lines};
 use mayhap::{AnyFilter, Bitmap, BloomMatrix, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
 use mayhap_sets::KeySet;
 use mayhap_store::MappedFilter;
+use mayhap_units::line::printable;
 use std::path::Path;
 
 /// Fewer filters are queried one by one: each takes one cache line of a key, and a matrix the k
@@ -116,15 +117,15 @@ impl NamedSets {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for so many lines that are no keys of a set, and that no other one holds.
+    /// [`Error::Usage`] for this many lines that are no keys of a set, and that no other one holds.
     pub fn check_answered(&self, unanswered: u64) -> Result<(), Error> {
         let Sets::Filters { filters, .. } = &self.of else { return Ok(()) };
         let filters = filters.iter().map(|filter| &**filter);
         open::check_answered(unanswered, self.names.iter().map(String::as_str).zip(filters))
     }
 
-    /// Says what there is to say of the sets after the last line.
-    pub fn warn(&self, talk: Talk) {
+    /// Prints the warnings about the sets after the last line.
+    pub fn warn(&self, talk: Reporter) {
         let Sets::Filters { filters, .. } = &self.of else { return };
         for (filter, (name, found)) in filters.iter().zip(self.counts()) {
             open::warn((name, &**filter), self.lines, found, talk);
@@ -251,7 +252,7 @@ fn sets_with_cr(
 
 /// The filters, if all are mapped and of one shape and digest.
 fn of_one_shape(filters: &[Box<dyn KeySet>]) -> Option<Vec<&MappedFilter>> {
-    let mapped: Option<Vec<_>> = filters.iter().map(|filter| filter.as_mapped()).collect();
+    let mapped: Option<Vec<_>> = filters.iter().map(|filter| filter.mapped()).collect();
     mapped.filter(|all| all.iter().all(|filter| all[0].is_blocked_like(filter)))
 }
 

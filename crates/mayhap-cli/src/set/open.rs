@@ -2,25 +2,29 @@
 
 use crate::args::{OpenArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped, rate};
+use crate::io::messages::{Reporter, counted, grouped, rate};
 use crate::set::expressions::Expressions;
-use crate::set::file::ReadFile;
-use crate::set::foreign;
-use crate::set::remote::{self, Access};
+use crate::set::notes::say;
+#[cfg(feature = "redis")]
+use crate::set::remote;
 use crate::set::with_cr::WithCr;
-use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
-use mayhap_foreign::ForeignSet;
+use mayhap::native::Kind;
+use mayhap::set::Repeats;
+use mayhap::{Bitmap, Digest, DigestFunction};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
-use mayhap_sets::{KeySet, KeyTypes, Keys, LayoutName, Room};
+use mayhap_sets::file::ForeignFile;
+use mayhap_sets::{How, KeySet, KeyTypes, Keys, Located, Note, Opened, Room, TakesTexts, Texts};
+#[cfg(feature = "redis")]
+use mayhap_sets::{is_url, server};
 use std::path::{Path, PathBuf};
 
 /// A filter with its name.
 pub type Named = (String, Box<dyn KeySet>);
 
-/// How keys become digests, if they do before they are queried or inserted.
-pub fn digest_function(set: &dyn KeySet) -> Option<DigestFunction> {
-    (!set.takes_keys()).then(|| set.digest_function())
+/// Whether the file has a matrix; errors of a file without a filter are reported later.
+pub fn is_matrix(path: &Path) -> bool {
+    mayhap_store::read_header(path).is_ok_and(|header| header.kind() == Kind::Matrix)
 }
 
 /// Queries the lines of a batch that has keys; the answers hold if [`KeySet::check_unchanged`] says
@@ -38,49 +42,30 @@ pub fn query(
     if let Some(expressions) = digests.expressions(batch) {
         return expressions.query(set, found);
     }
-    if set.takes_keys() {
+    let Some(function) = set.digest_function() else {
         let (texts, first_line) = (batch.keys().collect::<Vec<_>>(), Some(batch.first_line()));
-        return Ok(set.contains_keys_into(Keys { texts: &texts, first_line }, found)?);
-    }
-    set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?;
+        return Ok(set.contains_into(Keys::Texts(Texts { texts: &texts, first_line }), found)?);
+    };
+    set.contains_into(digests.by(&function, batch).into(), found)?;
     if let Some(with_cr) = digests.with_cr(batch) {
         with_cr.query(set)?.for_each(|line| found.set(line));
     }
     Ok(())
 }
 
-/// Inserts the first keys, or where the set takes none, the first digests; those alone that are
-/// absent if `absent_only` is set.
-///
-/// # Errors
-///
-/// Those of the set.
-pub fn insert(
-    set: &mut dyn KeySet,
-    (keys, digests): (Keys<'_>, &[Digest]),
-    (count, absent_only): (usize, bool),
-    new: &mut Bitmap,
-) -> Result<(), mayhap_sets::Error> {
-    if set.takes_keys() {
-        set.insert_keys_into(keys.first(count), new)
-    } else if absent_only {
-        set.insert_absent_into(&digests[..count], new)
-    } else {
-        set.insert_digests_into(&digests[..count], new)
-    }
-}
-
-/// What there is to say of a filter that was queried for so many lines: that it is full; and, where
-/// no more of them were found than its rate explains, what that may mean.
-pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk) {
-    if let Some(problem) = set.overfilled().or_else(|| overfilled(set)) {
+/// Warnings about a filter that was queried for this many lines: that it is full; and,
+/// where no more of them were found than its rate explains, what that may mean.
+pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Reporter) {
+    let texts = set.texts();
+    let problem = texts.map_or_else(|| overfilled(set), TakesTexts::overfilled);
+    if let Some(problem) = problem {
         talk.warn(&format!("{name}: {problem}"));
     }
-    let Some(types) = set.key_types() else { return };
-    if lines == 0 || found >= lines || !is_chance(found, lines, set.expected_fpp()) {
+    let Some(texts) = texts.filter(|_| lines > 0 && found < lines) else { return };
+    if !is_chance(found, lines, set.numbers(Repeats::Renew).expected_fpp) {
         return;
     }
-    let KeyTypes { taken, others, formats, .. } = types;
+    let KeyTypes { taken, others, formats, .. } = texts.key_types();
     let mut other = Vec::new();
     if !others.is_empty() {
         other.push(format!("its keys are of another type (--key-type {})", others.join(", ")));
@@ -116,7 +101,7 @@ fn is_chance(found: u64, lines: u64, fpp: f64) -> bool {
     found as f64 <= expected + 3.0 * (expected * (1.0 - fpp)).sqrt()
 }
 
-/// That so many lines, which are no keys of these filters, are none.
+/// Refuses if this many lines were not looked up, as they are no keys of any of these filters.
 ///
 /// # Errors
 ///
@@ -140,20 +125,19 @@ pub fn check_answered<'a>(
 /// What is wrong with a filter of mayhap's own that holds more keys than it was made for. Reads its
 /// bits only if its count says so: they decide, as repeats may have been counted.
 fn overfilled(set: &dyn KeySet) -> Option<String> {
-    if set.takes_keys() || set.is_shared() {
+    if set.remote().is_some() || has_few_keys(set) {
         return None;
     }
-    let target = set.target_fpp();
-    let (fpp, made_for) = match (set.full_at(false), set.capacity()) {
+    let numbers = set.numbers(Repeats::Renew);
+    let target = numbers.target_fpp;
+    let (fpp, made_for) = match (numbers.full_at, numbers.capacity) {
         (Some(full_at), Some(made_for)) if Room::left(set.held(), full_at) == Room::None => {
-            (set.estimated_fpp(), format!(" of {}", counted(made_for, "key")))
+            (set.measurements().estimated_fpp(), format!(" of {}", counted(made_for, "key")))
         }
-        (None, None) if set.layout_name() == Some(LayoutName::Scalable) => {
-            (set.expected_fpp(), " keys".into())
-        }
+        (None, None) if set.capabilities().grows => (numbers.expected_fpp, " keys".into()),
         _ => return None,
     };
-    let held = set.distinct_items(false).map_or(set.items(), |came| came.rounded());
+    let held = numbers.keys();
     // The shares of its layers add up to the target but for rounding.
     (fpp > target * (1.0 + 1e-9)).then(|| {
         let held = if held == u64::MAX { "any number".into() } else { grouped(held) };
@@ -165,34 +149,62 @@ fn overfilled(set: &dyn KeySet) -> Option<String> {
     })
 }
 
-/// Opens a filter, and returns its name and the key options that it keeps, if it does. One of
-/// several may lack the secret key that others have.
-fn open(
-    path: &Path,
-    (key, is_one_of_several): (Option<SecretKey>, bool),
-    (args, trusted): (&OpenArgs, bool),
-    talk: Talk,
-) -> Result<(Named, Option<KeyOptions>), Error> {
-    let access = Access { key_of_several: is_one_of_several, ..Access::of(args)? };
-    if let Some((name, set, options)) = remote::open(path, access, talk)? {
-        return Ok(((name, set), options));
-    }
-    let name = path.display().to_string();
-    if let Some(file) =
-        foreign::open_for_keys(path, args, key.filter(|_| !is_one_of_several), talk)?
-    {
-        return Ok(((name, Box::new(ForeignSet::to_query(file))), None));
-    }
-    let key = match key {
-        Some(_) if is_one_of_several && !mayhap_store::read_header(path)?.is_keyed() => None,
-        key => key,
-    };
-    let file = ReadFile::open(path, key, (args.without_log, trusted), talk)?;
-    let options = KeyOptions::from_header(&name, file.header.key_options())?;
-    Ok(((name, file.set), Some(options)))
+/// Whether a filter that is read where it lies surely has room, which its numbers take longer to
+/// say than a query takes: with k n ≤ m, n keys set at most 63 % of its bits, so it counts more
+/// than a quarter of them.
+fn has_few_keys(set: &dyn KeySet) -> bool {
+    set.mapped().is_some_and(|mapped| {
+        let (params, items) = (mapped.params(), set.items());
+        let set_bits = params.expected_items().saturating_mul(params.num_hashes().into());
+        set_bits <= params.num_bits() && items < params.expected_items() / 4
+    })
 }
 
-/// What becomes of the key options that a file of this name keeps, and of those that were given.
+/// Finds out what a path or URL stands for; the user hears what the client of a server warns of.
+///
+/// # Errors
+///
+/// Those of [`mayhap_sets::locate`].
+#[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "there is no client"))]
+pub fn locate(path: &Path, how: &How<'_>, talk: Reporter) -> Result<Located, Error> {
+    #[cfg(feature = "redis")]
+    remote::hear(talk);
+    Ok(mayhap_sets::locate(path, how)?)
+}
+
+/// The filter on a server that a URL names, and its key options, if it keeps them; `None` for the
+/// path of a file. Says of which type keys are taken to be, if that was guessed.
+///
+/// # Errors
+///
+/// Those of [`locate`].
+#[cfg(feature = "redis")]
+pub fn on_server(
+    path: &Path,
+    how: &How<'_>,
+    talk: Reporter,
+) -> Result<Option<server::Opened>, Error> {
+    if !is_url(path) {
+        return Ok(None);
+    }
+    let Located::Server(set, options) = locate(path, how, talk)? else { return Ok(None) };
+    say(Note::of_guess(set.url(), &*set), talk);
+    Ok(Some((set, options)))
+}
+
+/// Opens a file of another system; `None` if it is mayhap's own, or nothing that is known, so that
+/// opening it as mayhap's own says what is wrong.
+///
+/// # Errors
+///
+/// Those of [`locate`] and [`ForeignFile::check_filters`].
+pub fn foreign(path: &Path, args: &OpenArgs, talk: Reporter) -> Result<Option<ForeignFile>, Error> {
+    let Located::Foreign(file) = locate(path, &args.how()?, talk)? else { return Ok(None) };
+    file.check_filters()?;
+    Ok(Some(*file))
+}
+
+/// Combines the key options of a file of this name with those given.
 pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_keys::Error>;
 
 /// Opens filters that cut keys alike, each with its name, and returns how: where a file keeps no
@@ -200,23 +212,29 @@ pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_
 ///
 /// # Errors
 ///
-/// Those of [`OpenArgs::secret_key`], [`ReadFile::open`] and `agree`; [`Error::Usage`] if two cut
+/// Those of [`OpenArgs::how`], [`mayhap_sets::open()`] and `agree`; [`Error::Usage`] if two cut
 /// keys in different ways; [`Error::Store`] for a secret key that none of them has.
 pub fn open_all(
     paths: &[PathBuf],
     (args, trusted): (&OpenArgs, bool),
     (given, agree): (&KeyOptions, Agree),
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<(Vec<Named>, KeyOptions), Error> {
-    let key = args.secret_key()?;
+    let mut how = args.how()?;
+    how.known.key_of_several = paths.len() > 1;
+    #[cfg(feature = "redis")]
+    remote::hear(talk);
     let mut files: Vec<Named> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let ((name, file), own) = open(path, (key, paths.len() > 1), (args, trusted), talk)?;
-        if let Some(why) = file.holds_any() {
+        let note = |note: Note<'_>| say([note], talk);
+        let opened = mayhap_sets::open(path, &how, (args.without_log, trusted), &note)?;
+        talk.notices();
+        let Opened { name, set: file, key_options: own } = opened;
+        if let Some(why) = file.texts().and_then(TakesTexts::holds_any) {
             // Alone, it would let everything pass; among others, it is one that may contain a line.
-            if paths.len() == 1 && file.num_bytes() == 0 {
-                return Err(mayhap_foreign::Error::NoFilter { name, why }.into());
+            if paths.len() == 1 && file.numbers(Repeats::Renew).num_bytes == 0 {
+                return Err(mayhap_sets::file::Error::NoFilter { name, why }.into());
             }
             talk.warn(&format!("{name}: {why}"));
         }
@@ -236,16 +254,16 @@ pub fn open_all(
         };
         files.push((name, file));
     }
-    let is_keyed = |(_, set): &Named| digest_function(&**set).is_some_and(DigestFunction::is_keyed);
+    let is_keyed = |(_, set): &Named| set.digest_function().is_some_and(DigestFunction::is_keyed);
     if !files.iter().any(is_keyed) {
-        secret_key::refuse(key, &paths[0])?;
+        secret_key::refuse(how.known.secret_key, &paths[0])?;
     }
     Ok((files, options))
 }
 
 /// Whether one of the filters is on a server.
 pub fn any_remote(filters: &[Named]) -> bool {
-    filters.iter().any(|(_, filter)| filter.is_shared())
+    filters.iter().any(|(_, filter)| filter.remote().is_some())
 }
 
 /// How many lines of the batch queried last are a key of none of the filters.

@@ -1,7 +1,7 @@
 //! Lines through filters: what `check` and `filter` share.
 
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
@@ -101,7 +101,7 @@ impl Sieve {
         &self.members
     }
 
-    /// What confirmed them.
+    /// The set that confirmed them.
     pub fn confirm(&self) -> Option<&Confirm> {
         self.confirm.as_ref()
     }
@@ -116,8 +116,8 @@ impl Sieve {
         self.lines_without_key
     }
 
-    /// Says what there is to say of the filters after the last line.
-    pub fn warn(&self, talk: Talk) {
+    /// Prints the warnings about the filters after the last line.
+    pub fn warn(&self, talk: Reporter) {
         for member in &self.members {
             let named = (&*member.name, &*member.filter);
             open::warn(named, member.lines, member.maybe_present, talk);
@@ -141,7 +141,7 @@ impl Sieve {
     ///
     /// Those of [`LineReader`], [`Output`] and [`Confirm`].
     pub fn run(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
-        let functions = self.members.iter().map(|member| open::digest_function(&*member.filter));
+        let functions = self.members.iter().map(|member| member.filter.digest_function());
         if let Some(function) = functions.flatten().next().filter(|_| self.digests.are_of_lines()) {
             reader.digest_by(function);
         }

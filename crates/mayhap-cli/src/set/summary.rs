@@ -1,13 +1,13 @@
-//! What a verb did to a filter.
+//! The summary of a verb that changed a filter.
 
 use super::fill::Counts;
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped};
-use mayhap_sets::{Forgotten, KeySet, Numbers};
+use crate::io::messages::{Reporter, counted, grouped};
+use mayhap_sets::{Forgotten, KeySet, Measurements};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What `build`, `create` and `add` did, as `--json` prints it; with the state of the filter.
+/// The summary of `build`, `create` and `add`, as `--json` prints it; with the state of the filter.
 #[derive(Debug, Serialize)]
 pub struct Summary {
     file: String,
@@ -21,7 +21,7 @@ pub struct Summary {
     #[serde(flatten)]
     forgotten: Option<Forgotten>,
     #[serde(flatten)]
-    numbers: Numbers,
+    measured: Measurements,
 }
 
 impl Summary {
@@ -31,7 +31,7 @@ impl Summary {
         counts: Counts,
         seconds: Duration,
         complete: bool,
-        numbers: Numbers,
+        measured: Measurements,
     ) -> Self {
         Self {
             file,
@@ -43,8 +43,13 @@ impl Summary {
             seconds: seconds.as_secs_f64(),
             complete,
             forgotten: None,
-            numbers,
+            measured,
         }
+    }
+
+    /// Of a filter that was given no keys.
+    pub fn unfilled(file: String, measured: Measurements) -> Self {
+        Self::new(file, Counts::default(), Duration::ZERO, true, measured)
     }
 
     /// With the keys that were forgotten before their time, by what does so.
@@ -59,22 +64,22 @@ impl Summary {
     /// # Errors
     ///
     /// Those of the write.
-    pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+    pub fn print(&self, talk: Reporter, json: bool) -> Result<(), Error> {
         let warning = match self.forgotten {
             Some(forgotten) => forgotten.text(),
             // A window of time of an older version gets here without being full: by keys that come
             // all at once.
-            None => self.numbers.warning(&self.file),
+            None => self.measured.warning(&self.file),
         };
         if let Some(text) = warning {
             talk.warn(&text);
         }
         if json {
-            return Talk::json(self, true);
+            return Reporter::json(self, true);
         }
-        let is_empty = match &self.numbers {
-            Numbers::Own(state) => state.items == 0,
-            Numbers::Foreign(numbers) => numbers.fill_ratio == 0.0,
+        let is_empty = match &self.measured {
+            Measurements::Own(state) => state.items == 0,
+            Measurements::Foreign(numbers) => numbers.fill_ratio == 0.0,
         };
         let line = if self.lines_read == 0 && is_empty {
             format!("{}: empty", self.file)
@@ -88,7 +93,7 @@ impl Summary {
                 self.seconds,
             )
         };
-        talk.report(&line, &self.numbers.text());
+        talk.report(&line, &self.measured.text());
         Ok(())
     }
 }
@@ -97,9 +102,9 @@ impl Summary {
 ///
 /// # Errors
 ///
-/// [`Error::Remote`], with how many.
+/// [`Error::Usage`], with how many.
 pub fn check_replaced(name: &str, set: &dyn KeySet) -> Result<(), Error> {
-    let keys = set.replaced_keys();
+    let keys = set.remote().map_or(0, |remote| remote.replaced_keys);
     if keys == 0 {
         return Ok(());
     }
@@ -109,12 +114,12 @@ pub fn check_replaced(name: &str, set: &dyn KeySet) -> Result<(), Error> {
          them",
         counted(keys, "key")
     );
-    Err(Error::Remote { message, hint: Some("run it again with the same input".into()) })
+    Err(Error::usage(message, "run it again with the same input"))
 }
 
 /// Warns of keys that were sent to a server again after a reply was lost.
-pub fn warn_of_unsure(set: &dyn KeySet, talk: Talk) {
-    let keys = set.unsure_keys();
+pub fn warn_of_unsure(set: &dyn KeySet, talk: Reporter) {
+    let keys = set.remote().map_or(0, |remote| remote.unsure_keys);
     if keys > 0 {
         talk.warn(&format!(
             "sent {} again after a reply was lost: what was sent is in the filter, and counts as \

@@ -62,11 +62,16 @@ impl WithCr {
 
     /// Their digests.
     pub fn digests(&mut self, function: &DigestFunction) -> &[Digest] {
-        self.digests.clear();
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let keys = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-        self.digests.extend(keys.map(|key| function.digest(key)));
+        let mut digests = std::mem::take(&mut self.digests);
+        digests.clear();
+        digests.extend(self.texts().map(|key| function.digest(key)));
+        self.digests = digests;
         &self.digests
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
     /// Clears the bits, from 0 on, of those of some `lines` of the batch whose key with its
@@ -96,8 +101,13 @@ impl WithCr {
     pub fn query(&mut self, set: &mut dyn KeySet) -> Result<impl Iterator<Item = usize>, Error> {
         let mut found = std::mem::take(&mut self.found);
         found.clear_to(self.lines.len());
-        if !self.lines.is_empty() {
-            set.contains_digests_into(self.digests(&set.digest_function()), &mut found)?;
+        match set.digest_function() {
+            _ if self.lines.is_empty() => {}
+            Some(function) => set.contains_into(self.digests(&function).into(), &mut found)?,
+            None => {
+                let texts: Vec<&[u8]> = self.texts().collect();
+                set.contains_into(texts[..].into(), &mut found)?;
+            }
         }
         self.found = found;
         Ok(self.found.iter_ones().map(|i| self.lines[i]))

@@ -90,7 +90,7 @@ fn a_filter_moves_through_files_and_answers_as_before() {
         let others = items("other ", 20_000);
         let answers = exists(&mut source, name, &others);
         assert_eq!(exists(&mut target, name, &others), answers, "{name}");
-        // Both go on alike.
+        // Both continue alike.
         for connection in [&mut source, &mut target] {
             let _: Vec<bool> =
                 cmd("BF.MADD").arg(name).arg(&others[..100]).query(connection).unwrap();

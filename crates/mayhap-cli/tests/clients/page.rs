@@ -1,6 +1,6 @@
-//! docs/server.md: what stands there for the shell is run, as it stands there.
+//! docs/server.md: its shell examples are run as they are.
 //!
-//! A block `sh` is followed by a block `text`, what it prints; `...` in it is any text. Python and
+//! A block `sh` is followed by a block `text`, its output; `...` in it is any text. Python and
 //! JavaScript are run by `make test-interop`.
 
 use crate::server::Server;

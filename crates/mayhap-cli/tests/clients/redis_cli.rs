@@ -1,11 +1,11 @@
-//! `redis-cli` and `redis-benchmark`, as they come with Redis.
+//! `redis-cli` and `redis-benchmark`, as shipped with Redis.
 
 use crate::server::Server;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use test_servers::ready;
 
-/// What a tool of Redis prints when it is given this input; it must end well.
+/// The output of a tool of Redis for this input; it must succeed.
 fn run(program: &str, server: &Server, arguments: &[&str], input: &[u8]) -> String {
     let mut child = Command::new(program)
         .args(["-p", &server.port.to_string()])
@@ -26,7 +26,7 @@ fn run(program: &str, server: &Server, arguments: &[&str], input: &[u8]) -> Stri
     String::from_utf8(output.stdout).unwrap() + &errors
 }
 
-/// Programs of Redis that are to be here.
+/// Checks for the programs of Redis.
 fn tools() -> bool {
     ready(&["redis-cli", "redis-benchmark"])
 }
@@ -93,7 +93,7 @@ fn the_tools_of_redis_work() {
     let names = cli(&["--scan", "--pattern", "?"], b"");
     assert_eq!(names.lines().collect::<std::collections::BTreeSet<_>>(), ["f", "g"].into());
     assert_eq!(cli(&["-r", "3", "PING"], b""), "PONG\nPONG\nPONG\n");
-    // What it looks for in a server of Redis does not stop it.
+    // The lack of Redis's own features does not stop it.
     let keys = cli(&["--bigkeys"], b"") + &cli(&["--memkeys"], b"");
     assert!(!keys.contains("rror"), "{keys}");
     let arguments = ["-q", "-n", "2000", "-P", "16", "-c", "5", "-r", "1000"];

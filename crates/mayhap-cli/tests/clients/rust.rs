@@ -87,7 +87,7 @@ fn pipelines_of_the_rust_crate_are_answered_with_and_without_a_transaction() {
             }
             let new: Vec<bool> = pipeline.query(&mut connection).unwrap();
             assert_eq!(new.len(), 10_000);
-            // At most a hundred are taken for others.
+            // At most a hundred are false positives.
             assert!(new.iter().filter(|new| **new).count() > 9_800);
             let found: Vec<bool> = pipe()
                 .cmd("BF.MEXISTS")

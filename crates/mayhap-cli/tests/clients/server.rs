@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// `mayhap serve` on ports of its own, killed when this is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// Its data folder and what it said.
+    /// Its data folder and its messages.
     pub(crate) folder: TempDir,
     pub(crate) port: u16,
     pub(crate) http: u16,
@@ -21,7 +21,7 @@ impl Server {
         Self::start_on("data", arguments)
     }
 
-    /// Starts on a data folder of this name and waits until it says where it listens.
+    /// Starts on a data folder of this name and waits until it reports its address.
     pub(crate) fn start_on(data: &str, arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let said = folder.path().join("said");

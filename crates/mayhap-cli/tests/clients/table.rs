@@ -1,4 +1,4 @@
-//! The server crate's table of answers, asked of the real command.
+//! The server crate's table of answers, checked against the real command.
 
 use crate::conformance::{ask, check};
 use crate::server::Server;

@@ -3,8 +3,8 @@
 # tests/interop/run.sh
 #
 # The command builds a filter of 10,000 keys; the system opens it, finds all of them and adds 1,000
-# more; the command opens what the system has written and finds all 11,000. What is missing here is
-# named by a SKIPPED line. bits-and-blooms, RedisBloom and Redisson are compared by golden files:
+# more; the command opens the system's file and finds all 11,000. Each missing tool is named by a
+# SKIPPED line. bits-and-blooms, RedisBloom and Redisson are compared by golden files:
 # tests/it/created.rs.
 #
 #   GUAVA_JAR   a Guava jar (default: Debian's)
@@ -25,7 +25,7 @@ cargo build --quiet --locked --manifest-path "$repository/crates/mayhap-cli/Carg
 cargo build --quiet --release --locked --manifest-path "$formats/Cargo.toml" --example interop_others
 mayhap=$target/debug/mayhap
 cd "$files"
-# Without a common prefix, behind which BloomFileter takes most numbers for one.
+# Without a common prefix, after which BloomFileter hashes most numbers to the same value.
 keys() {
     awk -v from="$1" -v to="$2" 'BEGIN { for (i = from; i < to; i++)
         printf "%06d-%d\n", (i * 48271) % 999983, i }'
@@ -42,8 +42,8 @@ build() {
     "$mayhap" build -q -n 11000 -p 1% -o "$name" "$@" "members$lists"
 }
 
-# name, suffix of the lists, options: the command opens what the system has written as NAME.theirs,
-# and found NAME.found of the members in
+# name, suffix of the lists, options: the command opens the system's file NAME.theirs, and found
+# NAME.found of the members in
 read_here() {
     name=$1 lists=$2
     shift 2
@@ -87,7 +87,7 @@ if command -v javac >/dev/null 2>&1; then
     build magnuss '' --format magnuss
     java_opens magnuss . OpenMagnus ''
     read_here magnuss '' --format magnuss --bits 111088 --hashes 7
-    # The preset SMALL: 2.5 %, were its hash a good one.
+    # The preset SMALL: 2.5 %, if its hash were a good one.
     "$mayhap" build -q -n 11000 -p 3% --format bloomfileter -o bloomfileter members
     mkdir -p "$work/created-classes"
     javac -nowarn -encoding UTF-8 -d "$work/created-classes" \

@@ -1,4 +1,4 @@
-//! `mayhap bench`: what it measures, and that it leaves files alone.
+//! `mayhap bench`: its measurements, and that it leaves files alone.
 
 use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn check_rate(report: &Value) {
     let number = |name: &str| report[name].as_f64().unwrap();
     let (keys, fpp) = (number("absent_keys"), number("predicted_fpp"));
     assert!(keys >= 1e6, "{report}");
-    // But for the last digit, which JSON's reader may change.
+    // Except for the last digit, which JSON's reader may change.
     assert!((number("measured_fpp") - number("false_positives") / keys).abs() < 1e-15);
     let expected = keys * fpp;
     let off = (number("false_positives") - expected).abs();
@@ -59,7 +59,7 @@ fn a_file_is_asked_as_it_is_and_left_alone() {
     let folder = folder.path();
     file(folder, "keys", &lines("key", 0..1000));
     succeed(folder, &["build", "-o", "f", "-n", "10k", "-p", "1%", "keys"], b"");
-    // What came since is in the log, and counts.
+    // Later keys are in the log, and count.
     succeed(folder, &["dedup", "--state", "f"], &lines("more", 0..500));
     let contents = |name: &str| std::fs::read(folder.join(name)).ok();
     let before = (contents("f"), contents("f.log"));
@@ -133,7 +133,7 @@ fn a_kernel_can_be_forced_and_all_are_compared() {
     let reports = json(&succeed(folder.path(), &arguments, b""));
     let kernels: Vec<&str> =
         reports.as_array().unwrap().iter().map(|run| run["kernel"].as_str().unwrap()).collect();
-    // The one of each run is the one that it was limited to.
+    // Each run used the kernel that it was limited to.
     assert_eq!(kernels, mayhap::kernel_names().collect::<Vec<_>>());
     let output = run(folder.path(), &[&sizes[..], &["--kernels"]].concat(), b"");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

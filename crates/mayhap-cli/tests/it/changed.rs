@@ -1,11 +1,11 @@
-//! Filters whose files are cut or overwritten while they are read where they lie: an error with
-//! exit code 2, and no answer that was made of what came afterwards.
+//! Filters whose files are cut or overwritten while they are mapped: an error with exit code 2, and
+//! no answer from the changed bytes.
 
 use crate::support::{file, folder, lines, start, stderr, succeed};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-/// Two MiB, so that there are pages that nobody has touched yet.
+/// Two MiB, so that there are pages not touched yet.
 const BUILD: [&str; 7] = ["build", "-n", "1M", "-p", "1e-4", "-q", "-o"];
 const KEYS: u64 = 20_000;
 
@@ -19,7 +19,7 @@ fn build(folder: &Path) {
     build("other", "else");
 }
 
-/// How others change a file, and what is said of it.
+/// Changes of a file by others, and the messages about them.
 type Change = (&'static str, fn(&Path));
 
 const CHANGES: [Change; 4] = [
@@ -28,7 +28,7 @@ const CHANGES: [Change; 4] = [
         let file = std::fs::File::options().write(true).open(folder.join("f")).unwrap();
         file.set_len(5000).unwrap();
     }),
-    // As `cp` does: first it is empty.
+    // Like `cp`: first it is empty.
     ("while it was in use", |folder| {
         let bytes = std::fs::read(folder.join("other")).unwrap();
         file(folder, "f", &bytes);
@@ -62,7 +62,8 @@ fn a_file_that_is_changed_while_it_is_asked_is_an_error_and_no_answer() {
             let mut stdout = BufReader::new(child.stdout.take().unwrap());
             let mut answer = String::new();
             if line.is_empty() {
-                // It tells nothing before its end: more than a pipe holds shows that it reads.
+                // It prints nothing before its end: writing more than a pipe holds shows that it
+                // reads.
                 stdin.write_all(&lines("absent", 0..20_000)).unwrap();
             } else {
                 stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
@@ -70,7 +71,7 @@ fn a_file_that_is_changed_while_it_is_asked_is_an_error_and_no_answer() {
                 assert!(answer.contains(line), "{arguments:?}: {answer:?}");
             }
             change(folder.path());
-            // Whatever of it is read: the answer would be wrong.
+            // Whichever part of it is read: the answer would be wrong.
             let _ = stdin.write_all(&lines("key", 1000..KEYS));
             let _ = stdin.write_all(&lines("absent", 1000..KEYS));
             drop(stdin);
@@ -94,7 +95,7 @@ fn a_file_that_is_changed_while_it_is_verified_is_an_error() {
         build(folder.path());
         let mut child = start(folder.path(), &["verify", "--samples", "1000", "f", "-"]);
         let mut stdin = child.stdin.take().unwrap();
-        // More than a pipe holds, so that it has come to the keys.
+        // More than a pipe holds, so that it has begun with the keys.
         stdin.write_all(&lines("key", 0..KEYS)).unwrap();
         change(folder.path());
         let _ = stdin.write_all(&lines("key", 0..KEYS));

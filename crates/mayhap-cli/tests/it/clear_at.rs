@@ -1,4 +1,4 @@
-//! `--clear-at`: a plain filter that forgets everything whenever so many bits are set.
+//! `--clear-at`: a plain filter that starts over whenever a given share of its bits is set.
 
 use crate::places::Serve;
 use crate::support::{fail, folder, json, json_and_talk, lines, run, start, stderr, succeed};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout};
 
-/// Room for 1,000 keys at 1 %, of which half of the bits are then set.
+/// Room for 1,000 keys at 1 %, with which half of the bits are set.
 const SIZE: [&str; 6] = ["-n", "1000", "-p", "1%", "--layout", "standard"];
 
 fn dedup<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -22,13 +22,13 @@ fn a_line_is_a_repeat_until_the_filter_is_cleared_and_new_after_it() {
     let output = run(folder.path(), &dedup(&["--json"]), &input);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let (summary, talk) = json_and_talk(&output.stderr);
-    // Half of the bits are set at 945 to 960 keys: the looks are 15 apart.
+    // Half of the bits are set at 945 to 960 keys: the checks are 15 keys apart.
     let times = summary["times_cleared"].as_u64().unwrap();
     assert_eq!(times, 10, "{talk:?}");
     let said = talk.iter().filter(|line| line.starts_with("cleared with 5")).count();
     assert_eq!(said as u64, times, "{talk:?}");
-    // The ten that came just before are dropped, the first ten are new again, and a rate between 0
-    // and 1 % of all others is lost.
+    // The last ten are dropped, the first ten are new again, and a rate between 0 and 1 % of all
+    // others is lost.
     let kept = String::from_utf8(output.stdout).unwrap();
     let of = |key: u64| kept.lines().filter(|line| *line == format!("key-{key}")).count();
     assert!((9_990..10_000).all(|key| of(key) == 1));
@@ -55,12 +55,12 @@ fn the_file_of_a_state_is_cleared_too_and_goes_on_from_there() {
     assert_eq!(cleared, Some(2), "{}", stderr(&first));
     let info = json(&succeed(folder, &["info", "--json", "seen"], b""));
     let items = info["inserted_items"].as_u64().unwrap();
-    assert!((550..650).contains(&items), "{items}: those after the second time");
+    assert!((550..650).contains(&items), "{items}: keys after the second clearing");
     let found = succeed(folder, &["check", "seen"], &lines("key", 2_490..2_500));
     assert_eq!(found, lines("key", 2_490..2_500));
     let old = run(folder, &["check", "seen"], &lines("key", 0..200));
     assert!(old.stdout.split(|&byte| byte == b'\n').count() < 10, "they are forgotten");
-    // The next run goes on with what is set, and `add` clears as well.
+    // The next run continues with the set bits, and `add` clears as well.
     let second = run(folder, &state, &lines("other", 0..700));
     assert_eq!(json_and_talk(&second.stderr).0["times_cleared"].as_u64(), Some(1));
     let add = run(folder, &["add", "--clear-at", "1/2", "seen"], &lines("more", 0..1_500));
@@ -69,7 +69,7 @@ fn the_file_of_a_state_is_cleared_too_and_goes_on_from_there() {
     assert!(succeed(folder, &["check", "seen"], b"more-1499\n") == b"more-1499\n");
 }
 
-/// What one of them clears is gone for the other, which then knows what came since.
+/// Keys that one of them clears are gone for the other, which then has all later ones.
 #[test]
 fn two_that_share_a_file_clear_it_for_both() {
     let folder = folder();
@@ -81,7 +81,7 @@ fn two_that_share_a_file_clear_it_for_both() {
     // More than half of the bits: cleared once, by the first.
     let new = first.new_of(100..1_300);
     assert!((1_180..=1_200).contains(&new), "{new}");
-    assert_eq!(second.new_of(1_290..1_300), 0, "they came after the filter was cleared");
+    assert_eq!(second.new_of(1_290..1_300), 0, "inserted after the filter was cleared");
     assert_eq!(second.new_of(0..10), 10, "these were forgotten");
     assert_eq!(first.new_of(0..10), 0);
     first.end();
@@ -105,7 +105,7 @@ impl Talking {
         Self { child, stdin, stdout, rounds: 0 }
     }
 
-    /// How many of these keys come out.
+    /// The number of these keys that are printed.
     fn new_of(&mut self, keys: std::ops::Range<u64>) -> usize {
         self.rounds += 1;
         // New in any case, so that the end is known.
@@ -155,13 +155,13 @@ fn what_cannot_be_cleared_is_refused_and_no_file_is_made() {
     succeed(folder, &["create", "-q", "c", "--layout", "counting", "-n", "100"], b"");
     let talk = fail(folder, &["add", "--clear-at", "50%", "c"], b"one\n");
     assert!(talk.contains("not for counting"), "{talk}");
-    // Digests would bring back what is forgotten.
+    // Digests would bring back forgotten keys.
     succeed(folder, &["build", "-q", "--keep-digests", "-n", "100", "-o", "k"], b"one\n");
     let talk = fail(folder, &["add", "--clear-at", "50%", "k"], b"two\n");
     assert!(talk.contains("digests of all keys are kept"), "{talk}");
 }
 
-/// A filter of `mayhap serve` that clears itself is never full to those who fill it.
+/// A filter of `mayhap serve` that clears itself is never full for its writers.
 #[test]
 fn a_filter_on_a_server_clears_itself() {
     let folder = folder();

@@ -11,7 +11,7 @@ fn text(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(succeed(folder, arguments, b"")).unwrap()
 }
 
-/// What bash offers for the last of these words.
+/// The completions of bash for the last of these words.
 fn bash_offers(folder: &Path, words: &[&str]) -> Vec<String> {
     let script = r#"
         . ./completion.bash

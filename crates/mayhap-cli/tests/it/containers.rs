@@ -1,4 +1,4 @@
-//! docs/containers.md and packaging/Dockerfile: what a machine without Docker can check of them.
+//! docs/containers.md and packaging/Dockerfile: the checks that need no Docker.
 
 use crate::support::{folder, mayhap, succeed};
 use mayhap_server::config::{SETTINGS, Sources};
@@ -76,8 +76,8 @@ fn texts(value: &Value) -> Vec<&str> {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list")).iter().map(text).collect()
 }
 
-/// `serve` with these arguments and variables, which has to find them right. Files of passwords,
-/// certificates and settings are others here.
+/// `serve` with these arguments and variables, which has to accept them. Files of passwords,
+/// certificates and settings are replaced here.
 fn check_config(
     arguments: &[&str],
     environment: &[(String, String)],
@@ -112,7 +112,7 @@ fn check_config(
     String::from_utf8(stdout).unwrap()
 }
 
-/// A health check has a URL that can be asked, at the port and a path of HTTP.
+/// A health check has a URL that can be requested, at the port and a path of HTTP.
 fn check_health(words: &[&str], port: &str) {
     assert!(words[0] == "/usr/bin/mayhap" && words[1] == "health", "{words:?}");
     assert!(words[2].starts_with(&format!("http://127.0.0.1:{port}/")), "{words:?}");
@@ -121,11 +121,11 @@ fn check_health(words: &[&str], port: &str) {
     let mut command = mayhap(folder.path());
     command.args(&words[1..]).args(["--timeout", "100ms"]);
     let output = command.output().unwrap();
-    // Nobody is there, and nothing is wrong with the words.
+    // No server is running, and the words are right.
     assert!(matches!(output.status.code(), Some(0 | 1)), "{words:?}: {output:?}");
 }
 
-/// The instructions of a Dockerfile with what they say, lines that go on put together.
+/// The instructions of a Dockerfile with their arguments, continued lines joined.
 fn instructions(dockerfile: &str) -> Vec<(String, String)> {
     let whole = dockerfile.replace("\\\n", " ");
     let lines =
@@ -202,7 +202,7 @@ fn dockerfiles_start_what_there_is() {
     let shown = blocks("dockerfile");
     assert_eq!(shown.len(), 1);
     check_dockerfile(&shown[0]);
-    // The last stage is the one of the page, but for where the binary comes from.
+    // The last stage is the one of the page, except for the source of the binary.
     let last = |text: &str| {
         let from = text.rfind("\nFROM").map_or(text, |at| &text[at..]);
         instructions(from.trim()).into_iter().filter(|(name, _)| name != "COPY").collect::<Vec<_>>()
@@ -268,7 +268,7 @@ fn the_manifests_of_kubernetes_start_what_there_is() {
             assert_eq!(secret["defaultMode"], 0o440, "{secret}");
         }
     }
-    // Ports and probes are those of the settings.
+    // Ports and probes match the settings.
     for (port, setting) in container["ports"].as_array().unwrap().iter().zip(["port", "http"]) {
         let line = format!("{setting} = {}", port["containerPort"]);
         assert!(effective.lines().any(|other| other == line), "{line}: {effective}");
@@ -310,7 +310,7 @@ fn every_flag_and_variable_of_the_page_exists() {
         );
     }
     assert!(flags.contains("--insecure-key-file"));
-    // Settings in code are spelled as they are.
+    // Settings in code are spelled correctly.
     for name in ["max_memory", "max_buffer_bytes", "key_file", "checkpoint_on_exit", "log_format"] {
         assert!(PAGE.contains(&format!("`{name}")) && SETTINGS.iter().any(|row| row.name == name));
     }

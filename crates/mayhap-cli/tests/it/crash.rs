@@ -1,4 +1,4 @@
-//! Signals, kill -9, full disks and inputs that end too early: nothing is half, no line is lost.
+//! Signals, kill -9, full disks and inputs that end too early: no file is partial, no line is lost.
 
 use crate::support::{
     fail, file, folder, json, lines, mayhap, numbers, run, send_signal, start, stderr, succeed,
@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use test_servers::tool;
 
-/// A state of each kind that can be one, with room for all lines of these tests: of a window of
-/// time in a fourteenth of it, since they come at once.
+/// A state of each kind that can be one, with room for all lines of these tests: in a time window
+/// within a fourteenth of it, since they arrive at once.
 const KINDS: [&[&str]; 5] = [
     &["-n", "200k"],
     &[],
@@ -24,7 +24,7 @@ fn dedup<'a>(kind: &[&'a str], input: &[&'a str]) -> Vec<&'a str> {
     [&["dedup", "--state", "seen", "-p", "1e-9"], kind, input].concat()
 }
 
-/// The lines of several outputs, counted; a last one that was cut off is none.
+/// The lines of several outputs, counted; a last one that was cut off does not count.
 fn count_lines<'a>(outputs: impl IntoIterator<Item = &'a [u8]>) -> HashMap<&'a [u8], usize> {
     let mut counts = HashMap::new();
     for line in outputs.into_iter().flat_map(|output| output.split_inclusive(|&b| b == b'\n')) {
@@ -41,9 +41,9 @@ fn check_union(what: &str, input: &[u8], outputs: &[Vec<u8>], again: usize) {
     for line in wanted.keys() {
         assert!(printed.contains_key(line), "{what}: {} is lost", String::from_utf8_lossy(line));
     }
-    assert_eq!(printed.len(), wanted.len(), "{what}: lines out of nowhere");
+    assert_eq!(printed.len(), wanted.len(), "{what}: lines that were not in the input");
     let repeats: usize = printed.values().map(|count| count - 1).sum();
-    assert!(repeats <= again, "{what}: {repeats} lines came again");
+    assert!(repeats <= again, "{what}: {repeats} lines were repeated");
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -101,7 +101,8 @@ pub(crate) fn have_strace() -> bool {
     tool(have, "strace, and that it may trace")
 }
 
-/// Runs a command with one system call struck, its output to `out`; whether the call was made.
+/// Runs a command with one failing system call, its output to `out`; returns whether the call was
+/// made.
 fn strike(folder: &Path, calls: &str, fault: &str, when: u32, arguments: &[&str]) -> bool {
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:{fault}:when={when}"));
     let out = fs::File::create(folder.join("out")).unwrap();
@@ -125,7 +126,7 @@ fn struck_at_any_system_call_a_run_can_be_resumed() {
     let kinds: [&[&str]; 3] =
         [&["-n", "9k"], &["--layout", "scalable", "-n", "2k"], &["--window", "9k"]];
     for kind in kinds {
-        // A failed call is met by the same code for every kind.
+        // A failed call is handled by the same code for every kind.
         let faults =
             if kind == kinds[0] { &["signal=KILL", "error=EIO"][..] } else { &["signal=KILL"] };
         let calls = [
@@ -166,7 +167,7 @@ fn a_build_that_is_stopped_leaves_nothing() {
             let folder = folder();
             let mut child = start(folder.path(), &[&["build", "-o", "f"], extra].concat());
             let mut stdin = child.stdin.take().unwrap();
-            // More than the pipe holds: the command reads, so its signal handlers are there.
+            // More than the pipe holds: the command reads, so its signal handlers are installed.
             stdin.write_all(&lines("key", 0..20_000)).unwrap();
             send_signal(&child, signal);
             let output = child.wait_with_output().unwrap();
@@ -223,7 +224,7 @@ fn a_disk_that_fills_up_under_the_output_or_the_state_loses_no_line() {
     for kind in KINDS {
         let folder = folder();
         file(folder.path(), "in", &input);
-        // A state is there, so that only what grows meets the limit: 350 KB of output.
+        // A state exists, so that only growing files meet the limit: 350 KB of output.
         succeed(folder.path(), &dedup(kind, &[]), b"");
         let output = limited(folder.path(), 600, &dedup(kind, &["in", "-o", "out"]));
         assert_eq!(output.status.code(), Some(2), "{kind:?}: {}", stderr(&output));
@@ -303,7 +304,7 @@ fn an_input_that_ends_in_the_middle_is_resumed_without_a_gap() {
     );
     fail(folder.path(), &["add", "f", "in.gz"], b"");
     let held = succeed(folder.path(), &["check", "f"], &input);
-    assert!(!held.is_empty() && input.starts_with(&held), "what was read is there");
+    assert!(!held.is_empty() && input.starts_with(&held), "the lines read are inside");
     fail(folder.path(), &["remove", "f", "in.gz"], b"");
     assert_eq!(run(folder.path(), &["check", "f"], &input).status.code(), Some(1));
 }
@@ -323,7 +324,7 @@ fn any_history_prints_each_line_once_but_for_those_of_a_killed_run() {
     for (seed, kind) in (0..).zip(KINDS.iter().cycle().take(15)) {
         let folder = folder();
         let mut random = numbers(100 + seed);
-        // Lines that are surely in the state, and those that a killed run may have recorded.
+        // Lines that are surely in the state, and lines that a killed run may have recorded.
         let (mut sure, mut maybe) = (HashSet::new(), HashSet::new());
         for _ in 0..8 {
             let count = (random.next().unwrap() % 9_000) as usize;

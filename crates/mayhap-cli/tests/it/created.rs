@@ -1,5 +1,5 @@
-//! Filters of other systems, created here: byte for byte as the systems created theirs, by the
-//! golden files of `mayhap-formats`.
+//! Filters of other systems, created here: byte for byte like the systems' own, by the golden files
+//! of `mayhap-formats`.
 
 use crate::foreign::{bytes, joined, notes, of_rule};
 use crate::support::{fail, file, folder, json, lines, numbers, run, stderr, succeed};
@@ -11,11 +11,11 @@ struct Case {
     notes: &'static str,
     file: &'static str,
     flags: &'static [&'static str],
-    /// The bytes of our file that are those of the golden one, beginning here in both.
+    /// The bytes of our file that equal the golden one, beginning here in both.
     from: Compared,
 }
 
-/// What of the two files has to be the same.
+/// The parts of the two files that have to be the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compared {
     Whole,
@@ -99,7 +99,7 @@ impl Case {
         joined(&members)
     }
 
-    /// The arguments that say how big it is, of which system, and with which keys.
+    /// The arguments for its size, its system and its keys.
     fn creation(&self, notes: &Value) -> Vec<String> {
         let items = ["expected_insertions", "expected_items", "n", "capacity", "ndv"];
         let mut all = vec!["-n".to_owned(), parameter(notes, &items)];
@@ -170,7 +170,7 @@ fn create_and_add_give_the_file_that_build_does() {
         let create = strs(&["create", "-q", "--json", "f"], &creation);
         let summary = json(&succeed(folder.path(), &create, b""));
         assert_eq!((&summary["new"], &summary["fill_ratio"]), (&0.into(), &0.0.into()));
-        // What the file does not record.
+        // The parameters that the file does not record.
         let (bits, hashes) = (summary["num_bits"].to_string(), summary["num_hashes"].to_string());
         let mut add = vec!["add", "-q", "--overfill", "--format", case.flags[0]];
         if let Some(i) = case.flags.iter().position(|&flag| flag == "--key-type") {
@@ -229,7 +229,7 @@ fn opening(format: &str, summary: &Value) -> Vec<String> {
 
 #[test]
 fn filters_of_every_format_hold_counted_keys_at_the_rate_that_they_report() {
-    // Random, as the hash of BloomFileter takes most numbers behind a prefix for one.
+    // Random, as BloomFileter hashes most numbers after a prefix to the same value.
     let key = |number: u64| format!("{:06}{number:016x}\n", number >> 44);
     let keys: Vec<u8> = numbers(1).take(3_000).flat_map(|n| key(n).into_bytes()).collect();
     let absent: Vec<u8> = numbers(2).take(50_000).flat_map(|n| key(n).into_bytes()).collect();
@@ -268,7 +268,7 @@ fn filters_of_every_format_hold_counted_keys_at_the_rate_that_they_report() {
     }
 }
 
-/// Arguments beside the file, what is said of them, and the next step.
+/// Arguments beside the file, the refusal, and the next step.
 const REFUSED: &[(&[&str], &str, &str)] = &[
     (
         &["--format", "guava", "-n", "1", "-p", "0.9"],
@@ -456,7 +456,7 @@ fn build_stops_at_the_given_number_of_keys_and_leaves_the_old_file() {
     let talk = stderr(&run(folder, &[&forced[..], &["--overfill"]].concat(), &keys));
     assert!(talk.contains("its capacity is 100 keys"), "{talk}");
     assert_eq!(std::fs::read(folder.join("f")).unwrap()[..2], [1, 10]);
-    // As many as it is for, and one again.
+    // As many keys as it is for, and one repeat.
     let mut keys = lines("key", 0..100);
     keys.extend(b"key-7\n");
     let output = run(folder, &[&forced[..], &["--json"]].concat(), &keys);

@@ -118,14 +118,14 @@ fn overfill_goes_on_and_its_numbers_are_those_of_the_lines_and_of_the_filter() {
         assert_eq!(summary["lines_kept"], printed);
         assert_eq!(summary["lines_dropped"], lines_in - printed);
         assert_eq!(summary["items"], printed, "each that is printed was counted");
-        // The rate that it tells is the one that its answers have, counted on a million keys.
+        // The rate that it reports is the rate of its answers, counted on a million keys.
         let arguments = ["verify", "--json", "--samples", "1M", &state];
         let found = json(&run(folder.path(), &arguments, b"").stdout);
         let (now, measured) = (&summary["estimated_fpp"], &found["measured_fpp"]);
         let (now, measured) = (now.as_f64().unwrap(), measured.as_f64().unwrap());
         let sigma = (now * (1.0 - now) / 1e6).sqrt();
         assert!((measured - now).abs() <= 3.0 * sigma, "{measured} of {now} ± {sigma}");
-        assert!(now > 0.015, "above what was asked for: {now}");
+        assert!(now > 0.015, "above the requested rate: {now}");
     }
 }
 
@@ -177,7 +177,7 @@ fn lines_come_out_while_the_input_pauses() {
         for text in ["one\n", "two\n"] {
             stdin.write_all(text.as_bytes()).unwrap();
             let mut line = String::new();
-            // Would wait for ever if the line were held back.
+            // Would wait forever if the line were held back.
             stdout.read_line(&mut line).unwrap();
             assert_eq!(line, text);
         }

@@ -97,7 +97,7 @@ fn with_3_hashes_1_and_10_are_there_and_3_is_surely_absent() {
     assert_eq!(queries[1]["maybe_present"], true);
 }
 
-/// The bits of an array are those of a filter, and so are its answers.
+/// The bits and answers of an array equal a filter's.
 #[test]
 fn the_bits_and_the_answers_are_those_of_a_filter() {
     let folder = folder();
@@ -170,7 +170,7 @@ fn what_cannot_be_drawn_is_refused_with_the_next_step() {
     refused(&["-m", "20", "-k", "33", "A"], &["-k is 33", "32"]);
     refused(&["-m", "511", "-k", "8", "--layout", "blocked", "A"], &["-m is 511", "512"]);
     refused(&["-m", "20", "-k", "3", "--layout", "scalable", "A"], &["standard and blocked"]);
-    // As a key, and not as a list.
+    // As a key, rather than a list.
     let array = explained(folder.path(), &["-m", "20", "-k", "3", "--literal", "A=0,5,20"]);
     assert_eq!(
         (&array["keys"][0]["key"], &array["keys"][0]["given"]),
@@ -202,9 +202,10 @@ fn keys_of_any_bytes_are_drawn_without_moving_the_cursor() {
 
 #[test]
 fn every_command_of_the_page_prints_what_stands_there() {
-    let page = include_str!("../../../../docs/explain.md");
+    let page = include_str!("../../../../docs/choosing.md");
+    let (_, section) = page.split_once("\n## Bit by bit\n").unwrap();
     let folder = folder();
-    let recipes = recipes(page);
+    let recipes = recipes(section);
     let output = |recipe: &Recipe| shell(folder.path(), &recipe.script);
     let wrong =
         recipes.iter().filter_map(|recipe| judge(recipe, &recipe.expected, &output(recipe)).err());

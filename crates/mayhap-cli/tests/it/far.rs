@@ -1,4 +1,4 @@
-//! A server that is far away: what matters is how often the command waits for it, which is counted.
+//! A server that is far away: the number of times that the command waits for it is counted.
 
 use crate::remote::url;
 use crate::support::{file, folder, json, lines, run, stderr, succeed};
@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::Duration;
 use test_servers::{Line, RedisOptions, RedisServer, Trips, ready};
 
-/// Keys of a run, and those that have to go with each round trip at least.
+/// The keys of a run, and the minimum of each round trip.
 const KEYS: u64 = 150_000;
 const KEYS_A_TRIP: u64 = 16_384;
 
 /// A server with an empty filter of this name, and 50 ms away, each way.
 fn far(name: &str, folder: &Path) -> Option<(RedisServer, Line, String)> {
-    // One that writes nothing to the disk: only the line takes time.
+    // A server that writes nothing to the disk: only the connection takes time.
     if !ready(&["redis-server"]) {
         return None;
     }
@@ -24,7 +24,7 @@ fn far(name: &str, folder: &Path) -> Option<(RedisServer, Line, String)> {
     Some((server, line, far))
 }
 
-/// The round trips of a command with this file beyond those that it takes with one key.
+/// The round trips of a command with this file, beyond the number for one key.
 fn trips_beyond_one_key(folder: &Path, line: &Line, arguments: &[&str], list: &str) -> Trips {
     let of = |list: &str| {
         line.trips();
@@ -62,7 +62,7 @@ fn tens_of_thousands_of_keys_go_with_each_round_trip() {
         }
         let words = [arguments, &[far.as_str()]].concat();
         let trips = trips_beyond_one_key(folder, &line, &words, list);
-        // On a busy machine a burst can come in two parts, each a round trip of its own here.
+        // On a busy machine a burst can arrive in two parts, each a round trip of its own here.
         assert!(trips.count <= 2 * KEYS.div_ceil(KEYS_A_TRIP), "{verb} {list}: {trips:?}");
         assert!(trips.most_commands >= most / 2, "{verb} {list}: {trips:?}");
         if verb == "add" || verb == "dedup" {
@@ -81,7 +81,7 @@ fn a_pipe_is_gathered_while_a_round_trip_is_waited_for() {
     line.trips();
     let added = run(folder, &["add", "--json", &far], &keys);
     assert_eq!(json(&added.stdout)["lines_read"], KEYS, "{}", stderr(&added));
-    // 64 KiB are what a pipe brings at once: 8,000 keys.
+    // A pipe delivers 64 KiB at once: 8,000 keys.
     let trips = line.trips();
     assert!(trips.count <= KEYS / 4_096, "{trips:?}");
     let held = succeed(folder, &["check", "-c", &url(&server, "piped")], &keys);

@@ -1,4 +1,4 @@
-//! T13: names of files that were made to do harm. They are names, and their messages are one line.
+//! T13: hostile names of files. They stay names, and their messages are one line.
 
 use crate::support::{file, folder, lines, mayhap};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Filter files that are none, or not whole.
+//! Files that are no filters, or not whole.
 
 use crate::support::{fail, file, folder, lines, succeed};
 
@@ -35,7 +35,8 @@ fn a_truncated_or_damaged_filter_is_refused() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
         file(folder.path(), "flipped", &bytes);
-        // `check` opens by mmap and reads what it needs; `info` and `add` look at every byte.
+        // `check` opens by mmap and reads only the pages that it needs; `info` and `add` read every
+        // byte.
         for verb in ["add", "info"] {
             let talk = fail(folder.path(), &[verb, "flipped"], b"a\n");
             assert!(talk.starts_with("mayhap: "), "byte {at}, {verb}: {talk}");

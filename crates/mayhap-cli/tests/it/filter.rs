@@ -1,4 +1,4 @@
-//! `filter`, and what `check` shares with it: `-l` and `--confirm`.
+//! `filter`, and the options that `check` shares with it: `-l` and `--confirm`.
 
 use crate::support::{
     fail, file, folder, json, json_and_talk, lines, mayhap, numbers, run, start, stderr, succeed,
@@ -56,10 +56,10 @@ fn nothing_is_held_back_while_the_input_pauses() {
     for (input, expected, held_back) in [("x\na\n", "a\n", "x\n"), ("y\nb\n", "b\n", "x\ny\n")] {
         stdin.write_all(input.as_bytes()).unwrap();
         line.clear();
-        // Comes while the input is open: else this waits for ever.
+        // Arrives while the input is open: else this waits forever.
         stdout.read_line(&mut line).unwrap();
         assert_eq!(line, expected);
-        // Both are flushed before the next read, in an order that is not told.
+        // Both are flushed before the next read, in an unspecified order.
         let patience = Instant::now() + Duration::from_secs(30);
         while rest().len() < held_back.len() && Instant::now() < patience {
             std::thread::yield_now();
@@ -99,7 +99,7 @@ fn check_l_prints_the_names_of_filters_that_may_hold_a_line() {
     assert_eq!(check(&["-v"], b"b\n"), (0, "h\n".into()));
     assert_eq!(check(&["-v"], b"b\na\n"), (0, "g\nh\n".into()));
     assert_eq!(check(&["-q"], b"c\n"), (0, String::new()));
-    // With --json all is read, so that the numbers are those of all lines.
+    // With --json all is read, so that the numbers are of all lines.
     let all = ["check", "-l", "--json", "-f", "f", "-f", "g"];
     let output = run(folder, &all, b"a\nb\nb\n");
     assert_eq!(output.stdout, b"f\ng\n");
@@ -114,7 +114,7 @@ fn check_l_stops_reading_when_every_filter_is_named() {
     let mut child = start(folder.path(), &["check", "-l", "f"]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"a\n").unwrap();
-    // The input stays open: it ends all the same.
+    // The input stays open: it still ends.
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "f\n");
@@ -126,7 +126,7 @@ fn check_l_stops_reading_when_every_filter_is_named() {
 fn confirmed_answers_are_exact() {
     let folder = folder();
     let folder = folder.path();
-    // Lines of many lengths, some longer than what is read at once, and an overfull filter.
+    // Lines of many lengths, some longer than one read, and an overfull filter.
     let line = |i: u64| {
         let length = if i.is_multiple_of(997) { 20_000 } else { (i % 50) as usize };
         [format!("{:x}-", i.wrapping_mul(0x9E37_79B9)).into_bytes(), vec![b'.'; length]].concat()
@@ -222,12 +222,12 @@ fn a_file_that_is_seen_not_to_be_sorted_is_refused() {
     // In the order of the numbers, which is not that of the bytes.
     file(folder, "sorted", &lines("key", 0..50_000));
     assert!(check(b"").contains("LC_ALL=C sort -o sorted sorted"));
-    // Any order, found out before anything is read.
+    // Any order, noticed before anything is read.
     let shuffled: Vec<u8> = lines("key", numbers(3).take(50_000));
     file(folder, "sorted", &shuffled);
     let talk = check(b"key-1\n");
     assert!(talk.contains("out of order"), "{talk}");
-    // One line at a wrong place is seen by a search that passes it.
+    // One line at a wrong place is noticed by a search that passes it.
     let mut keys: Vec<String> = (0..50_000).map(|i| format!("key-{i}\n")).collect();
     keys.sort();
     let last = keys[20_000].clone();

@@ -1,5 +1,5 @@
-//! Filters of other systems, by the golden files of `mayhap-formats`: what the systems themselves
-//! wrote and answered.
+//! Filters of other systems, by the golden files of `mayhap-formats`: files and answers of the
+//! systems themselves.
 
 use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(crate) fn number(json: &Value) -> i64 {
     json.as_i64().unwrap_or_else(|| json.as_str().unwrap().parse().unwrap())
 }
 
-/// One golden filter: what to say of it, and the names that its notes have for what is asked.
+/// One golden filter: its options, and the names of the fields in its notes.
 struct Case {
     name: &'static str,
     flags: &'static [&'static str],
@@ -31,7 +31,7 @@ struct Case {
     k: &'static str,
     not_new: &'static str,
     found: &'static str,
-    /// Bytes before the bits, of which an empty filter is made.
+    /// The bytes before the bits, for making an empty filter.
     header: usize,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn of_rule(rule: &Value) -> Vec<String> {
     (0..count).map(key).collect()
 }
 
-/// The keys that are written one by one, as lines; those that Java alone can have are left out.
+/// The keys that are written one by one, as lines; keys that only Java can have are left out.
 fn explicit(json: &Value) -> Option<Vec<String>> {
     let Some(rows) = json["members_explicit"].as_array() else { return Some(Vec::new()) };
     let line = |row: &Value| {
@@ -259,7 +259,7 @@ fn a_wrong_key_type_finds_nothing_and_says_what_else_it_may_be() {
     assert!(
         fail(folder, &["check", "--key-type", "kryo-int", "f"], members).contains("no keys of")
     );
-    // Nothing is said where nothing can be another type.
+    // No note where no other type is possible.
     file(folder, "g", &bytes("guava/javaser_long_mitz64.ser"));
     assert_eq!(stderr(&run(folder, &["check", "g"], b"17\n")), "");
 }
@@ -311,7 +311,7 @@ fn add_stops_where_the_file_says_it_is_full() {
     file(folder, "f", &whole);
     let talk = fail(folder, &["add", "f"], b"user:1\nuser:2\nnobody\nuser:3\n");
     assert!(talk.contains("is full") && talk.contains("after 2 lines"), "{talk}");
-    // The class counts what is there already as well.
+    // The class counts present keys as well.
     let info = json(&succeed(folder, &["info", "--json", "f"], b""));
     assert_eq!(info["facts"]["added"], 1003);
     let talk = stderr(&run(folder, &["add", "--overfill", "f"], b"nobody\n"));
@@ -322,7 +322,7 @@ fn add_stops_where_the_file_says_it_is_full() {
     let keys = lines("key", 0..1000);
     let talk = stderr(&run(folder, &["add", "--key-type", "bytes", "f"], &keys));
     assert!(talk.contains("half of the bits of f are set"), "{talk}");
-    // How keys are cut cannot be kept.
+    // The options of cutting keys cannot be kept.
     let talk = stderr(&run(folder, &["add", "--field", "2", "f"], b"a\tuser:7\nb\n"));
     assert!(talk.contains("cannot record that"), "{talk}");
     assert_eq!(succeed(folder, &["check", "-c", "--field", "2", "f"], b"z\tuser:7\n"), b"1\n");
@@ -351,7 +351,7 @@ fn verify_finds_absent_keys_damage_and_a_rate_above_what_was_asked() {
     assert_eq!(report["first_absent"][0], "line 3: \"77\"");
     let whole = bytes("guava/long_mitz64.bin");
     file(folder, "f", &whole[..1000]);
-    assert_eq!(verify(&[]).status.code(), Some(2), "a cut file is told by nothing");
+    assert_eq!(verify(&[]).status.code(), Some(2), "a cut file is not detected");
     let output = verify(&["--format", "guava"]);
     assert_eq!((output.status.code(), &json(&output.stdout)["verdict"]), (Some(1), &"off".into()));
 }

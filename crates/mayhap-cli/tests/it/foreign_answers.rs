@@ -1,5 +1,5 @@
-//! What is said of keys in filters of other systems, and what is not: a line that is no key is not
-//! absent, and a filter that is full or of another release says so.
+//! Answers about keys in filters of other systems: a line that is no key is not absent, and a
+//! filter that is full or of another release gives a warning.
 
 use crate::foreign::bytes;
 use crate::remote::{server, url};
@@ -16,7 +16,7 @@ fn code(folder: &Path, arguments: &[&str], input: &[u8]) -> Option<i32> {
     run(folder, arguments, input).status.code()
 }
 
-/// Arguments of a query, its input, what it prints, and words of its error.
+/// Arguments of a query, its input, its output, and words of its error.
 type Case<'a> = (&'a [&'a str], &'a [u8], &'a [u8], &'a str);
 
 #[test]
@@ -50,7 +50,7 @@ fn a_line_that_is_no_key_of_a_filter_is_not_absent() {
             assert_eq!(output.stdout, found, "{verb} {arguments:?}");
             let absent = run(folder, &[&[verb, "-v"], arguments].concat(), input);
             assert_eq!(absent.status.code(), Some(2), "{verb} -v {arguments:?}");
-            assert!(absent.stdout.is_empty(), "{verb} -v {arguments:?} prints what is no key");
+            assert!(absent.stdout.is_empty(), "{verb} -v {arguments:?} prints lines without a key");
         }
         let (name, rest) = arguments.split_first().unwrap();
         let output = run(folder, &[&["which", "-a", "-f", name], rest].concat(), input);
@@ -64,7 +64,7 @@ fn a_line_that_is_no_key_of_a_filter_is_not_absent() {
     let rest = ["filter", "long", "--key-type", "long", "--rest", "rest"];
     assert_eq!(code(folder, &rest, b"x\n7\n"), Some(2));
     assert_eq!(std::fs::read(folder.join("rest")).unwrap(), b"7\n");
-    // As soon as a line was found, that is the answer.
+    // The first line found decides the answer.
     assert_eq!(code(folder, &["check", "-q", "long", "--key-type", "long"], b"1\nx\n"), Some(0));
     assert_eq!(code(folder, &["check", "-q", "long", "--key-type", "long"], b"x\n"), Some(2));
     let counted =
@@ -118,7 +118,7 @@ fn no_more_keys_than_chance_explains_are_a_hint_whatever_was_named() {
     assert!(said.contains("in capitals"), "{said}");
 }
 
-/// Formats that are created, and what else is said of their files.
+/// Formats that are created, with the other options of their files.
 const FORMATS: [(&str, &[&str]); 10] = [
     ("guava", &["--key-type", "bytes"]),
     ("spark", &["--key-type", "bytes"]),
@@ -144,7 +144,7 @@ fn verify_calls_no_sound_filter_off_and_no_overfull_one_good() {
             assert_eq!(output.status.code(), Some(0), "{format}, {keys} of {n}: {output:?}");
         }
         if ["redisbloom", "pybloom-live4"].contains(&format) {
-            // The one grows, the other one takes no more.
+            // The first one grows, the other one accepts no more.
             continue;
         }
         let size = ["--format", format, "-n", "100", "-p", "1%", "--force"];
@@ -235,7 +235,7 @@ fn filters_of_other_schemes_on_a_server_name_the_lines_that_are_no_keys_and_say_
     }
     let wrong = run(folder, &["check", &name, "--key-type", "kryo-string"], b"1\n2\n3\n");
     assert!(stderr(&wrong).contains("kryo-long"), "{}", stderr(&wrong));
-    // Bitmaps of a size, and as many of them as are asked for.
+    // Bitmaps of a size, in the requested number.
     let bits = url(&server, "bits");
     let create = ["create", &bits, "--format", "magnuss-redis", "--bitmaps", "4", "-n", "100"];
     succeed(folder, &[&create[..], &["-p", "1%"]].concat(), b"");
@@ -244,7 +244,7 @@ fn filters_of_other_schemes_on_a_server_name_the_lines_that_are_no_keys_and_say_
     let shape = ["--format", "magnuss-redis", "--bits", "12118639", "--hashes", "14"];
     let info = json(&succeed(folder, &[&["info", "--json", &default], &shape[..]].concat(), b""));
     assert_eq!(info["health"], "ok", "{info}");
-    // One that is full is not in good health.
+    // A full filter is not in good health.
     let full = url(&server, "full");
     let small = ["--format", "magnuss-redis", "--bits", "64", "--hashes", "7"];
     succeed(folder, &[&["create", &full], &small[..]].concat(), b"");

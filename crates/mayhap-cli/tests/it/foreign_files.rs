@@ -31,7 +31,7 @@ fn damaged_filters_are_refused_and_left_as_they_are() {
             assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
         }
     }
-    // 16 GiB are declared, 8 bytes are there.
+    // 16 GiB are declared, 8 bytes are present.
     file(folder, "f", &[&[1, 1, 0x7F, 0xFF, 0xFF, 0xFF][..], &[0; 8]].concat());
     assert!(fail(folder, &["info", "--format", "guava", "f"], b"").contains("hint: "));
     file(folder, "f", &bytes("guava/long_mitz64.bin"));
@@ -83,13 +83,13 @@ fn a_bare_bitmap_needs_m_and_k() {
     fail(folder, &[&info[..], &["--bits", "10099"]].concat(), b"");
     let with = |bits, hashes| [&info[..], &["--bits", bits, "--hashes", hashes]].concat();
     succeed(folder, &with("10099", "7"), b"");
-    // Too few for what is there; more than memory; more than the class can have; none.
+    // Too few for the file; more than memory; more than the class can have; none.
     for (bits, hashes) in [("100", "7"), ("2G", "7"), ("10G", "7"), ("10099", "0"), ("10099", "5G")]
     {
         let max = ["--max-memory", "1MiB"];
         fail(folder, &[&with(bits, hashes)[..], &max].concat(), b"");
     }
-    // What a file says of itself is not said otherwise.
+    // Options cannot contradict the file's own facts.
     file(folder, "f", &bytes("guava/union_a.bin"));
     let other = ["info", "f", "--format", "guava", "--bits", "64", "--hashes", "7"];
     assert!(fail(folder, &other, b"").contains("number of bits: 64 and 4800"));
@@ -260,7 +260,7 @@ fn the_rate_of_a_bloomfileter_is_not_reported_without_a_warning() {
     let folder = folder();
     let folder = folder.path();
     let create = ["--format", "bloomfileter", "-n", "1000", "-p", "1e-6"];
-    // Of 1,000 absent keys that are similar, hundreds are taken for present at a rate of nearly 0.
+    // Hundreds of 1,000 similar absent keys are taken for present at a rate of nearly 0.
     file(folder, "keys", &lines("in", 0..1000));
     let warning = "its hash takes many short or similar keys for one another";
     let output = run(folder, &[&["build", "-o", "f"], &create[..], &["keys"]].concat(), b"");

@@ -1,4 +1,4 @@
-//! Filters that grow without their keys: of those that were ever added, none is missing.
+//! Filters that grow without their keys: no key that was ever added is missing.
 
 use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
 use crate::turns::names;
@@ -42,7 +42,7 @@ fn keys_that_were_taken_for_repeats_are_in_the_filter_that_has_grown() {
         assert_eq!(output.stdout, b"0\n", "{layout}: {}", stderr(&output));
         let after = json(&succeed(folder, &["info", "--json", "f"], b""));
         assert_eq!((&after["digests"], &after["target_fpp"]), (&"there".into(), &1e-9.into()));
-        // It goes on with its digests, also through another verb.
+        // It continues with its digests, also through another verb.
         succeed(folder, &["dedup", "-q", "--state", "f", "-o", "new"], &lines("more", 0..5000));
         succeed(folder, &["grow", "-q", "-n", "1M", "f"], b"");
         holds_all(folder, "f", &[&both[..], &lines("more", 0..5000)].concat());
@@ -51,7 +51,7 @@ fn keys_that_were_taken_for_repeats_are_in_the_filter_that_has_grown() {
     }
 }
 
-/// From nothing on, and into another file with digests of its own.
+/// From the start, and into another file with digests of its own.
 #[test]
 fn digests_are_kept_from_the_first_key_and_beside_another_filter() {
     let folder = folder();
@@ -182,7 +182,7 @@ fn digests_go_with_their_filter() {
     build(folder, &["--force", "-n", "1k"], &lines("key", 0..100));
     succeed(folder, &["delete", "--force", "f"], b"");
     assert_eq!(names(folder), ["keys"]);
-    // Those of a filter that is gone, and files of others.
+    // Digests of a removed filter, and files of other programs.
     file(folder, "f.digests", b"notes");
     fail(folder, &["build", "-o", "f", "--keep-digests", "--force", "keys"], b"");
     assert_eq!(fs::read(folder.join("f.digests")).unwrap(), b"notes");
@@ -195,7 +195,7 @@ const PARTS: usize = 8;
 /// A command, its keys, and the part after which it is killed.
 type Work = (&'static [&'static str], Vec<u8>, usize);
 
-/// Adds keys, and is killed after the part of this number; whether it ended well.
+/// Adds keys, and is killed after the part of this number; returns whether it succeeded.
 fn add(folder: &Path, verb: &[&str], keys: &[u8], kill_at: usize) -> bool {
     let mut command = mayhap(folder);
     command.args(verb).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! `mayhap health`, as a container asks it.
+//! `mayhap health`, as called by a container.
 
 use crate::support::{folder, mayhap, start_serving};
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ fn serve(folder: &Path, arguments: &[&str], scheme: &str) -> Server {
     Server(child, redis, http)
 }
 
-/// The exit code and what is said.
+/// The exit code and the message.
 fn health(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command: Command = mayhap(folder);
     let output = command.arg("health").args(arguments).output().unwrap();
@@ -77,7 +77,7 @@ fn a_server_is_healthy_over_every_protocol_and_without_its_password() {
 }
 
 #[test]
-fn who_does_not_answer_or_answers_something_else_is_not_healthy() {
+fn a_server_that_does_not_answer_or_answers_something_else_is_not_healthy() {
     let folder = folder();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for scheme in ["redis", "rediss", "http", "https"] {
@@ -85,7 +85,7 @@ fn who_does_not_answer_or_answers_something_else_is_not_healthy() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("not healthy: Connection refused"), "{said}");
     }
-    // It listens, and takes nobody.
+    // It listens, and accepts no connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     for scheme in ["redis", "rediss", "http", "https"] {

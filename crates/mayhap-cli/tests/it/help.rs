@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use test_servers::{RedisOptions, RedisServer, ready};
 
-/// What cannot be run here, or may not be there: programs of the same name that stand in.
+/// Programs that cannot be run here or may be missing, with stand-ins of the same name.
 const STAND_INS: [(&str, &str); 6] = [
     ("crawl", "printf 'https://a.example/\\nhttps://b.example/\\n'"),
     ("fetch", "cat"),
@@ -24,8 +24,8 @@ const STAND_INS: [(&str, &str); 6] = [
 /// Texts that examples name without an ending.
 const TEXTS: [&str; 7] = ["a", "b", "keys", "log", "today", "words", "yesterday"];
 
-/// The examples of a verb's help, as they are printed: what is said of them is a comment of the
-/// shell, so that a whole line can be typed.
+/// The examples of a verb's help, as they are printed: explanations are comments of the shell, so
+/// that a whole line can be typed.
 fn examples(verb: &str) -> Vec<String> {
     let folder = folder();
     let arguments: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
@@ -49,7 +49,7 @@ fn examples(verb: &str) -> Vec<String> {
     examples
 }
 
-/// The command of an example, and the comment that may stand behind it.
+/// The command of an example, and the comment that may follow it.
 fn parts(example: &str) -> (&str, &str) {
     let command = example.split("  #").next().unwrap_or(example).trim_end();
     example.split_at(command.len())
@@ -69,7 +69,7 @@ fn scaled(command: &str) -> String {
     let is_service = words.starts_with(&["mayhap", "serve"]);
     if is_service && !words.iter().any(|word| ["--check-config", "--hash-password"].contains(word))
     {
-        // What never ends by itself: serve.rs has tests of that.
+        // It never ends by itself: serve.rs has tests of that.
         words.push("--check-config");
     }
     if matches!(words[..], ["mayhap", "backup" | "restore" | "ui", ..]) {
@@ -203,7 +203,7 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
 /// The server that examples name.
 const SERVER: &str = "redis://127.0.0.1:6379";
 
-/// Starts a server of its own for an example that names one, with the filter that it asks for.
+/// Starts a server of its own for an example that names one, with the filter that it queries.
 fn with_server(folder: &Path, command: &str) -> (String, Option<RedisServer>) {
     if !command.contains(SERVER) {
         return (command.into(), None);
@@ -219,7 +219,7 @@ fn with_server(folder: &Path, command: &str) -> (String, Option<RedisServer>) {
     (command, Some(server))
 }
 
-/// Runs an example in a folder of its own; its exit code and what it said.
+/// Runs an example in a folder of its own; its exit code and its messages.
 fn try_example(example: &str) -> (Option<i32>, String) {
     let folder = folder();
     let (here, programs) = (folder.path().join("here"), folder.path().join("programs"));
@@ -238,7 +238,7 @@ fn try_example(example: &str) -> (Option<i32>, String) {
     let mut path = OsString::from(&programs);
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
-    // What completions define is of a shell that has them.
+    // Completions need a shell that has them.
     let shell = if command.starts_with("eval") { "bash" } else { "sh" };
     let output = Command::new(shell)
         .args(["-c", &printed])
@@ -261,7 +261,7 @@ fn every_verb_has_examples_and_all_of_them_run() {
             }
             let (code, talk) = try_example(&example);
             assert!(matches!(code, Some(0 | 1)), "{example}: {code:?} {talk}");
-            // In a pipe the exit code is that of its end alone.
+            // The exit code of a pipe is only its last command's.
             let failed = talk.lines().any(|line| line.starts_with("mayhap:"));
             assert!(!failed && !talk.contains("not found"), "{example}: {talk}");
         }
@@ -275,11 +275,33 @@ fn an_example_that_is_wrong_is_found_out() {
         "mayhap check absent-file-without-ending < words.txt",
         "mayhapp info seen.mayhap",
         "mayhap remove seen.mayhap gone | cat; mayhap nothing",
-        // What is said of it would be typed, too.
+        // The explanation would be typed, too.
         "mayhap info seen.mayhap   look inside",
     ] {
         let (code, talk) = try_example(wrong);
         let failed = talk.lines().any(|line| line.starts_with("mayhap:"));
         assert!(!matches!(code, Some(0 | 1)) || failed, "{wrong}: {code:?} {talk}");
     }
+}
+
+#[test]
+fn the_notes_of_a_verb_are_short_and_lead_to_its_page() {
+    let folder = folder();
+    let shown =
+        |arguments: &[&str]| String::from_utf8(succeed(folder.path(), arguments, b"")).unwrap();
+    let mut led = 0;
+    for verb in verbs(folder.path()) {
+        let help = shown(&[verb.as_str(), "--help"]);
+        // What follows the options, which are indented.
+        let notes = help.lines().rev().take_while(|line| !line.starts_with(' '));
+        let notes: Vec<&str> = notes.filter(|line| !line.is_empty()).collect();
+        assert!(notes.len() <= 6, "mayhap {verb}: {notes:#?}");
+        for line in notes.iter().filter(|line| line.starts_with("Details")) {
+            assert!(line.ends_with(&format!(": mayhap man {verb}")), "{line}");
+            let page = shown(&["man", verb.as_str()]);
+            assert!(!page.contains("Details"), "{verb}: the page leads to itself");
+            led += 1;
+        }
+    }
+    assert!(led >= 20, "{led}");
 }

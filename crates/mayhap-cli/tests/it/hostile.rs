@@ -1,5 +1,5 @@
-//! Every verb under nonsense: arguments, filter files and input that nobody meant. The verbs and
-//! their flags are read from the help, so that new ones are covered.
+//! Every verb under nonsense: random arguments, filter files and input. The verbs and their flags
+//! are read from the help, so that new ones are covered.
 
 use crate::foreign::golden;
 use crate::support::{file, folder, lines, numbers, run, succeed};
@@ -11,11 +11,11 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Address space of a child, in KiB: far above what the verbs need with [`BOUNDS`].
+/// Address space of a child, in KiB: far above the needs of the verbs with [`BOUNDS`].
 const ADDRESS_SPACE_KIB: &str = "3000000";
-/// Seconds after which a child is said to hang.
+/// The seconds after which a child counts as hanging.
 const PATIENCE: &str = "60";
-/// How much work is asked for: a huge number is no nonsense, and takes its time.
+/// The amount of work requested: a huge number is valid, and takes its time.
 const WORK: [&str; 2] = ["--seconds", "--samples"];
 /// Given to every verb that has the flag.
 const BOUNDS: [(&str, &str); 4] = [
@@ -25,7 +25,7 @@ const BOUNDS: [(&str, &str); 4] = [
     ("--samples", "1000"),
 ];
 
-/// Verbs that open a plain filter without reading all of it, as they say: damage of its body is
+/// Verbs that open a plain filter without reading all of it, as documented: damage of its body is
 /// found by `verify`, `info`, `add`.
 const ASK_WHERE_IT_LIES: [&str; 4] = ["check", "which", "filter", "bench"];
 
@@ -43,7 +43,7 @@ fn bounded(folder: &Path, arguments: &[OsString], input: &str) -> Output {
         .unwrap()
 }
 
-/// What holds of every run.
+/// The checks of every run.
 fn judge(arguments: &[OsString], output: &Output) -> i32 {
     let talk = String::from_utf8_lossy(&output.stderr);
     let code = output.status.code();
@@ -58,7 +58,7 @@ fn os(words: &[String]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
 }
 
-/// Names of files that are not those of a folder before a run.
+/// The names of the files in a folder.
 fn names(folder: &Path) -> BTreeSet<OsString> {
     folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect()
 }
@@ -130,7 +130,7 @@ fn bounds(verb: &Verb, arguments: &mut Vec<String>) {
     }
 }
 
-/// Runs a reader on this content; the exit code, after what must hold in any case.
+/// Runs a reader on this content; returns the exit code, after the checks of every run.
 fn read_victim(folder: &Path, content: &[u8], arguments: &[String]) -> i32 {
     let before = names(folder);
     file(folder, "victim", content);
@@ -178,7 +178,7 @@ fn a_filter_file_with_a_flipped_bit_is_never_taken() {
         let mut below = |limit: usize| random.next().unwrap() as usize % limit;
         for round in 0..10 {
             let is_header = round % 5 != 0;
-            // The fields stand in the first bytes.
+            // The fields are in the first bytes.
             let limit = if round % 2 == 0 { HEADER_BYTES } else { 256 };
             let body = whole.len() - HEADER_BYTES;
             let at = if is_header { below(limit) } else { HEADER_BYTES + below(body) };
@@ -211,7 +211,7 @@ fn random_bytes_are_never_taken_for_a_filter() {
     }
 }
 
-/// Values that nobody types on purpose.
+/// Values that no user types on purpose.
 fn odd_values() -> Vec<OsString> {
     let long = "9".repeat(4000);
     let mut values: Vec<OsString> = [
@@ -299,7 +299,7 @@ fn random_arguments(
     let mut arguments = vec![OsString::from(&verb.name)];
     let value = |below: &mut dyn FnMut(usize) -> usize, kind: &str| {
         let fitting = fitting_values(kind);
-        // Mostly sense, or else the first odd value would end every run.
+        // Mostly valid values, or else the first odd value would end every run.
         if below(4) == 0 {
             odd[below(odd.len())].clone()
         } else {
@@ -337,10 +337,10 @@ fn random_arguments(
         }
     }
     if verb.has("--check-config") {
-        // A service ends by a signal alone; given twice it is refused.
+        // A service ends only by a signal; given twice it is refused.
         arguments.push("--check-config".into());
     }
-    // Of bytes without end come lines without end.
+    // An endless input gives endless lines.
     if arguments.iter().any(|argument| argument == "--null") {
         let endless = |argument: &&mut OsString| *argument == "/dev/full";
         arguments.iter_mut().filter(endless).for_each(|argument| *argument = "/dev/null".into());
@@ -348,7 +348,8 @@ fn random_arguments(
     arguments
 }
 
-/// What may be new in the folder: what the arguments name, the log of a state, and digests.
+/// Files that may be new in the folder: files named by the arguments, the log of a state, and
+/// digests.
 fn is_named(name: &OsStr, arguments: &[OsString]) -> bool {
     let name = name.as_bytes();
     let beside = name.strip_suffix(b".log").or(name.strip_suffix(b".digests"));
@@ -356,7 +357,7 @@ fn is_named(name: &OsStr, arguments: &[OsString]) -> bool {
     arguments.iter().any(|argument| argument.as_bytes().ends_with(name))
 }
 
-/// What the folder has to look like after a run with random arguments.
+/// The checks of the folder after a run with random arguments.
 fn judge_folder(folder: &Path, before: &BTreeSet<OsString>, arguments: &[OsString], code: i32) {
     for name in names(folder).difference(before) {
         let shown = name.display();
@@ -439,7 +440,7 @@ fn every_flag_refuses_odd_values_or_lives_with_them() {
                     arguments.extend([bound.into(), value.into()]);
                 }
             }
-            // Most verbs want a file first.
+            // Most verbs expect a file first.
             arguments.push(if i % 2 == 0 { "counting" } else { "in" }.into());
             let code = judge(&arguments, &bounded(folder, &arguments, "in"));
             judge_folder(folder, &before, &arguments, code);

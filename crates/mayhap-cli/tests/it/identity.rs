@@ -1,5 +1,5 @@
-//! A log belongs to one filter: whatever files are replaced, copied, moved or put back, no keys of
-//! another filter appear, and none are missing without a word.
+//! A log belongs to one filter: whatever files are replaced, copied, moved or restored, no keys of
+//! another filter appear, and none are missing without an error.
 
 use crate::support::{fail, file, folder, held, json, lines, run, start, stderr, succeed};
 use crate::turns::{names, wait_until};
@@ -28,7 +28,7 @@ fn killed_state(folder: &Path) {
     assert_eq!(names(folder), ["k3", "k3.log"]);
 }
 
-/// The filter answers for these keys alone, says so, and is called good.
+/// The filter answers for exactly these keys, reports so, and `verify` accepts it.
 fn check_holds(folder: &Path, name: &str, keys: &[u8]) {
     let all = [&old()[..], b"new-0\nnew-1\n"].concat();
     assert_eq!(held(folder, name, &all), keys, "check");
@@ -73,7 +73,7 @@ fn a_filter_made_after_rm_does_not_get_the_log_that_was_left() {
         killed_state(folder);
         fs::remove_file(folder.join("k3")).unwrap();
         let log = fs::read(folder.join("k3.log")).unwrap();
-        // It may be all that is left of the keys: a state is not begun over it ...
+        // It may be all that is left of the keys: a new state does not overwrite it ...
         let talk = fail(folder, &["dedup", "--state", "k3", "-n", "100k"], b"new-0\n");
         assert!(talk.contains("k3.log") && talk.contains("its filter is gone"), "{talk}");
         // ... and a filter that needs no log leaves it alone.
@@ -86,7 +86,7 @@ fn a_filter_made_after_rm_does_not_get_the_log_that_was_left() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         assert!(stderr(&output).contains(FOREIGN), "{}", stderr(&output));
         check_holds(folder, "k3", b"new-0\n");
-        // What needs its name refuses, and says what to do.
+        // Verbs that need its name refuse, with the next step.
         let talk = fail(folder, &["dedup", "--state", "k3"], b"new-1\n");
         assert!(talk.contains("is the log of another filter than k3"), "{talk}");
         assert!(talk.contains("move it back") && talk.contains("remove it"), "{talk}");
@@ -156,7 +156,7 @@ fn a_copy_of_a_state_without_its_log_says_so_and_with_it_is_whole() {
         assert!(stderr(&output).contains("the keys recorded there are missing"));
         let text = String::from_utf8(succeed(folder, &["info", "copy"], b"")).unwrap();
         assert!(text.contains("log         missing: what was recorded in it is not counted"));
-        // As it is, if that is asked for.
+        // As it is, on request.
         let found = run(folder, &["check", "-c", "--without-log", "copy"], &old());
         assert_eq!(found.stdout, b"1\n", "{}", stderr(&found));
         assert!(stderr(&found).contains("read without copy.log"), "{}", stderr(&found));
@@ -181,7 +181,7 @@ fn a_state_that_goes_on_without_its_log_is_another_one_from_then_on() {
     assert!(stderr(&output).contains("continues without its log"), "{}", stderr(&output));
     check_holds(folder, "k3", b"old-0\n");
     succeed(folder, &["add", "-q", "k3"], b"new-0\n");
-    // Its log comes back: it is not of this filter any more.
+    // Its log is back: it no longer belongs to this filter.
     fs::rename(folder.join("away"), folder.join("k3.log")).unwrap();
     check_holds(folder, "k3", b"old-0\nnew-0\n");
     for verb in
@@ -206,7 +206,7 @@ fn an_older_copy_that_is_put_back_beside_a_newer_log_is_refused() {
     let folder = folder();
     let folder = folder.path();
     killed_state(folder);
-    // A clean end, of which there is a copy; then two more runs, the last of which is killed.
+    // A clean end, with a copy; then two more runs, the last of which is killed.
     succeed(folder, &["add", "-q", "k3", "/dev/null"], b"");
     assert_eq!(names(folder), ["k3"]);
     fs::copy(folder.join("k3"), folder.join("in-backup")).unwrap();

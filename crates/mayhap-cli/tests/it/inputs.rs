@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What a verb may do with the file of an argument, as its help promises it.
+/// The use of the file of an argument by a verb, as its help promises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Reads,
@@ -23,8 +23,8 @@ enum Use {
 }
 use Use::{Changes, Merges, Reads, StandsForStdout, Writes};
 
-/// A verb: what else it needs, and for each argument that is a path how it is typed (nothing for a
-/// positional one), what is done with the file, and which sample is one that it takes.
+/// A verb: its other required arguments, and for each argument that is a path its flag (empty for a
+/// positional one), the use of the file, and the sample that it accepts.
 type Rows = &'static [(&'static str, &'static [&'static str], &'static [Row])];
 type Row = (&'static str, &'static str, Use, &'static str);
 
@@ -93,7 +93,7 @@ const ROWS: Rows = &[
             ("password_file", "--password-file", Reads, "key"),
         ],
     ),
-    // Folders, of which nothing that is there is written.
+    // Folders, in which no existing file is written.
     ("backup", &["data", "-o", "copy"], &[]),
     ("restore", &["copy", "--data", "data"], &[]),
     ("health", &["127.0.0.1:1"], &[]),
@@ -158,7 +158,7 @@ impl Samples {
     }
 }
 
-/// How the second argument leads to the file of the first.
+/// The way in which the second argument leads to the file of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     SamePath,
@@ -177,8 +177,7 @@ fn snapshot(folder: &Path) -> BTreeMap<String, (u64, Vec<u8>)> {
     entries.map(|e| (e.file_name().into_string().unwrap(), of(&e.path()))).collect()
 }
 
-/// The command with these values for these arguments, with samples for those that it cannot do
-/// without.
+/// The command with these values for these arguments, and samples for the other required ones.
 fn arguments(folder: &Path, samples: &Samples, verb: &str, values: &[(&Row, &str)]) -> Vec<String> {
     let (_, needs, rows) = ROWS.iter().find(|row| row.0 == verb).unwrap();
     let mut words = vec![verb.to_owned()];
@@ -212,7 +211,7 @@ fn arguments(folder: &Path, samples: &Samples, verb: &str, values: &[(&Row, &str
             }
         }
     }
-    // A URL comes last for push and first for pull.
+    // A URL is last for push and first for pull.
     if verb == "push" {
         let url = words.remove(1);
         positional.push(url);
@@ -229,7 +228,7 @@ fn is_listed(row: &Row) -> bool {
 fn run_pair(samples: &Samples, verb: &str, (one, other): (&Row, &Row), way: Way) {
     let folder = folder();
     let at = folder.path();
-    // The one that is read says what has to be in the file.
+    // The argument that is read determines the contents of the file.
     let sample = if one.2 == Reads || other.2 != Reads { one.3 } else { other.3 };
     if sample == "folder" {
         return;
@@ -257,8 +256,8 @@ fn run_pair(samples: &Samples, verb: &str, (one, other): (&Row, &Row), way: Way)
     }
 }
 
-/// Whether a command may run whose two files are one: both are read, or it is a merge over one of
-/// its parts.
+/// Whether a command may run with two files that are one: both are read, or it is a merge over one
+/// of its parts.
 fn is_allowed(one: Use, other: Use) -> bool {
     matches!((one, other), (Reads | Merges, Reads) | (Reads, Merges))
 }
@@ -351,7 +350,7 @@ fn standard_input_is_no_file_that_is_written() {
     assert!(refused >= 10, "{refused}");
 }
 
-/// Runs with a limit: a command that waits for a pipe would wait for ever.
+/// Runs with a limit: a command that waits for a pipe would wait forever.
 fn run_or_time_out(folder: &Path, words: &[String]) -> Output {
     let mut command = Command::new("timeout");
     command.args(["20", env!("CARGO_BIN_EXE_mayhap")]).args(words);
@@ -373,7 +372,7 @@ fn an_output_that_cannot_be_written_is_refused_before_the_input_is_read() {
                 fs::create_dir(at.join("folder")).unwrap();
                 assert!(Command::new("mkfifo").arg(at.join("pipe")).status().unwrap().success());
                 let mut values = vec![(row, problem)];
-                // Nobody writes to the pipe: whoever opens it waits.
+                // The pipe has no writer: opening it blocks.
                 values.extend(list.map(|list| (list, "pipe")));
                 let mut words = arguments(at, &samples, verb, &values);
                 words.retain(|word| word != "--force");

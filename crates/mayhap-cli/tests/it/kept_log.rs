@@ -11,7 +11,7 @@ use std::path::Path;
 const FIRST: [&str; 7] = ["dedup", "--state", "seen", "-n", "60M", "-p", "1%"];
 const NEXT: [&str; 3] = ["dedup", "--state", "seen"];
 
-/// What shows that the file of the filter was written.
+/// Metadata that shows whether the file of the filter was written.
 fn stamp(folder: &Path) -> (u64, u64, i64, i64) {
     let file = fs::metadata(folder.join("seen")).unwrap();
     (file.ino(), file.len(), file.mtime(), file.mtime_nsec())
@@ -53,7 +53,7 @@ fn a_new_line_is_written_to_the_log_alone_and_every_verb_knows_it() {
     let error = mayhap_store::load(&folder.join("seen"), None).unwrap_err();
     assert!(matches!(error, Error::UnreadLog { .. }), "{error}");
     assert_eq!(stamp(folder), before);
-    // What the hint of that error says writes the filter.
+    // The command in the hint of that error writes the filter.
     succeed(folder, &["add", "seen", "/dev/null"], b"");
     assert!(stamp(folder) != before && !folder.join("seen.log").exists());
     assert!(mayhap_store::load(&folder.join("seen"), None).unwrap().filter.contains("d"));
@@ -68,12 +68,12 @@ fn a_query_reads_the_log_and_the_pages_of_its_keys() {
     succeed(folder, &FIRST, b"a\n");
     succeed(folder, &["add", "seen", "/dev/null"], b"");
     succeed(folder, &NEXT, b"b\n");
-    // A page that no key here is in. A command that reads the whole file reports it.
+    // A page without a key of this test. A command that reads the whole file reports it.
     let file = File::options().write(true).open(folder.join("seen")).unwrap();
     file.write_all_at(&[1; 64], 4096 + 4096 * 9000).unwrap();
     assert_eq!(succeed(folder, &["check", "seen"], b"a\nb\nx\n"), b"a\nb\n");
     assert_eq!(run(folder, &["verify", "seen"], b"").status.code(), Some(1));
-    // The log does not hide that a page is damaged of which a key is read.
+    // The log does not hide the damage of a page that a query reads.
     for page in 0..17_000 {
         file.write_all_at(&[0; 64], 4096 + 4096 * page).unwrap();
         file.write_all_at(&[7; 64], 4096 + 4096 * page + 512).unwrap();
@@ -93,7 +93,7 @@ fn after_kill_9_what_the_log_has_is_known() {
     let mut child = start(folder, &NEXT);
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    // That a later line is out proves that the pause before it was reached, which records.
+    // A later line in the output proves that the pause before it was reached, which records.
     for line in ["b\n", "c\n"] {
         stdin.write_all(line.as_bytes()).unwrap();
         let mut printed = String::new();

@@ -3,7 +3,8 @@
 use crate::support::{fail, file, folder, json, json_and_talk, run, stderr, succeed};
 use std::path::Path;
 
-/// Runs the verb with what belongs to it, and expects this exit code: standard output and talk.
+/// Runs the verb with its arguments, and expects this exit code: returns standard output and
+/// messages.
 fn out(folder: &Path, arguments: &[&str], input: &[u8], code: i32) -> (String, String) {
     let output = run(folder, arguments, input);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
@@ -166,7 +167,7 @@ fn lines_without_a_key_are_not_looked_up_and_so_not_absent() {
     assert_eq!(summary["lines_selected"], 3);
     out(folder.path(), &["check", "f"], b"b\nb\n", 2);
     out(folder.path(), &["check", "-v", "f"], b"b\nb\n", 2);
-    // The answers for the others alone.
+    // Only the answers for the others.
     let (printed, talk) = out(folder.path(), &["check", "--skip-bad", "f"], MIXED, 0);
     assert_eq!((printed.as_str(), talk.as_str()), ("a\t41\nc\t41\n", SAID));
     out(folder.path(), &["check", "--skip-bad", "f"], b"b\nb\n", 1);

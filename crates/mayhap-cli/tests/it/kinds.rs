@@ -1,4 +1,4 @@
-//! Files of every kind, and the verbs that make, fill and ask them.
+//! Files of every kind, and the verbs that create, fill and query them.
 
 use crate::support::{fail, folder, held, json, json_and_talk, lines, run, stderr, succeed};
 use mayhap::{DigestFunction, WindowBloomFilter};
@@ -56,7 +56,7 @@ fn a_window_of_time_goes_by_the_clock() {
     let text = String::from_utf8(succeed(folder, &["info", "w"], b"")).unwrap();
     assert!(text.contains("the last 1 d; older than 1.1 d"), "{text}");
 
-    // Another program's clock: asked as of its latest time, and left alone.
+    // Another program's clock: queried as of its latest time, and not changed.
     mayhap_store::save(&folder.join("foreign"), &window(), "").unwrap();
     assert_eq!(held(folder, "foreign", b"old\nyoung\nnever\n"), b"young\n");
     assert!(fail(folder, &["add", "foreign"], b"new\n").contains("unknown unit"));
@@ -127,8 +127,8 @@ fn a_scalable_file_grows_and_stops_at_its_limit() {
     let talk = fail(folder, &arguments, &lines("key", 4000..50_000));
     assert!(talk.contains("the filter is full (") && talk.contains("above 97.7 KiB)"), "{talk}");
     let after = info(folder, "s");
-    assert!(after["inserted_items"].as_u64().unwrap() > 4000, "what had room is saved");
-    // The limit was that of one run.
+    assert!(after["inserted_items"].as_u64().unwrap() > 4000, "the keys that had room are saved");
+    // The limit was for one run only.
     succeed(folder, &["add", "s"], &lines("key", 4000..50_000));
     assert!(info(folder, "s")["inserted_items"].as_u64().unwrap() >= 49_990);
 }

@@ -1,5 +1,5 @@
-//! What a list of keys is: compressed ones are read, what is no list is refused with the way out,
-//! and byte-order marks and carriage returns are no part of keys.
+//! Lists of keys: compressed ones are read, other files are refused with the next step, and
+//! byte-order marks and carriage returns are no part of keys.
 
 use crate::support::{fail, file, folder, json, lines, run, start, stderr, succeed};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ fn golden(name: &str) -> Vec<u8> {
 
 const COMPRESSED: [&str; 5] = ["two.gz", "two.bz2", "two.xz", "two.zst", "two.lz4"];
 
-/// Each verb that reads a list of keys: what comes before the list.
+/// Each verb that reads a list of keys: the arguments before the list.
 const READERS: [&[&str]; 9] = [
     &["dedup", "-n", "1k"],
     &["dedup", "--state", "state", "-n", "1k"],
@@ -60,7 +60,7 @@ fn compressed_lists_are_read_whoever_compressed_them() {
         succeed(folder.path(), &["verify", "--samples", "1k", "f", name], b"");
         let raw = run(folder.path(), &["dedup", "-n", "1k", "--raw", name], b"");
         let printed = raw.stdout.strip_suffix(b"\n").unwrap();
-        assert!(bytes.starts_with(printed), "--raw takes {name} as it stands");
+        assert!(bytes.starts_with(printed), "--raw takes {name} as it is");
     }
 }
 
@@ -98,7 +98,7 @@ fn a_dictionary_beyond_the_limit_is_refused_before_it_is_allocated() {
     assert!(talk.contains("needs more than 256 MiB; pipe it in: xz -dc FILE"), "{talk}");
 }
 
-/// Input that is no list, what it is called, and a part of the next step.
+/// Input that is no list, its name, and a part of the next step.
 fn no_lists(folder: &Path) -> Vec<(&'static str, Vec<u8>, &'static str, &'static str)> {
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let plain = fs::read(folder.join("plain")).unwrap();
@@ -189,7 +189,7 @@ fn keys_are_found_however_the_lines_of_either_list_end() {
             succeed(folder, &build, b"");
             for (queried, bytes) in spellings() {
                 let case = format!("{options:?}: {queried} in a filter of {built}");
-                // Lines come out as they came in.
+                // Lines are printed as they were read.
                 let found = run(folder, &["check", "f", queried], b"");
                 assert!(found.stdout == bytes, "{case}");
                 let mut filter = vec!["filter", "f", queried];
@@ -236,7 +236,7 @@ fn lists_for_confirming_and_removing_are_read_by_the_same_rules() {
 }
 
 #[test]
-fn it_is_said_once_what_is_no_part_of_keys() {
+fn bytes_that_are_no_part_of_keys_are_reported_once() {
     let folder = folder();
     let folder = folder.path();
     for (name, bytes) in spellings() {
@@ -260,7 +260,7 @@ fn it_is_said_once_what_is_no_part_of_keys() {
         assert_eq!(said(&["check", "f", "lf", name], name), expected);
         assert_eq!(said(&["dedup", "--raw", name], name), (0, 0));
         assert_eq!(said(&["-q", "dedup", name], name), (0, 0));
-        // What was asked for is not said.
+        // No note about a requested treatment.
         assert_eq!(said(&["dedup", "--crlf", name], name), (expected.0, 0));
     }
 }
@@ -291,7 +291,7 @@ fn each_input_of_several_is_looked_at_by_itself_and_lines_stay_as_they_came() {
     assert_eq!(kept, b"\xEF\xBB\xBFa\r\nb\r\nc\nd\re\nd\r\n");
     let kept = succeed(folder, &["dedup", "--exact", "first", "second", "third"], b"");
     assert_eq!(kept, b"\xEF\xBB\xBFa\r\nb\r\nc\nd\re\nd\r\n");
-    // The line of a mark alone has an empty key.
+    // A line with only a mark has an empty key.
     let kept = succeed(folder, &["dedup"], b"\xEF\xBB\xBF\n\na\n");
     assert_eq!(kept, b"\xEF\xBB\xBF\na\n");
     let json = b"\xEF\xBB\xBF{\"id\":7}\r\n{\"id\":7}\r\n";
@@ -306,12 +306,12 @@ fn a_pipe_is_judged_by_its_first_lines_and_holds_none_of_them_back() {
         let mut child = start(folder.path(), &["dedup", "-n", "1000"]);
         let mut stdin = child.stdin.take().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        // In two pieces: what has no end yet cannot be judged.
+        // In two pieces: an incomplete line cannot be judged.
         let (first, second) = text.as_bytes().split_at(1);
         stdin.write_all(first).unwrap();
         stdin.write_all(second).unwrap();
         let mut line = Vec::new();
-        // Would wait for ever if it waited for 64 KiB, or for a second line.
+        // Would wait forever if it waited for 64 KiB, or for a second line.
         stdout.read_until(b'\n', &mut line).unwrap();
         assert_eq!(line, text.as_bytes());
         stdin.write_all(b"one\r\ntwo").unwrap();
@@ -335,7 +335,7 @@ fn filters_that_a_shell_leaves_behind_f_are_queried_too() {
         succeed(folder, &build, &lines("key", keys));
     }
     let expected = b"a.mayhap,c.mayhap\tkey-7\nb.mayhap\tkey-17\n";
-    // As `which -f *.mayhap < keys` arrives.
+    // The arguments of `which -f *.mayhap < keys`.
     let which = ["which", "-f", "a.mayhap", "b.mayhap", "c.mayhap"];
     assert_eq!(succeed(folder, &which, b"key-7\nkey-17\nx\n"), expected);
     file(folder, "keys", b"key-7\nkey-17\nx\n");

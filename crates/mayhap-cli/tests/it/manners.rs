@@ -28,7 +28,7 @@ fn help_into_a_closed_pipe_is_quiet() {
 
 #[test]
 fn any_bytes_are_a_key() {
-    // The paper cut: poppy and uq panic on what is not UTF-8.
+    // The paper cut: poppy and uq panic on bytes that are not UTF-8.
     let folder = folder();
     let mut input: Vec<u8> = (0..=255).filter(|&byte| byte != b'\n').collect();
     input.push(b'\n');
@@ -128,7 +128,7 @@ fn what_cannot_be_read_is_named() {
     assert!(talk.starts_with("mayhap: cannot open absent: No such file"), "{talk}");
     let talk = fail(folder.path(), &["dedup", "sub"], b"");
     assert!(talk.starts_with("mayhap: cannot read sub: is a directory"), "{talk}");
-    // Found out before anything is printed.
+    // Noticed before anything is printed.
     file(folder.path(), "in", b"a\n");
     let output = run(folder.path(), &["dedup", "in", "absent"], b"");
     assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
@@ -143,7 +143,7 @@ fn numbers_are_typed_as_people_do_and_wrong_ones_get_an_answer() {
         assert_eq!(summary["expected_items"], 10_000, "{count}");
         assert_eq!(summary["target_fpp"], 0.001, "{rate}");
     }
-    // The paper cut: a rate of 5 taken as it is.
+    // The paper cut: a rate of 5 accepted as given.
     let talk = fail(folder.path(), &["dedup", "-n", "10k", "-p", "5"], b"");
     assert!(talk.contains("did you mean 5%?"), "{talk}");
     for arguments in [["-n", "ten"], ["-p", "0"], ["-p", "NaN"], ["--mem", "1x"], ["-n", "-5"]] {
@@ -257,7 +257,7 @@ fn with_json_stderr_is_one_object_on_each_line() {
         }
         assert!(messages.iter().all(|message| message["message"].as_str().is_some()), "{text}");
     }
-    // A next step is there as without it; the exit code says what it always does.
+    // The next step is printed as without it; the exit code is the usual one.
     let output = run(folder, &["check", "--json", "f", "--field", "2"], b"");
     let error = json(&output.stderr);
     assert_eq!(error["hint"], "omit --field: key options are stored in the filter's file");
@@ -306,7 +306,7 @@ fn one_of_a_kind_is_singular_and_kinds_have_one_name() {
     assert!(info.contains(" 1 key at a rate of ") && info.contains(" 1 key\n"), "{info}");
     let repeats = stderr(&run(folder, &["dedup", "-d", "-n", "10"], b"a\na\n"));
     assert!(repeats.contains("printed 1 repeat, omitted 1 first occurrence\n"), "{repeats}");
-    // Of a pipe the filter grows: as scalable as one in a file.
+    // From a pipe the filter grows: as scalable as one in a file.
     let grown = run(folder, &["dedup", "--json"], b"a\n");
     assert_eq!(json_and_talk(&grown.stderr).0["layout"], "scalable");
     let named = run(folder, &["build", "--json", "--layout", "scalable", "-o", "s"], b"a\n");

@@ -1,6 +1,5 @@
 //! Matrix files, and `which` of folders and lists of filters.
 
-use crate::pages::{Recipe, judge, recipes, shell};
 use crate::support::{fail, file, folder, json, json_and_talk, lines, run, stderr, succeed};
 use mayhap::BloomMatrix;
 use std::path::Path;
@@ -105,7 +104,7 @@ fn lists_are_added_to_their_sets_and_sets_are_replaced() {
         sets.iter().map(|&(name, items)| (name.to_owned(), items)).collect()
     };
     assert_eq!(sets(), named(&[("a.txt", 400), ("b.txt", 300)]));
-    // A new set, more keys for one that is there, and keys without a file.
+    // A new set, more keys for an existing one, and keys without a file.
     file(folder, "b.txt", &lines("key", 500..605));
     let added = run(folder, &["add", "--json", "shards.mayhap", "b.txt", "c.txt"], b"");
     let summary = json(&added.stdout);
@@ -114,12 +113,12 @@ fn lists_are_added_to_their_sets_and_sets_are_replaced() {
     let now = [("a.txt", 400), ("b.txt", 305), ("c.txt", 200), ("d", 3)];
     assert_eq!(sets(), named(&now));
     assert!(which(folder, &["shards.mayhap"], b"key-8\n").starts_with("a.txt,d\tkey-8"));
-    // Rebuilt: the keys of before are gone, all others are as they were.
+    // Rebuilt: its former keys are gone, all others are unchanged.
     succeed(folder, &["add", "-q", "--replace-sets", "shards.mayhap", "b.txt"], b"");
     assert_eq!(sets(), named(&[("a.txt", 400), ("b.txt", 105), ("c.txt", 200), ("d", 3)]));
     let found = which(folder, &["-a", "shards.mayhap"], b"key-450\nkey-604\nkey-350\n");
     assert_eq!(found, "\tkey-450\nb.txt,c.txt\tkey-604\na.txt\tkey-350\n");
-    // What does not fit, or has no name, changes nothing.
+    // A file that does not fit, or has no name, changes nothing.
     let before = std::fs::read(folder.join("shards.mayhap")).unwrap();
     for (arguments, input, says) in [
         (&["add", "shards.mayhap"][..], &b"x\n"[..], "--set NAME"),
@@ -232,15 +231,4 @@ fn several_files_have_a_line_each() {
     let talk = fail(folder, &["info", "a.mayhap", "redis://127.0.0.1:1/0/x"], b"");
     assert!(talk.contains("show it alone"), "{talk}");
     assert!(fail(folder, &["info", "a.mayhap", "absent"], b"").contains("absent"));
-}
-
-#[test]
-fn every_command_of_the_page_prints_what_stands_there() {
-    let folder = folder();
-    let recipes = recipes(include_str!("../../../../docs/routing.md"));
-    let output = |recipe: &Recipe| shell(folder.path(), &recipe.script);
-    let judged = recipes.iter().map(|recipe| judge(recipe, &recipe.expected, &output(recipe)));
-    let wrong: Vec<String> = judged.filter_map(Result::err).collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(recipes.len(), 3);
 }

@@ -4,6 +4,7 @@ use crate::support::{fail, file, folder, held, json, lines, run, stderr, succeed
 use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, FuseWidth, WindowBloomFilter,
 };
+use mayhap_store::LiveFilter;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::path::Path;
@@ -94,7 +95,7 @@ fn the_state_of_a_dedup_counts_with_its_log() {
     let folder = folder.path();
     let mut live = {
         let filter = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(1e-9);
-        mayhap_store::LiveFilter::create(&folder.join("seen"), filter.build().unwrap(), "").unwrap()
+        LiveFilter::create(&folder.join("seen"), filter.build().unwrap(), "").unwrap()
     };
     live.record(&[DigestFunction::default().digest(b"logged")]).unwrap();
     drop(live);

@@ -1,5 +1,5 @@
-//! The table of `docs/compare.md#mission`: each command runs as it stands there, and prints what
-//! stands beside it.
+//! The table of `bench/results/compare.md#mission`: each command runs as it is written, and prints
+//! the text beside it.
 
 use crate::pages::{line_matches, shell};
 use crate::places::Serve;
@@ -17,7 +17,7 @@ const SERVE: &str = "-p 6380";
 struct Row {
     id: String,
     command: String,
-    /// Texts of which each matches a line of the output, in this order.
+    /// Texts that each match a line of the output, in this order.
     prints: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ fn parse(line: &str) -> Result<Row, String> {
     Ok(Row { id, command, prints })
 }
 
-/// Whether the output has what the row says; white space counts as one space.
+/// Whether the output matches the row; white space counts as one space.
 fn judge(row: &Row, output: &str) -> Result<(), String> {
     let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = output.lines().map(squeezed);
@@ -83,7 +83,7 @@ fn rows(page: &str) -> Vec<Result<Row, String>> {
 #[test]
 fn every_row_of_the_mission_is_shown_by_its_command() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(root.join("docs/compare.md")).unwrap();
+    let page = std::fs::read_to_string(root.join("bench/results/compare.md")).unwrap();
     let rows: Vec<Row> = rows(&page).into_iter().map(Result::unwrap).collect();
     assert!(rows.iter().map(|row| &row.id).eq(&ids()), "{rows:?}");
     let shared = folder();

@@ -1,4 +1,4 @@
-//! Keys of several fields, of CSV, of words and hashes, of domains and of URLs with those above.
+//! Keys of several fields, of CSV, of words and hashes, of domains and of URLs with their parents.
 
 use crate::support::{fail, file, folder, json, json_and_talk, run, stderr, succeed};
 use std::path::Path;
@@ -81,7 +81,7 @@ fn records_of_csv_are_whole_across_reads() {
 fn words_are_checked_against_a_list_of_their_hashes() {
     let folder = folder();
     let folder = folder.path();
-    // As Have I Been Pwned publishes them: the SHA-1 of "password" and of "hunter2".
+    // In the form of Have I Been Pwned: the SHA-1 of "password" and of "hunter2".
     let list =
         "5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9\nF3BBBD66A63D4BF1747940578EC3D0103530E21D:2\n";
     build(folder, "pwned", &["--delim", ":", "--field", "1", "--hex"], list);
@@ -149,7 +149,7 @@ fn urls_are_found_by_the_hosts_and_folders_above_them() {
     let summary = json_and_talk(&json_of.stderr).0;
     assert_eq!(summary["filters"][0]["maybe_present"], 2);
     assert_eq!(summary["filters"][0]["surely_absent"], 2);
-    // The list is canonical itself: what is above a listed page is not listed.
+    // The list is canonical itself: parents of a listed page are not listed.
     build(folder, "page", &["--url-prefixes"], "http://evil.com/bad/x.html?q\n");
     let page = ["check", "-f", "page", "-f", "bad", "--tag"];
     let tagged = "page\thttp://evil.com/bad/x.html?q\nbad\thttp://evil.com/bad/x.html?q\n\

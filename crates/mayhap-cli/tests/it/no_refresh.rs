@@ -1,4 +1,4 @@
-//! `--no-refresh`: a line that comes all the time is new once in each window.
+//! `--no-refresh`: a recurring line is new once in each window.
 
 use crate::support::{fail, folder, held, lines, succeed};
 
@@ -27,8 +27,8 @@ fn a_line_that_comes_all_the_time_is_new_once_in_each_window() {
     let renewed = succeed(folder, &window, &input());
     assert_eq!(alarms(&renewed), 1);
     let first = succeed(folder, &[&window[..], &["--no-refresh"]].concat(), &input());
-    // Forgotten when 140 to 150 lines came after it, its own repeats among them, and new with the
-    // next one.
+    // Forgotten after 140 to 150 further lines, its own repeats among them, and new with the next
+    // one.
     assert!((16..=17).contains(&alarms(&first)), "{}", alarms(&first));
     assert_eq!(first.len() - renewed.len(), (alarms(&first) - 1) * b"alarm\n".len());
 }
@@ -73,7 +73,7 @@ fn it_is_for_windows() {
     assert!(fail(folder, &both, b"").contains("cannot be used with"));
 }
 
-/// Few lines that come all the time: the window moves with all that comes.
+/// A few recurring lines: the window moves with every line.
 #[test]
 fn few_lines_that_come_all_the_time_are_new_once_in_each_window() {
     let folder = folder();
@@ -85,13 +85,13 @@ fn few_lines_that_come_all_the_time_are_new_once_in_each_window() {
     let first = [&window[..], &["--no-refresh"]].concat();
     let kept = count(succeed(folder, &first, &input));
     assert!((270..=300).contains(&kept), "{kept} of 30,000 lines");
-    // The state of a run goes on with the next, even if that has no line that is new.
+    // The next run continues the state, even if it has no new line.
     let state = [&first[..], &["--state", "seen"]].concat();
     let parts = input.split_inclusive(|&byte| byte == b'\n').collect::<Vec<_>>();
     let parts: Vec<usize> =
         parts.chunks(300).map(|part| count(succeed(folder, &state, &part.concat()))).collect();
     assert_eq!((parts.iter().sum::<usize>(), parts[1]), (kept, 0), "{parts:?}");
-    // `add` likewise: 1,100 repeats, and the first key is forgotten.
+    // The same for `add`: 1,100 repeats, and the first key is forgotten.
     succeed(folder, &["create", "-q", "w", "--layout", "window:1000", "-p", "1e-9"], b"");
     let add = ["add", "-q", "--no-refresh", "w"];
     succeed(folder, &add, &lines("key", 0..10));
@@ -99,7 +99,7 @@ fn few_lines_that_come_all_the_time_are_new_once_in_each_window() {
         succeed(folder, &add, &lines("key", (0..100).map(|i| 1 + i % 9)));
     }
     assert_eq!(held(folder, "w", &lines("key", 0..1)), b"");
-    // With refresh, too, what came before them is older.
+    // With refresh, too, earlier lines are older.
     let once = [&b"once\n"[..], &lines("key", (0..5_000).map(|i| i % 10)), b"once\n"].concat();
     assert_eq!(count(succeed(folder, &window, &once)), 12);
 }

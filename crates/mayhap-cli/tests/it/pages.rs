@@ -1,9 +1,9 @@
-//! Pages whose examples are run as they stand there.
+//! Pages whose examples are run as they are.
 
 use std::path::Path;
 use std::process::Command;
 
-/// A fenced block of the shell, and what it is to print.
+/// A fenced block of the shell, and its expected output.
 pub(crate) struct Recipe {
     pub(crate) section: String,
     pub(crate) line: usize,
@@ -52,7 +52,7 @@ pub(crate) fn recipes(page: &str) -> Vec<Recipe> {
     recipes
 }
 
-/// Whether a line is the expected one, where `...` stands for any text.
+/// Whether a line is the expected one, where `...` matches any text.
 pub(crate) fn line_matches(expected: &str, line: &str) -> bool {
     let mut parts = expected.split("...");
     let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
@@ -65,7 +65,7 @@ pub(crate) fn line_matches(expected: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The same for a whole output, where a line `...` stands for any lines.
+/// The same for a whole output, where a line `...` matches any lines.
 fn matches(expected: &[&str], lines: &[&str]) -> bool {
     match (expected.split_first(), lines.split_first()) {
         (None, None) => true,
@@ -93,7 +93,7 @@ pub(crate) fn shell(folder: &Path, script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Whether a recipe printed what the page says; otherwise both, for the message.
+/// Whether a recipe printed the output on the page; otherwise both, for the message.
 pub(crate) fn judge(recipe: &Recipe, expected: &str, output: &str) -> Result<(), String> {
     let lines: Vec<&str> = output.lines().collect();
     if matches(&expected.lines().collect::<Vec<_>>(), &lines) {

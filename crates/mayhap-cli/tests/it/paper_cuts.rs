@@ -1,4 +1,4 @@
-//! The paper cuts of today's tools, each a test: [`COVERED`] names those that stand elsewhere.
+//! The paper cuts of today's tools, each a test: [`COVERED`] names the tests that are elsewhere.
 
 use crate::support::{file, folder, json, lines, mayhap, run, start, stderr, succeed};
 use crate::verbs::verbs;
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
-/// What users of other tools trip over, or expect of any tool, and the test that says we do not.
+/// The traps of other tools, or expectations of any tool, and the test that covers each.
 const COVERED: [(&str, &str); 39] = [
     ("hit and miss have the same exit code", "check::check_exits_like_grep"),
     (
@@ -109,7 +109,7 @@ fn a_terminal_gets_help_instead_of_a_silent_wait() {
         vec!["which", "-f", "f"],
     ] {
         let (_near, far) = terminal();
-        // A command that reads on would wait for ever.
+        // A command that reads on would wait forever.
         let mut command = Command::new("timeout");
         command.args(["20", env!("CARGO_BIN_EXE_mayhap")]).args(&arguments);
         let output = command.current_dir(folder.path()).stdin(far).output().unwrap();
@@ -132,7 +132,7 @@ fn no_color_holds_on_a_terminal_too() {
         }
         let status = command.args(["info", "absent"]).env("TERM", "xterm").stderr(far).status();
         assert_eq!(status.unwrap().code(), Some(2));
-        // The command and its end of the terminal are gone: what was written can be read.
+        // The command and its end of the terminal are gone: the output can be read.
         drop(command);
         let mut text = [0; 4096];
         let length = near.read(&mut text).unwrap();
@@ -158,7 +158,7 @@ fn lines_go_out_in_few_writes() {
     });
     let mut printed = vec![0; expected];
     stdout.read_exact(&mut printed).unwrap();
-    // Its input is open, so it is still there to be looked at.
+    // Its input is open, so it is still running and can be inspected.
     let counts = std::fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap();
     let writes = counts.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap();
     let writes: u64 = writes.parse().unwrap();
@@ -170,7 +170,7 @@ fn lines_go_out_in_few_writes() {
 #[test]
 fn a_rate_above_the_one_asked_for_is_warned_of() {
     let folder = folder();
-    // One of time keeps its rate, and forgets early what is too much for it.
+    // A time window keeps its rate, and forgets excess keys early.
     succeed(folder.path(), &["create", "w", "--layout", "window:7d", "-n", "10k"], b"");
     let few = run(folder.path(), &["add", "w"], &lines("key", 0..500));
     assert!(!stderr(&few).contains("warning:"), "{}", stderr(&few));
@@ -259,7 +259,7 @@ fn json_is_json_for_every_verb() {
         let words: Vec<&str> = way.iter().map(String::as_str).collect();
         let output = run(folder.path(), &words, b"");
         let _ = std::fs::remove_file(folder.path().join("made"));
-        // A second run may find nothing any more, as that of `remove`.
+        // A second run may find nothing any more, as with `remove`.
         assert!(matches!(output.status.code(), Some(0 | 1)), "{way:?}: {}", stderr(&output));
         let is_object = |stream: &[u8]| stream.ends_with(b"}\n") && json(stream).is_object();
         assert!(is_object(&output.stdout) || is_object(&output.stderr), "{way:?}");

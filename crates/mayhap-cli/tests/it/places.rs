@@ -20,7 +20,7 @@ impl Serve {
         command.args(["serve", "--data", "data", "--port", "0"]);
         let (child, port, mut stderr) = start_serving(command, "Redis clients: 127.0.0.1:");
         let port = port.parse().unwrap();
-        // What it says later is read, so that it never waits for a reader.
+        // Its later output is read, so that it never waits for a reader.
         std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
         Self { child, port }
     }
@@ -45,14 +45,13 @@ impl Drop for Serve {
 struct Place {
     name: &'static str,
     path: String,
-    /// What `create` needs besides.
+    /// The further arguments of `create`.
     create: &'static [&'static str],
-    /// What all other verbs need.
+    /// The arguments of all other verbs.
     flags: &'static [&'static str],
 }
 
-/// What a verb does in each of [`PLACES`]: nothing here if it works, else part of the words in
-/// which it refuses.
+/// The result of a verb in each of [`PLACES`]: empty if it works, else a part of the refusal.
 struct Row {
     verb: &'static str,
     arguments: &'static [&'static str],
@@ -122,7 +121,7 @@ const ROWS: &[Row] = &[
         &["clear", "--force", "P", "FLAGS"],
         [WORKS, WORKS, WORKS, WORKS, NOT_EMPTIED, NOT_EMPTIED, WORKS, WORKS],
     ),
-    // What was not emptied has its keys.
+    // A filter that was not emptied has its keys.
     row(
         "clear with no keys",
         &["clear", "P", "FLAGS"],
@@ -156,7 +155,7 @@ const fn row(
     Row { verb, arguments, expected }
 }
 
-/// What a verb is expected to do in a place.
+/// The expected result of a verb in a place.
 fn expected(row: &Row, place: &str) -> &'static str {
     let column = if place == "cluster" { "native" } else { place };
     row.expected[PLACES.iter().position(|name| *name == column).unwrap()]
@@ -166,7 +165,7 @@ fn arguments(row: &Row, place: &Place) -> Vec<String> {
     let mut arguments: Vec<String> = Vec::new();
     for &word in row.arguments {
         match word {
-            // What goes into a filter on a server is added to it.
+            // Keys for a filter on a server are added to it.
             "FORCE" if place.name == "file" => arguments.push("--force".into()),
             "FORCE" => {}
             "P" => arguments.push(place.path.clone()),
@@ -194,10 +193,10 @@ fn check(folder: &Path, place: &Place) {
                 assert!(!said.contains("unknown command"), "{verb} on {at}: {said}");
             }
         }
-        // What a server does not report is not known.
+        // Numbers that a server does not report are unknown.
         let printed = String::from_utf8_lossy(&output.stdout);
         assert!(!printed.contains("NaN") && !said.contains("NaN"), "{verb} on {at}: {printed}");
-        // What works has the keys, and nothing is new the second time.
+        // A filter that works has the keys, and nothing is new the second time.
         match verb {
             "check" | "filter" => assert_eq!(output.stdout, lines("key", 0..500), "{verb} {at}"),
             "which" => assert_eq!(output.stdout.split(|&b| b == b'\n').count(), 501, "{at}"),
@@ -225,7 +224,7 @@ fn every_verb_works_or_refuses_in_every_place() {
     let folder = folder.path();
     let serve = Serve::start(folder);
     files(folder);
-    // As the filters in Redis are: what is merged has to be alike.
+    // Like the filters in Redis: merged filters have to be alike.
     let like = url(&redis, "like");
     succeed(folder, &["create", "-q", &like, "-n", "1000", "-p", "1%", "--seed", "0"], b"");
     succeed(folder, &["pull", "-q", &like, "plain"], b"");
@@ -297,6 +296,20 @@ fn a_filter_of_redisbloom_moves_as_its_dump() {
     let refused = fail(folder, &["push", "f", &format!("{}/0/a", valkey.url())], b"");
     assert!(refused.contains(NO_COPY) && !refused.contains("unknown command"), "{refused}");
     assert!(valkey.names().is_empty());
+}
+
+/// A line that ends with a carriage return is a repeat if its key is there with it too, also where
+/// the server hashes the keys.
+#[test]
+fn lines_with_carriage_returns_pass_where_the_server_hashes_keys() {
+    let folder = folder();
+    let server = BfServer::start(Dialect::Valkey).unwrap();
+    server.cli(&["BF.RESERVE", "seen", "0.0001", "1000"]).unwrap();
+    server.cli(&["BF.ADD", "seen", "c\r"]).unwrap();
+    let url = format!("{}/0/seen", server.url());
+    let list = b"a\r\nb\nc\r\na\r\nb\n";
+    let output = succeed(folder.path(), &["dedup", "-q", "--state", &url], list);
+    assert_eq!(output, b"a\r\nb\n");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn a_link_to_the_page_has_the_numbers_exactly() {
     }
 }
 
-/// Whether two are alike, but for the last digit that JSON's reader may change.
+/// Whether two are equal, except for the last digit, which JSON's reader may change.
 fn alike(found: &Value, expected: impl Into<Option<f64>>) -> bool {
     match (found.as_f64(), expected.into()) {
         (Some(found), Some(expected)) => (found - expected).abs() <= 1e-14 * expected.abs(),
@@ -213,7 +213,7 @@ fn one_number_alone_makes_a_table() {
             };
             let best = plan(&needs).unwrap().best.unwrap();
             assert_eq!(row["num_bits"].as_u64(), Some(best.num_bits), "{arguments:?}");
-            // The rate went through JSON.
+            // The rate was converted to JSON and back.
             assert!(best.items.abs_diff(items.unwrap()) <= 1, "{arguments:?}");
         }
         let table = text(folder.path(), &arguments);

@@ -1,4 +1,4 @@
-//! The pictures, and the page that shows them: both say what the models say today.
+//! The pictures, and the page that shows them: both match today's models.
 
 use crate::support::{fail, file, folder, succeed};
 use mayhap::sizing::window::{self, Load};
@@ -15,14 +15,13 @@ const ITEMS: u64 = 10_000_000;
 fn the_pictures_in_docs_are_what_the_command_draws() {
     let folder = folder();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plots");
-    let pages = [PAGE, include_str!("../../../../docs/explain.md")];
     for what in ["fpp", "size", "hashes", "bits", "overfill"] {
         let drawn = succeed(folder.path(), &["plot", what], b"");
         let kept = std::fs::read(docs.join(format!("{what}.svg"))).unwrap();
         assert!(drawn == kept, "docs/plots/{what}.svg is old: run make plots, and look at it");
         let link = format!("(plots/{what}.svg)");
-        assert!(pages.iter().any(|page| page.contains(&link)), "{what} is in no page");
-        // White behind it, so that it can be read on a dark page too.
+        assert!(PAGE.contains(&link), "{what} is not on the page");
+        // A white background, so that it can be read on a dark page too.
         let text = String::from_utf8(drawn).unwrap();
         assert!(text.contains(r##"height="3600" opacity="1" fill="#FFFFFF""##), "{what}");
     }
@@ -86,7 +85,7 @@ fn of_window(target_fpp: f64) -> f64 {
     (rows * u64::from(window::NUM_COLUMNS)) as f64 / ITEMS as f64
 }
 
-/// Bits per key, whenever they come.
+/// Bits per key, whenever the keys arrive.
 fn of_time_window(target_fpp: f64) -> f64 {
     let (rows, _) = window::spans::for_items(ITEMS, target_fpp).unwrap();
     (rows * u64::from(window::spans::NUM_COLUMNS)) as f64 / ITEMS as f64

@@ -21,7 +21,7 @@ fn told(folder: &Path, arguments: &[&str], input: &[u8]) -> serde_json::Value {
     json(&succeed(folder, arguments, input))
 }
 
-/// The body of a filter file: what follows the header and is followed by the checksums.
+/// The body of a filter file: the bytes between the header and the checksums.
 fn body(folder: &Path, name: &str) -> Vec<u8> {
     let bytes = std::fs::read(folder.join(name)).unwrap();
     let blocks = mayhap_store::load(&folder.join(name), None).unwrap().filter.params().num_bytes();
@@ -225,7 +225,7 @@ fn adding_warns_at_80_percent_and_stops_at_100() {
     succeed(folder, &["create", "-q", &url, "-n", "1000", "-p", "0.1%"], b"");
     let half = run(folder, &["add", &url], &lines("key", 0..700));
     assert!(!stderr(&half).contains("full ("), "{}", stderr(&half));
-    // What others have added counts.
+    // Keys added by others count.
     let error = fail(folder, &["add", &url], &lines("key", 650..2000));
     assert!(error.contains("80 % full") && error.contains("the filter is full"), "{error}");
     let held = run(folder, &["check", "-c", &url], &lines("key", 0..2000)).stdout;
@@ -285,7 +285,7 @@ fn a_cluster_is_pushed_to_asked_and_pulled_from() {
     assert_eq!(succeed(folder, &["check", &url], &asked), lines("key", 9_000..10_000));
     succeed(folder, &["pull", "-q", &url, "g"], b"");
     assert!(body(folder, "f") == body(folder, "g"), "the bits differ");
-    // Without the word cluster it says so.
+    // Without the word cluster there is an error.
     let one = format!("redis://{}/0/seen", hosts[0]);
     let error = fail(folder, &["add", "--timeout", "2s", &one], b"a\n");
     assert!(error.contains("cluster"), "{error}");

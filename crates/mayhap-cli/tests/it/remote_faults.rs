@@ -105,7 +105,7 @@ fn the_password_comes_from_the_url_or_the_environment_and_is_never_printed() {
     let wrong = by_environment("wrong-one");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(!stderr(&wrong).contains("wrong-one"), "{}", stderr(&wrong));
-    // What the parser of arguments does not know is not repeated either.
+    // Unknown arguments are not repeated either.
     let error = fail(folder, &["info", "f", &with], b"");
     assert!(!error.contains("pass%40word"), "{error}");
 }
@@ -163,7 +163,7 @@ fn a_push_that_is_killed_leaves_the_old_filter() {
     assert_eq!(child.wait().unwrap().code(), None, "it ended before it was killed");
     let asked = lines("key", 0..2000);
     assert_eq!(succeed(folder, &["check", &url], &asked), lines("key", 0..500));
-    // What it has left is in the way until it expires, or is taken away.
+    // Its leftovers are in the way until they expire or are removed.
     let error = fail(folder, &["push", "--force", "--timeout", "1s", "new", &url], b"");
     assert!(error.contains("--discard-unfinished"), "{error}");
     succeed(folder, &["push", "-q", "--force", "--discard-unfinished", "new", &url], b"");
@@ -202,7 +202,7 @@ fn a_signal_ends_an_add_and_keeps_what_was_acknowledged() {
     let mut child = start(folder, &["add", "--json", &url]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&lines("key", 0..5000)).unwrap();
-    // Until the server has what was sent; the input stays open.
+    // Until the server has the keys sent; the input stays open.
     let count = || {
         let output = run(folder, &["check", "-c", &url], &lines("key", 0..5000));
         String::from_utf8(output.stdout).unwrap().trim().parse::<u64>().unwrap()
@@ -282,7 +282,7 @@ fn every_verb_begins_again_where_a_push_comes_between_two_of_its_steps() {
         let output = run(folder, words, b"");
         assert!(line.is_done(), "{words:?} sends no {step}");
         assert_eq!(output.status.code(), Some(0), "{words:?} {step}: {}", stderr(&output));
-        // What it reads is the new one, whole.
+        // It reads the whole new filter.
         match words[0] {
             "check" => assert_eq!(output.stdout, b"5000\n", "{step}"),
             "pull" | "merge" => {
@@ -295,7 +295,8 @@ fn every_verb_begins_again_where_a_push_comes_between_two_of_its_steps() {
     }
 }
 
-/// Who adds while somebody else pushes says how many keys went into the filter that is gone.
+/// An `add` during another client's push reports the number of keys that went into the replaced
+/// filter.
 #[test]
 fn keys_that_went_into_a_filter_that_was_replaced_are_an_error_with_their_number() {
     let Some(server) = server() else { return };
@@ -321,7 +322,7 @@ fn keys_that_went_into_a_filter_that_was_replaced_are_an_error_with_their_number
             std::thread::sleep(Duration::from_millis(10));
             there("k-999")
         });
-        assert!(came, "nothing is added while more may come");
+        assert!(came, "nothing is added while more may arrive");
         succeed(folder, &["push", "--force", "f", &url], b"");
         input.write_all(&lines("k", 1_000..2_000)).unwrap();
         drop(input);
@@ -332,7 +333,7 @@ fn keys_that_went_into_a_filter_that_was_replaced_are_an_error_with_their_number
         assert!(said.contains("run it again"), "{said}");
         assert!(there("k-1999") && !there("k-500"));
     }
-    // Nothing is lost of what came after, or with the new one.
+    // No later key is lost, and none with the new filter.
     let output = run(folder, &["add", &url], &lines("k", 0..2_000));
     assert!(output.status.success(), "{}", stderr(&output));
 }

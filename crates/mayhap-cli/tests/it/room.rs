@@ -1,4 +1,5 @@
-//! A filter without room: one rule, one sentence and one exit code, whoever would fill it.
+//! A filter without room: one rule, one sentence and one exit code, for every verb that would fill
+//! it.
 
 use crate::remote::{server, url};
 use crate::support::{fail, file, first_of_each, folder, json, lines, run, stderr, succeed};
@@ -26,7 +27,7 @@ fn ends_full(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     sentence
 }
 
-/// A filter that holds so many times the 100 keys that it was made for.
+/// A filter that holds a multiple of the 100 keys that it was made for.
 fn build(folder: &Path, name: &str, keys: std::ops::Range<u64>, more: &[&str]) {
     let build = ["build", "-q", "--overfill", "-n", "100", "-p", "1e-9", "-o", name];
     succeed(folder, &[&build[..], more].concat(), &lines("key", keys));
@@ -67,7 +68,7 @@ fn every_verb_ends_in_the_same_way_when_there_is_no_room() {
         ends_full(folder, &["add", "-q", "--max-memory", "4KiB", "g"], &lines("key", 0..50_000));
     assert!(sentence.contains("above 4.00 KiB); stopped after "), "{sentence}");
     let held = json(&succeed(folder, &["info", "--json", "g"], b""))["inserted_items"].as_u64();
-    assert!(held >= Some(1000), "those before are saved: {held:?}");
+    assert!(held >= Some(1000), "earlier keys are saved: {held:?}");
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn a_filter_that_is_over_full_takes_nothing_and_says_so() {
         let count = |number: &str| info[number].as_u64();
         let keys = count("distinct_items").or(count("inserted_items")).unwrap();
         assert!(keys > 400, "{keys}");
-        // Keys that are there, keys that are not: what it says of either is worth nothing.
+        // Present keys, absent keys: its answers about either are worthless.
         for input in [lines("key", 0..10), lines("other", 0..10)] {
             let add = ends_full(folder, &["add", name], &input);
             let expected = format!("({keys} of 100 keys); stopped after 0 lines");
@@ -94,7 +95,7 @@ fn a_filter_that_is_over_full_takes_nothing_and_says_so() {
     }
     let after = [fs::read(folder.join("f")).unwrap(), fs::read(folder.join("c")).unwrap()];
     assert!(before == after, "nothing was added");
-    // To nothing there is always room, which takes the log into the file.
+    // There is always room for no keys, which merges the log into the file.
     succeed(folder, &["add", "f", "/dev/null"], b"");
     succeed(folder, &["add", "--overfill", "f"], &lines("other", 0..10));
     assert_eq!(
@@ -107,7 +108,7 @@ fn a_filter_that_is_over_full_takes_nothing_and_says_so() {
 fn repeats_in_a_long_batch_pass_and_the_first_new_key_ends_it() {
     let folder = folder();
     let folder = folder.path();
-    // 100 keys, 10 that are there, 1 that is new, 200 that are there: in one batch of more than 64.
+    // 100 keys, 10 present ones, 1 new one, 200 present ones: in one batch of more than 64.
     let input = lines("key", (0..100).chain(0..10).chain([1000]).chain((0..200).map(|i| i % 100)));
     file(folder, "in", &input);
     for (arguments, stopped) in [
@@ -156,14 +157,14 @@ fn a_merge_that_would_be_over_full_is_not_written() {
         let all = lines("key", 0..190);
         assert_eq!(succeed(folder, &["check", "all"], &all), all, "{layout}");
         fs::remove_file(folder.join("all")).unwrap();
-        // What fits is written: one has most keys of the other.
+        // A union that fits is written: one has most keys of the other.
         build(folder, "b", 5..95, &["--force", "--layout", layout]);
         if layout != "counting" {
             succeed(folder, &["merge", "-q", "-o", "all", "a", "b"], b"");
             fs::remove_file(folder.join("all")).unwrap();
         }
     }
-    // Of another system: 1,001 additions into one that was made for 1,000.
+    // A filter of another system: 1,001 additions into one that was made for 1,000.
     file(folder, "g", &golden("magnuss/classic_a.ser"));
     file(folder, "h", &golden("magnuss/classic_a.ser"));
     let talk = stderr(&run(folder, &["merge", "-o", "gh", "g", "h"], b""));
@@ -193,7 +194,7 @@ fn a_push_that_would_over_fill_sends_nothing() {
         let none = run(folder, &["check", "-c", &url], &lines("key", 800..1600)).stdout;
         assert_eq!(none, b"0\n", "{arguments:?}");
     }
-    // What is there already takes no room, and what fits is sent.
+    // Keys already inside take no room, and a union that fits is sent.
     succeed(folder, &["push", "-q", "--merge", "a", &url], b"");
     make("c", 600..900);
     succeed(folder, &["push", "-q", "--merge", "c", &url], b"");
@@ -202,7 +203,7 @@ fn a_push_that_would_over_fill_sends_nothing() {
     succeed(folder, &["push", "-q", "--merge", "--overfill", "b", &url], b"");
     let all = lines("key", 0..1600);
     assert_eq!(succeed(folder, &["check", &url], &all), all);
-    // It is over-full now.
+    // The filter is overfull now.
     let sentence = ends_full(folder, &["add", &url], b"key-1\n");
     assert!(sentence.ends_with("stopped after 0 lines"), "{sentence}");
     let merged = ["merge", "-o", "all", &url, "a"];
@@ -221,7 +222,7 @@ fn what_is_no_key_needs_no_room_in_a_full_filter_on_a_server() {
         numbers.fold(String::new(), |lines, number| format!("{lines}{number:04x}\n"))
     };
     let add = ["add", "--key-type", "hex", &url];
-    // How full it is follows from its bits, of which the last keys have set fewer than most.
+    // Its fill follows from its bits, of which the last keys set fewer than most.
     let is_full = |round: u64| {
         let keys = hex(1000 * round..1000 * round + 1000);
         ends_full(folder, &add, keys.as_bytes()).ends_with("stopped after 0 lines")
@@ -261,7 +262,7 @@ fn a_filter_that_cannot_keep_any_rate_is_not_made() {
     let talk = fail(folder, &["create", "f", "-n", "10M", "--mem", "1M"], b"");
     let rate = talk.split("-p ").last().unwrap().trim();
     succeed(folder, &["create", "f", "-n", "10M", "--mem", "1M", "-p", rate], b"");
-    // Few bits a key are somebody's choice.
+    // Few bits per key are a user's choice.
     succeed(folder, &["create", "g", "-n", "10M", "--mem", "5M"], b"");
     let talk = fail(folder, &["create", "h", "-n", "10M", "--mem", "5M", "-p", "1%"], b"");
     assert!(talk.contains("rate"), "{talk}");
@@ -285,7 +286,7 @@ fn a_filter_that_clears_itself_is_asked_for_and_says_each_time() {
         "{sentence}"
     );
     assert_eq!(run(folder, &["check", "f"], &first).stdout, first, "none was forgotten");
-    // Those that are there do not clear it either.
+    // Keys already inside do not clear it either.
     succeed(folder, &["add", "f"], &first);
     assert_eq!(run(folder, &["check", "f"], &first).stdout, first);
     ends_full(folder, &["add", "f"], b"new-one\n");
@@ -296,7 +297,7 @@ fn a_filter_that_clears_itself_is_asked_for_and_says_each_time() {
     let cleared = stderr(&output).matches("f was full and cleared itself").count();
     // Once with the first key that has no room, and then with each eighth.
     assert_eq!(cleared as u64, (20 - room).div_ceil(8), "{}", stderr(&output));
-    // One that does not clear itself never says so.
+    // A filter that does not clear itself never reports clearing.
     file(folder, "g", &golden("bloomfileter/bf_small_100.obj"));
     let talk = stderr(&run(folder, &["add", "g"], &keys));
     assert!(!talk.contains("cleared"), "{talk}");

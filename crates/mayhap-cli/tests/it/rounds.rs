@@ -1,5 +1,5 @@
-//! Rounds of commands on one file, some of them killed: what ended well has lost nothing. A few
-//! here; `MAYHAP_SOAK=1` makes 240, `ROUNDS=N` N, `SEED=N` repeats a run.
+//! Rounds of commands on one file, some of them killed: successful commands have lost nothing. A
+//! few here; `MAYHAP_SOAK=1` makes 240, `ROUNDS=N` N, `SEED=N` repeats a run.
 
 use crate::support::{file, folder, lines, mayhap, numbers, run, stderr, succeed};
 use crate::turns::names;
@@ -25,7 +25,7 @@ fn seed() -> u64 {
     std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(17)
 }
 
-/// What is done to the file.
+/// An operation on the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verb {
     Add,
@@ -38,7 +38,7 @@ enum Verb {
     Build,
 }
 
-/// One command, and how it ended.
+/// One command, and its outcome.
 #[derive(Debug)]
 struct Done {
     verb: Verb,
@@ -47,7 +47,7 @@ struct Done {
     is_acknowledged: bool,
     was_killed: bool,
     printed: Vec<u8>,
-    /// By one clock for all.
+    /// The time by a clock shared by all.
     began: u64,
     ended: u64,
 }
@@ -61,7 +61,7 @@ struct Round<'a> {
 
 impl Round<'_> {
     fn tick(&self) -> u64 {
-        // ORDERING: Relaxed. What is ordered by it is ordered by the ends of processes too.
+        // ORDERING: Relaxed. The order that it records also follows from the ends of processes.
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -88,7 +88,7 @@ impl Round<'_> {
             if kill_at == Some(part as u64) {
                 child.kill().unwrap();
             }
-            // One that was killed, or that has found another filter in its place, reads no more.
+            // A process that was killed, or whose filter was replaced, reads no more.
             if stdin.write_all(bytes).is_err() {
                 break;
             }
@@ -137,7 +137,7 @@ impl Round<'_> {
         Done { verb, keys, is_acknowledged, was_killed, printed, began, ended }
     }
 
-    /// Looks for what was acknowledged; how many keys.
+    /// Checks all acknowledged operations; returns the number of keys.
     fn judge(&self, all: &[Done]) -> u64 {
         // Nothing but the file is left when the next one has saved it: also of one that was killed
         // while it did.
@@ -171,7 +171,7 @@ impl Round<'_> {
             }
         }
         if self.kind.contains(&"counting") {
-            // Each key that was added twice and removed once is there once.
+            // Each key that was added twice and removed once is inside once.
             for done in all.iter().filter(|done| done.is_acknowledged) {
                 succeed(self.folder, &["remove", "-q", "f"], &done.keys);
                 let left = run(self.folder, &["check", "-c", "f"], &done.keys).stdout;
@@ -182,7 +182,7 @@ impl Round<'_> {
     }
 }
 
-/// What the commands of a round are.
+/// The commands of a round.
 fn verbs_of(round: u64) -> (&'static [&'static str], &'static [Verb]) {
     use Verb::{Add, AddAndRemove, Build, Dedup, Merge};
     match round % 4 {

@@ -1,6 +1,6 @@
-//! What `--key-file` means for a filter that exists: its own key is honoured, and any other one is
-//! refused, by every verb, also where no key is hashed. Nobody takes a public filter for a keyed
-//! one, and nothing that was refused has changed anything.
+//! `--key-file` for an existing filter: its own key is honoured, and any other one is refused, by
+//! every verb, even where no key is hashed. An unkeyed filter is never taken for a keyed one, and
+//! refused commands have changed nothing.
 
 use crate::support::{file, folder, json, lines, mayhap, run, stderr, succeed};
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ const FILTERS: [(&str, &[&str]); 3] =
 
 const LAYOUTS: [&str; 6] = ["blocked", "standard", "scalable", "counting", "window:1k", "fuse"];
 
-/// A verb by its words; F stands for the filter.
+/// A verb by its words; F is the filter.
 type Verb = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Verbs with the layouts that they are for: all if there are none.
+/// Verbs with the layouts that they apply to: all if none is given.
 const VERBS: &[Verb] = &[
     ("check", &["check", "F"], &[]),
     ("check two", &["check", "-f", "F", "-f", "F"], &[]),
@@ -51,11 +51,11 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let named = entries
         .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()));
-    // Locks are nobody's contents.
+    // Locks are not contents.
     named.filter(|(name, _)| !name.contains("mayhap-l")).collect()
 }
 
-/// Builds the filter anew.
+/// Rebuilds the filter.
 fn build(folder: &Path, layout: &str, options: &[&str]) {
     for name in ["f", "f.digests", "f.log", "out", "out.digests"] {
         let _ = fs::remove_file(folder.join(name));
@@ -139,7 +139,7 @@ fn a_key_file_is_honoured_or_refused_by_every_verb() {
     }
 }
 
-/// Filters that are queried together may differ: the key is for those that have one.
+/// Filters that are queried together may differ: the key is for the keyed ones.
 #[test]
 fn a_key_is_for_those_of_several_filters_that_have_one() {
     let folder = folder();
@@ -180,7 +180,7 @@ fn a_key_is_for_those_of_several_filters_that_have_one() {
     }
 }
 
-/// A state that is to be public is not run as a keyed one, whatever else is given.
+/// A state that is to be unkeyed is not run as a keyed one, whatever other options are given.
 #[test]
 fn a_public_state_is_not_deduplicated_with_a_key() {
     let folder = folder();

@@ -58,7 +58,7 @@ fn any_number_of_segments_is_the_file_that_is_built_at_once() {
 }
 
 #[test]
-fn what_they_are_is_said_and_they_are_used_for_nothing_else() {
+fn segments_are_described_and_used_for_nothing_else() {
     let folder = folder();
     let at = folder.path();
     lists(at);

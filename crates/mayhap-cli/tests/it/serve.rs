@@ -15,7 +15,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts with these arguments and waits until it says where it listens.
+    /// Starts with these arguments and waits until it reports its address.
     fn start(folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
         let mut command = mayhap(folder);
         command.args(["serve", "--port", "0"]).args(arguments);
@@ -34,7 +34,7 @@ impl Server {
         line.trim_end().to_owned()
     }
 
-    /// Sends a signal; how it ended, and what it said meanwhile.
+    /// Sends a signal; returns the exit status, and the messages meanwhile.
     fn end(mut self, signal: &str) -> (ExitStatus, String) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
@@ -152,7 +152,7 @@ fn settings_come_from_file_environment_and_flags_and_wrong_ones_start_nothing() 
     for line in ["max_words = 1000", "max_clients = 6", "threads = 2", "data = \"a \\\"b\\\"\""] {
         assert!(out.lines().any(|other| other == line), "{line} is not in {out}");
     }
-    // What is printed is a file.
+    // The output is a valid file.
     file(folder.path(), "again.toml", out.as_bytes());
     let (code, again, said) = check(&["--config", "again.toml"]);
     assert_eq!((code, again), (Some(0), out), "{said}");

@@ -1,4 +1,4 @@
-//! What keeps a server from starting, and how it is said.
+//! Errors that keep a server from starting, and their messages.
 
 use crate::support::{file, folder, mayhap};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn serve(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Out
     command.output().unwrap()
 }
 
-/// Arguments, environment, and what is said of them.
+/// Arguments, environment, and the message about them.
 type Case<'a> = (Vec<&'a str>, &'a [(&'a str, &'a str)], &'a str);
 
 #[test]
@@ -51,7 +51,7 @@ fn errors_of_a_start_are_json_where_the_log_is() {
         assert_eq!(last["level"], "error", "{said}");
         assert!(last["message"].as_str().unwrap().contains(expected), "{said}");
     }
-    // And plain lines where it is text, whatever the environment says.
+    // And plain lines where it is text, whatever the environment has.
     let output = serve(folder.path(), &["--log-format", "text", "--port", "80x"], &json);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.starts_with("mayhap: --port = \"80x\""), "{said}");
@@ -75,7 +75,7 @@ fn a_service_named_mayhap_keeps_no_server_from_starting() {
     assert!(said.contains("enableServiceLinks: false"), "{said}");
 }
 
-/// The largest limit of open files with which these arguments are refused for want of them.
+/// The largest limit of open files with which these arguments are refused for lack of them.
 fn refused(folder: &Path, files: u32, arguments: &[&str]) -> String {
     let script = format!("ulimit -n {files} && exec \"$@\"");
     let mayhap = mayhap(folder);

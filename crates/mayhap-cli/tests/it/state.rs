@@ -116,7 +116,7 @@ fn after_kill_9_no_line_is_lost_and_little_comes_again() {
     child.wait().unwrap();
     drop(stdin);
     let kept = succeed(folder.path(), &NEXT, &lines("key", 0..30_000));
-    // The last chunk may come again, and what is new must come.
+    // The last chunk may be printed again, and new lines must be printed.
     let new = lines("key", 20_000..30_000);
     assert!(kept.ends_with(&new));
     let again = kept.split(|&byte| byte == b'\n').count() - 1 - 10_000;
@@ -129,7 +129,7 @@ fn after_a_pause_even_kill_9_repeats_nothing() {
     let folder = folder();
     let (mut child, mut stdin, stdout) = start_and_print(folder.path(), &FIRST, b"a\nb\n");
     let mut stdout = BufReader::new(stdout);
-    // That a later line is out proves that the pause before it was reached, which records.
+    // A later line in the output proves that the pause before it was reached, which records.
     stdin.write_all(b"c\n").unwrap();
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -148,7 +148,7 @@ fn a_full_disk_records_only_what_is_out() {
     let output = command.args(FIRST).arg("in").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let kept = succeed(folder.path(), &[&NEXT[..], &["in"]].concat(), b"");
-    assert!(kept == lines("key", 0..50_000), "nothing was printed, so everything comes");
+    assert!(kept == lines("key", 0..50_000), "nothing was printed, so everything is printed now");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_closed_pipe_loses_no_line_for_the_next_run() {
     drop(stdout);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let kept = succeed(folder.path(), &[&NEXT[..], &["in"]].concat(), b"");
-    assert!(!kept.is_empty() && input.ends_with(&kept), "a suffix comes, without a gap");
+    assert!(!kept.is_empty() && input.ends_with(&kept), "a suffix is printed, without a gap");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_state_in_use_can_be_asked_and_added_to() {
     }
     let info = json(&succeed(folder.path(), &["info", "--json", "seen"], b""));
     assert_eq!((&info["inserted_items"], &info["log"]), (&4.into(), &"there".into()));
-    // The one that was there first has all of that when it goes on.
+    // The first run has all of that when it continues.
     stdin.write_all(b"d\nb\nc\ne\n").unwrap();
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();

@@ -22,8 +22,8 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Starts a command that serves, and reads what it says until a line has `before`: the command, the
-/// rest of that line, and what it says later.
+/// Starts a command that serves, and reads its messages until a line has `before`: returns the
+/// command, the rest of that line, and its later messages.
 pub(crate) fn start_serving(
     mut command: Command,
     before: &str,
@@ -61,7 +61,7 @@ pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
     output
 }
 
-/// Runs and expects exit code 0; what came on stdout.
+/// Runs and expects exit code 0; returns stdout.
 pub(crate) fn succeed(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let output = run(folder, arguments, input);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
@@ -93,7 +93,7 @@ pub(crate) fn closes_after_a_line(folder: &Path, arguments: &[&str]) {
     assert_eq!(stderr(&output), "");
 }
 
-/// Runs and expects exit code 2; what came on stderr.
+/// Runs and expects exit code 2; returns stderr.
 pub(crate) fn fail(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
     let output = run(folder, arguments, input);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
@@ -135,7 +135,7 @@ pub(crate) fn json(output: &[u8]) -> serde_json::Value {
 }
 
 /// The one JSON object that is no message among those on stderr of a command with `--json`, and its
-/// messages as it says them without.
+/// messages in the form without `--json`.
 pub(crate) fn json_and_talk(stderr: &[u8]) -> (serde_json::Value, Vec<String>) {
     let text = std::str::from_utf8(stderr).unwrap();
     let (messages, objects): (Vec<_>, Vec<_>) =
@@ -154,7 +154,7 @@ pub(crate) fn json_and_talk(stderr: &[u8]) -> (serde_json::Value, Vec<String>) {
     (objects[0].clone(), talk.collect())
 }
 
-/// The objects of text that is nothing but one JSON object on each line.
+/// The objects of a text with exactly one JSON object on each line.
 pub(crate) fn json_lines(text: &str) -> Vec<serde_json::Value> {
     let object = |line: &str| {
         let value: serde_json::Value = serde_json::from_str(line)
@@ -165,7 +165,7 @@ pub(crate) fn json_lines(text: &str) -> Vec<serde_json::Value> {
     text.lines().map(object).collect()
 }
 
-/// What `awk '!seen[$0]++'` prints: the reference for dedup.
+/// The output of `awk '!seen[$0]++'`: the reference for dedup.
 pub(crate) fn first_of_each(input: &[u8]) -> Vec<u8> {
     let mut seen = std::collections::HashSet::new();
     let lines = input.split_inclusive(|&byte| byte == b'\n');
@@ -185,7 +185,7 @@ pub(crate) fn verbs(folder: &Path) -> Vec<String> {
     let help = String::from_utf8(succeed(folder, &["--help"], b"")).unwrap();
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let rows = list.lines().take_while(|line| !line.is_empty());
-    // A line that goes on from the one above is indented further.
+    // A continuation line is indented further.
     let rows = rows.filter(|line| !line.starts_with("   "));
     rows.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }

@@ -1,6 +1,5 @@
-//! What the command says of the keys that it lost, of how full a filter is and of its rate: by all
-//! distinct keys that came, and right within 3 σ. Repeats are among the lines, so that not every
-//! line that is dropped is a lost one.
+//! The command's reports on lost keys, fill and rate: by all distinct keys in the input, and right
+//! within 3 σ. Repeats are among the lines, so that not every dropped line is a lost one.
 
 use crate::remote::{server, url};
 use crate::support::{fail, folder, json, json_and_talk, lines, run, stderr, succeed};
@@ -27,14 +26,14 @@ fn number(summary: &Value, name: &str) -> f64 {
     summary[name].as_f64().unwrap_or_else(|| panic!("{name} of {summary}"))
 }
 
-/// What a summary says was lost, against what was: `keys` less those that were kept.
+/// The lost keys by a summary, against the truth: `keys` less the kept ones.
 fn check_loss(name: &str, summary: &Value, keys: u64) {
     let lost = keys as f64 - number(summary, "lines_kept");
     let told = number(summary, "expected_lost_lines");
     let sigma = number(summary, "expected_lost_lines_sigma");
     println!("{name}: {told:.0} ± {sigma:.0} told, {lost} lost");
-    assert!((told - lost).abs() <= 3.0 * sigma, "{name}: {told} ± {sigma} told, {lost} lost");
-    assert!(sigma < 0.1 * told, "{name}: ± {sigma} of {told} says nothing");
+    assert!((told - lost).abs() <= 3.0 * sigma, "{name}: {told} ± {sigma} reported, {lost} lost");
+    assert!(sigma < 0.1 * told, "{name}: ± {sigma} of {told} means nothing");
 }
 
 #[test]
@@ -77,7 +76,7 @@ fn the_loss_of_a_run_is_that_of_the_run_alone() {
         let summary = dedup(folder.path(), arguments, from..to);
         check_loss(&format!("{from} to {to}"), &summary, to - from);
     }
-    // And what is in the file is told by all that came.
+    // And the numbers of the file count all distinct keys in the input.
     let info = json(&succeed(folder.path(), &["info", "--json", "seen"], b""));
     let came = number(&info, "distinct_items");
     assert!((came / 120_000.0 - 1.0).abs() < 0.05, "{info}");
@@ -107,7 +106,7 @@ fn the_loss_of_a_filter_on_a_server_is_foretold_and_its_stop_goes_by_all_that_ca
     let arguments = ["--state", &far, "-n", "5000", "-p", "0.1", "--overfill"];
     let summary = dedup(folder.path(), &arguments, 0..15_000);
     check_loss("redis, far", &summary, 15_000);
-    // Where hardly a bit is clear, a new key in hundreds says how many came.
+    // Where hardly a bit is clear, one new key in hundreds gives the estimate.
     let often = url(&server, "often");
     let arguments = ["--state", &often, "-n", "20k", "-p", "0.1", "--overfill"];
     let summary = dedup(folder.path(), &arguments, 0..200_000);
@@ -119,7 +118,7 @@ fn the_loss_of_a_filter_on_a_server_is_foretold_and_its_stop_goes_by_all_that_ca
     check_rate(folder.path(), &full, 0.3);
 }
 
-/// That the filter has the rate that was asked for, within 3 σ of chance in asking and in its bits,
+/// Checks that the filter has the requested rate, within 3 σ of chance in sampling and in its bits,
 /// whose rate differs from filter to filter by 7/√n of it at most.
 fn check_rate(folder: &Path, name: &str, target: f64) {
     let arguments = ["verify", "--json", "--samples", "1M", name];
@@ -155,7 +154,7 @@ fn a_filter_stops_at_the_rate_that_was_asked_for() {
     }
 }
 
-/// Whatever is swallowed by chance: what a filter was made for fits.
+/// Whatever is swallowed by chance: the number of keys that a filter was made for fits.
 #[test]
 fn exactly_the_keys_that_it_was_made_for_fit_with_all_their_repeats() {
     let folder = folder();

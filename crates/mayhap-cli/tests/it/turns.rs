@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const CREATE: [&str; 6] = ["create", "f", "-n", "1M", "-p", "1e-9"];
 
-/// Waits until something is so; the limit is for what never comes.
+/// Waits until a condition holds; the limit is for conditions that never do.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let give_up = Instant::now() + Duration::from_secs(120);
     while !is_so() {
@@ -24,14 +24,14 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// How many lines of this input the filter may hold.
+/// The number of lines of this input that the filter may hold.
 fn count(folder: &Path, name: &str, input: &[u8]) -> u64 {
     let output = run(folder, &["check", "-c", name], input);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
     String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
-/// What is in a folder, hidden files too, but for the input.
+/// The files in a folder, including hidden ones, except for the input.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> =
@@ -91,7 +91,7 @@ fn a_crawl_that_is_killed_keeps_what_add_had_taken_before_it_waited() {
         child.wait().unwrap();
         drop(stdin);
         assert_eq!(count(folder, "f", &input), 200_000, "{kind:?}");
-        // The next one goes on from there, and nothing is left behind.
+        // The next one continues from there, and nothing is left behind.
         let output = run(folder, &["add", "--json", "f"], &lines("key", 190_000..210_000));
         let summary = json(&output.stdout);
         if kind != ["--layout", "counting"] {
@@ -117,7 +117,7 @@ fn a_slow_pipe_keeps_nobody_waiting() {
     drop(stdin);
     let output = slow.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    // It knows what others have added meanwhile.
+    // It has the keys that others have added meanwhile.
     let summary = json(&output.stdout);
     assert_eq!((&summary["new"], &summary["already_there"]), (&2.into(), &1.into()), "{summary}");
     let all = [&b"slow 1\nslow 2\n"[..], &lines("quick", 0..1000)].concat();
@@ -221,7 +221,7 @@ fn adds_and_removals_at_once_are_counted_exactly() {
     assert_eq!(count(folder, "f", &lines("old", 15_000..20_000)), 5000);
     let info = json(&succeed(folder, &["info", "--json", "f"], b""));
     assert_eq!(info["inserted_items"], 8000);
-    // Once more, and none of the new ones is left: each was there once.
+    // Once more, and none of the new ones is left: each was inside once.
     succeed(folder, &["remove", "-q", "f"], &lines("new", 0..3000));
     assert_eq!(count(folder, "f", &lines("new", 0..3000)), 0);
 }
@@ -262,7 +262,7 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
         assert!(talk.contains(&process) && talk.contains("--lock-timeout"), "{verb}: {talk}");
         assert!(talk.contains(&format!(".{name}.mayhap-lck")), "{verb}: {talk}");
         assert!(!talk.contains("waiting for"), "{verb}: {talk}");
-        // After a second it says for whom it waits.
+        // After a second it reports the process that it waits for.
         let talk = fail(folder, &with("1200ms"), b"");
         let waits = format!("waiting for {process}, which is changing {name}\n");
         assert!(talk.contains(&waits), "{verb}: {talk}");
@@ -271,7 +271,7 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
         let seconds: f64 = waited.and_then(|(number, _)| number.parse().ok()).unwrap_or(0.0);
         assert!(seconds >= 1.2, "{verb}: {talk}");
         assert_eq!(fs::read(folder.join(name)).ok(), before, "{verb}");
-        // And it goes on when its turn has come.
+        // And it continues when its turn has come.
         let child = start(folder, &[arguments, &["-q"]].concat());
         wait_until("it waits", || lock.is_wanted());
         drop(lock);

@@ -119,7 +119,7 @@ fn filters_of_redis_are_listed_described_and_queried() {
     let measured = ui.get("/v1/filters/seen?measure=true");
     assert!((0.01..0.5).contains(&measured["fill_ratio"].as_f64().unwrap()), "{measured}");
 
-    // As the command line does: the key option of the one, the encoding of the other.
+    // Like the command line: the key option of one, the encoding of the other.
     for name in ["seen", "users"] {
         let path = format!("/v1/filters/{name}/check");
         let (status, answer) = ui.post(&path, &["key-1", "key-5", "never"]);
@@ -160,7 +160,7 @@ fn only_pages_of_this_machine_are_answered() {
     assert_eq!(post(&[("Origin", "http://evil.example")]), 403);
     assert_eq!(post(&[("Sec-Fetch-Site", "cross-site")]), 403);
     let own = format!("http://{}", ui.host);
-    // The filter is not there; the caller was let in.
+    // The filter does not exist; the caller was admitted.
     assert_eq!(post(&[("Origin", &own), ("Sec-Fetch-Site", "same-origin")]), 502);
     let text = [("Content-Type", "text/plain")];
     let (status, body) = ui.ask("POST /v1/filters/x/add", &text, r#"{"items":["a"]}"#);
@@ -210,7 +210,7 @@ fn filters_behind_commands_and_in_clusters_are_shown_too() {
     let ui = Ui::start(folder, &[&at]);
     assert_eq!(names(&ui.get("/v1/filters")), ["a", "b", "c"]);
     assert_eq!(ui.event("a")["server"]["nodes"], 3);
-    // What the page shows for copying does so.
+    // The command that the page shows for copying works.
     let pull = ui.get("/v1/filters/a")["pull"].as_str().unwrap().to_owned();
     let url = pull.strip_prefix("mayhap pull ").unwrap();
     succeed(folder, &["pull", "-q", url, "copy.mayhap"], b"");

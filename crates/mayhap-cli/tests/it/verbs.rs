@@ -1,5 +1,5 @@
-//! What the command says of its verbs: read from its help, so that tests reach verbs and flags that
-//! are added later.
+//! The verbs of the command, read from its help, so that tests reach verbs and flags that are added
+//! later.
 
 use crate::support::succeed;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub(crate) fn verbs(folder: &Path) -> Vec<Verb> {
     names.into_iter().map(verb).collect()
 }
 
-/// `build` of `  build   Make a filter file`; nothing of a line that only goes on.
+/// `build` of ` build Make a filter file`; nothing for a continuation line.
 fn first_word_of_entry(line: &str) -> Option<&str> {
     let entry = line.strip_prefix("  ").filter(|entry| !entry.starts_with(' '))?;
     entry.split_whitespace().next()

@@ -1,7 +1,8 @@
-//! `verify`: whether a filter is what it says.
+//! `verify`: checks a filter against its own claims.
 
 use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
 use mayhap::{BloomMatrix, Digest, DigestFunction};
+use mayhap_store::LiveFilter;
 use std::path::Path;
 use std::process::Output;
 
@@ -20,7 +21,7 @@ fn sound_filters_of_all_kinds_are_good_and_keep_their_rate() {
         let size: &[&str] = match layout {
             "fuse" => &["-p", "1%"],
             "window:2k" => &["-p", "2%"],
-            // All keys come at once: much of it is for those of other days.
+            // All keys arrive at once: much of the room is for keys of other days.
             "window:7d" => &["-n", "60k", "-p", "2%"],
             _ => &["-n", "2000", "-p", "2%"],
         };
@@ -73,7 +74,7 @@ fn an_overfilled_filter_is_above_what_was_asked() {
         assert_eq!(output.status.code(), Some(1), "{report}");
         assert_eq!(report["rate_verdict"], "above the target");
     }
-    // Too low a rate to be measured: the bits tell.
+    // Too low a rate to be measured: it is computed from the bits.
     let arguments = ["build", "--overfill", "-n", "1000", "-p", "1e-9", "-o", "low"];
     succeed(folder, &arguments, &lines("key", 0..1500));
     let report = json(&verify(folder, &["low", "--samples", "1000"]).stdout);
@@ -121,7 +122,7 @@ fn a_damaged_log_of_a_state_is_off() {
     let folder = folder.path();
     let filter = mayhap::AnyFilter::builder().expected_items(100).target_fpp(1e-6).build().unwrap();
     let path = folder.join("seen");
-    let mut live = mayhap_store::LiveFilter::create(&path, filter, "").unwrap();
+    let mut live = LiveFilter::create(&path, filter, "").unwrap();
     for key in ["a", "b", "c"] {
         live.record(&[DigestFunction::default().digest(key)]).unwrap();
     }

@@ -1,8 +1,9 @@
-//! `dedup --window`: lines that are remembered for so long, and then forgotten.
+//! `dedup --window`: lines that are remembered for a time, and then forgotten.
 
 use crate::support::{
     fail, file, folder, json, json_and_talk, lines, numbers, run, start, stderr, succeed,
 };
+use mayhap_store::LiveFilter;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 
@@ -19,7 +20,8 @@ fn a_line_comes_again_only_after_at_least_the_last_w_lines() {
     ] {
         let kept = succeed(folder.path(), &arguments, &input);
         let mut kept = kept.split_inclusive(|&byte| byte == b'\n').peekable();
-        // When each key was there last, in lines; and that no key that is kept was there lately.
+        // The line at which each key was last inserted, and the check that no kept key was inserted
+        // lately.
         let (mut last, mut again) = (HashMap::new(), 0);
         for (at, key) in (0u64..).zip(&keys) {
             let line = lines("key", [*key]);
@@ -68,7 +70,7 @@ fn a_window_of_time_needs_n_and_remembers_across_runs() {
     assert!(talk.contains("window:10 is given, but seen was created with"), "{talk}");
 }
 
-/// A saved window whose times are those of this machine's clock.
+/// A saved window with times of this machine's clock.
 fn state_of_time(path: &std::path::Path, millis_ago: i64) {
     let builder = mayhap::WindowBloomFilter::builder().window_time(3_600_000, 1000);
     let mut window = builder.target_fpp(1e-9).build().unwrap();
@@ -95,13 +97,13 @@ fn lines_of_a_log_are_as_old_as_they_were() {
         let path = folder.path().join(format!("seen-{minutes_ago}"));
         let builder = mayhap::WindowBloomFilter::builder().window_time(3_600_000, 1000);
         let window = builder.target_fpp(1e-9).build().unwrap();
-        let mut live = mayhap_store::LiveFilter::create(&path, window, "clock=unix-ms\n").unwrap();
+        let mut live = LiveFilter::create(&path, window, "clock=unix-ms\n").unwrap();
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
         let digest = live.filter().digest_function().digest("then");
         live.filter_mut().advance(now - minutes_ago * 60_000);
         live.filter_mut().insert_digest(digest);
         live.record(&[digest]).unwrap();
-        // Without a checkpoint, as by a kill: the line is in the log alone.
+        // Without a checkpoint, as by a kill: the line is only in the log.
         drop(live);
         let name = path.file_name().unwrap().to_str().unwrap();
         let found = succeed(folder.path(), &["dedup", "--state", name], b"then\nnew\nnew\n");
@@ -129,7 +131,7 @@ fn a_repeat_makes_a_line_young_again_even_if_the_run_is_killed() {
     child.kill().unwrap();
     child.wait().unwrap();
     let input = lines("key", (5000..6000).chain(0..100).chain(900..1000));
-    // The first hundred were there 1,000 lines ago, and others of the thousand longer ago.
+    // The first hundred were seen 1,000 lines ago, and others of the thousand longer ago.
     let kept = succeed(folder.path(), &["dedup", "--state", "seen"], &input);
     assert!(kept == lines("key", 5000..6000));
 }
@@ -141,7 +143,7 @@ fn the_loss_of_a_window_is_as_predicted() {
     for arguments in [
         &["dedup", "--json", "-p", "1%", "--window", "20k"][..],
         &["dedup", "--json", "-p", "1%", "--window", "20k", "--state", "seen"],
-        // All come at once, in the time for which they were announced.
+        // All arrive at once, in the time for which they were announced.
         &["dedup", "--json", "-p", "1%", "--window", "7d", "-n", "1M"],
     ] {
         let output = run(folder.path(), arguments, &lines("key", 0..400_000));
@@ -180,7 +182,7 @@ fn check_reports_how_long_ago_a_key_came() {
         let (least, most) = age.split_once("..").unwrap();
         let (least, most): (usize, usize) = (least.parse().unwrap(), most.parse().unwrap());
         assert_eq!(key, format!("key-{i}"));
-        assert!((least..=most).contains(&(999 - i)), "{line}: {} keys came since", 999 - i);
+        assert!((least..=most).contains(&(999 - i)), "{line}: {} later keys", 999 - i);
         assert!(most - least <= 100, "{line}: generations have 100 keys");
     }
     // A query makes no key young again, and an insertion does.
@@ -190,13 +192,13 @@ fn check_reports_how_long_ago_a_key_came() {
     assert_eq!(one("key-0\n").unwrap(), ages.lines().next().unwrap().to_owned() + "\n");
     succeed(folder, &["add", "-q", "last.mayhap"], b"key-0\n");
     assert!(one("key-0\n").unwrap().starts_with("0.."), "{:?}", one("key-0\n"));
-    // By the clock, in its units.
+    // Ages by the clock, in its units.
     let path = folder.join("hour.mayhap");
     state_of_time(&path, 30 * 60_000);
     let hour = succeed(folder, &["check", "--age", "hour.mayhap"], b"then\n");
     let hour = String::from_utf8(hour).unwrap();
     assert!(hour.ends_with(" min\tthen\n"), "{hour}");
-    // Exit codes, the summary, and what has no ages.
+    // Exit codes, the summary, and filters without ages.
     assert_eq!(run(folder, &["check", "--age", "last.mayhap"], b"x\n").status.code(), Some(1));
     let output = run(folder, &["check", "--age", "--json", "-q", "last.mayhap"], b"key-1\nx\n");
     let summary = json(&output.stderr);
@@ -209,7 +211,7 @@ fn check_reports_how_long_ago_a_key_came() {
     assert!(fail(folder, &both, b"a\n").contains("--age is for one window"));
 }
 
-/// A clock that was ahead for one line, by a day or a century: what is said, and what is forgotten.
+/// A clock that was ahead for one line, by a day or a century: the message, and the keys forgotten.
 #[test]
 fn a_time_ahead_of_the_clock_is_said_and_does_not_stop_the_window() {
     let folder = folder();
@@ -223,7 +225,7 @@ fn a_time_ahead_of_the_clock_is_said_and_does_not_stop_the_window() {
         let shown = json(&succeed(folder, &["info", "--json", "seen"], b""));
         let behind = shown["clock_behind"].as_u64().unwrap().abs_diff(ahead as u64);
         assert!(behind < 600_000, "{shown}");
-        // The first run says so, and does not know better yet.
+        // The first run reports it, and does not know better yet.
         let output = run(folder, &["dedup", "--state", "seen"], b"then\nalarm\n");
         assert_eq!((&output.stdout[..], output.status.code()), (&b"alarm\n"[..], Some(0)));
         let talk = stderr(&output);

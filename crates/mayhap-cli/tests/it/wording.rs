@@ -1,4 +1,4 @@
-//! Messages in the words of those who read them, and the room on their screens.
+//! Messages in the words of their readers, within the width of their screens.
 
 use crate::paper_cuts::terminal;
 use crate::support::{fail, file, folder, mayhap, run, stderr, succeed};
@@ -80,7 +80,7 @@ fn verbs_of_other_tools_lead_to_ours() {
         let talk = fail(folder.path(), &[typed, "f", "--json"], b"");
         assert!(talk.starts_with('{') && talk.contains("there is no verb"), "{talk}");
     }
-    // A slip of the finger is not another tool's verb.
+    // A typing error is not another tool's verb.
     assert!(fail(folder.path(), &["buidl"], b"").contains("build"));
 }
 
@@ -129,7 +129,7 @@ fn which_and_check_take_files_folders_and_lists_alike() {
     }
 }
 
-/// What a command writes to a terminal of so many columns.
+/// The output of a command on a terminal of `columns` columns.
 fn on_terminal(folder: &Path, columns: u16, arguments: &[&str]) -> String {
     let (mut near, far) = terminal();
     let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// So few false positives that a key that is not there is not found.
+/// A rate so low that an absent key is not found.
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
 const WRITERS: u64 = 3;
 
@@ -23,7 +23,7 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A folder next to `backup` for a server of what was restored from it.
+/// A folder next to `backup` for a server with the restored data.
 fn restored(backup: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let from = backup.to_str().unwrap();
@@ -47,7 +47,17 @@ fn url(server: &Server) -> String {
     format!("redis://127.0.0.1:{}", server.port("Redis clients: 127.0.0.1:"))
 }
 
-/// Clients write, and others save all the time, so that images and segments come and go.
+/// Ends the others when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Clients write, and others save all the time, so that images and segments are created and
+/// removed.
 fn under_load(from: impl Fn(&Server) -> Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &ARGUMENTS);
@@ -73,7 +83,10 @@ fn under_load(from: impl Fn(&Server) -> Vec<String>) {
                 }
             });
         }
-        let (server, is_over) = (&server, &is_over);
+        let server = &server;
+        // Also if a backup fails, or the test would wait for the others.
+        let over = Over(&is_over);
+        let is_over = &is_over;
         scope.spawn(move || {
             let mut client = server.connect();
             while !is_over.load(Ordering::Relaxed) {
@@ -89,7 +102,7 @@ fn under_load(from: impl Fn(&Server) -> Vec<String>) {
             assert!(text(&output).contains("everything verified"), "{}", text(&output));
             backups.push((folder.path().join(name), before));
         }
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
     });
     server.stop();
     let mut keys = 0;
@@ -193,8 +206,8 @@ fn a_backup_without_the_key_opens_with_the_key_and_with_no_other() {
     }
 }
 
-/// A way to a server that breaks the first connection after so many bytes of answers; later ones
-/// lead to it too if `is_open`.
+/// A proxy to a server that breaks the first connection after `after` bytes of answers; later ones
+/// are forwarded too if `is_open`.
 fn breaking(port: u16, after: u64, is_open: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().port();

@@ -76,7 +76,7 @@ impl<S: Read + Write> Client<S> {
         self.answer()
     }
 
-    /// The same, for what has to succeed.
+    /// The same, for requests that have to succeed.
     pub(crate) fn ask(&mut self, words: &str) -> Answer {
         self.call(words).unwrap_or_else(|error| panic!("{words}: {error}"))
     }

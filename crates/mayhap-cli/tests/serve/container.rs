@@ -1,5 +1,5 @@
 //! A container's limit of memory, where this process may set one: control groups of version 1 or 2,
-//! as root. Elsewhere the reader of their files is tested alone (`memory/cgroup/tests.rs`).
+//! as root. Elsewhere only the reader of their files is tested (`memory/cgroup/tests.rs`).
 
 use crate::client::Answer;
 use crate::server::{Server, ok};
@@ -30,7 +30,7 @@ impl Group {
         None
     }
 
-    /// What runs a program inside of it.
+    /// The command that runs a program inside of it.
     fn wrapper(&self) -> Vec<String> {
         let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
         ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec()
@@ -67,7 +67,7 @@ fn in_a_container_the_memory_is_that_of_the_container() {
     );
     let answer = format!("{:?}", client.ask("BF.RESERVE big 0.001 200000000 NONSCALING"));
     assert!(answer.contains("above the limit of 33554432 (max_filter_bytes)"), "{answer}");
-    // What is granted is there, too: each page is touched, and each filter is copied.
+    // The granted memory is usable, too: each page is touched, and each filter is copied.
     let mut filters = 0;
     while client.ask(&format!("BF.RESERVE f{filters} 0.01 25000000 NONSCALING")) == ok() {
         for round in 0..150 {
@@ -78,7 +78,7 @@ fn in_a_container_the_memory_is_that_of_the_container() {
     }
     assert_eq!(filters, 6);
     assert_eq!(client.ask("SAVE"), ok());
-    // A lower limit of all is no contradiction to that of one.
+    // A lower limit for all filters does not contradict the limit for one.
     assert_eq!(client.ask("CONFIG SET max-memory 16MiB"), ok());
     server.stop();
     for (arguments, expected) in [

@@ -1,5 +1,5 @@
-//! `mayhap backup` and `mayhap restore` are ended at any call to the kernel. What they leave is
-//! complete, or no server starts on it; never one that is empty.
+//! `mayhap backup` and `mayhap restore` are ended at any system call. The folder left is complete,
+//! or no server starts on it; never an empty one.
 
 use crate::damage;
 use crate::server::{Ended, Server};
@@ -21,7 +21,7 @@ const CALLS: [&str; 6] = [
 ];
 /// Calls between which nothing changes, most of them of the loader.
 const OTHER_CALLS: [&str; 4] = ["openat", "write", "close", "flock"];
-/// What is in [`damage::folder`].
+/// The filters and keys in [`damage::folder`].
 const KEYS: [(&str, &str); 3] = [("saved", "saved-key"), ("other", "other-key"), ("logged", "99")];
 
 fn mayhap(folder: &Path, wrapper: &[&str], arguments: &[&str]) -> Output {
@@ -33,13 +33,13 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A data folder, and the server that has it.
+/// A data folder, and its server.
 struct Source {
     path: PathBuf,
     url: String,
 }
 
-/// A verb that copies a folder into the folder `data`, which is empty or not there before.
+/// A verb that copies a folder into the folder `data`, which is empty or missing before.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     verb: &'static str,
@@ -57,7 +57,8 @@ impl Case {
         Self { verb: "backup", flag: "-o", is_there: false, by_url: true },
     ];
 
-    /// Ends it at this call, and looks what a server makes of it; whether it struck.
+    /// Ends it at this call, and checks a server on the result; returns whether the call was
+    /// reached.
     fn strike(self, source: &Source, calls: &str, when: u32, ends: &[AtomicUsize; 3]) -> bool {
         let what = format!("{self:?}, {calls} {when}");
         let folder = tempfile::tempdir().unwrap();
@@ -107,7 +108,7 @@ impl Case {
 
 fn check_complete(what: &str, server: &Server) {
     for (filter, key) in KEYS {
-        assert!(damage::has(server, filter, key), "{what}: {filter} is not there");
+        assert!(damage::has(server, filter, key), "{what}: {filter} does not exist");
     }
 }
 
@@ -143,7 +144,7 @@ fn a_copy_that_is_ended_at_any_call_is_complete_or_refused_and_never_empty() {
     assert!(refused >= 40 && complete >= cases.len(), "{refused}, {complete}");
 }
 
-/// By hand: the states in which a copy can be ended that no call of its own leaves.
+/// By hand: interrupted states of a copy that none of its own calls leaves.
 #[test]
 fn a_folder_that_says_that_it_is_not_complete_is_left_alone() {
     let source = damage::folder();
@@ -170,7 +171,7 @@ fn a_folder_that_says_that_it_is_not_complete_is_left_alone() {
     fs::rename(&data, folder.path().join("data.partial")).unwrap();
     refused(&ARGUMENTS);
     assert!(!data.exists());
-    // Whatever else is called so is nothing of ours.
+    // Anything else with such a name is not ours.
     fs::write(folder.path().join("data.partial/mine"), "").unwrap();
     let output = mayhap(folder.path(), &[], &["restore", from.to_str().unwrap(), "--data", "data"]);
     assert!(text(&output).contains("data.partial: it has files already"), "{}", text(&output));

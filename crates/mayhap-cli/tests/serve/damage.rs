@@ -1,4 +1,4 @@
-//! Damaged files stop a start, which names them; a repair drops no more than what is damaged.
+//! Damaged files stop a start, which names them; a repair drops no more than the damaged parts.
 
 use crate::client::Answer;
 use crate::server::{Server, command, ok, write_key};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
 
-/// A folder with filters `saved` and `other` in images and `logged` in the log alone.
+/// A folder with filters `saved` and `other` in images and `logged` only in the log.
 pub(crate) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &ARGUMENTS);
@@ -20,7 +20,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
     for key in 0..100 {
         assert_eq!(client.ask(&format!("BF.ADD logged {key}")), Answer::Number(1));
     }
-    // The end of a clean one says that all before it is on the disk.
+    // The end of a clean one records that everything before it is on the disk.
     server.stop();
     folder
 }
@@ -38,14 +38,14 @@ pub(crate) fn flip(path: &Path, offset: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// What a start says that has to be refused.
+/// The message of a start that has to be refused.
 fn refused(folder: &Path) -> String {
     let Err(ended) = Server::begin(folder, &[], &ARGUMENTS, &[]) else { panic!("it started") };
     assert_eq!(ended.status.code(), Some(2), "{}", ended.said);
     ended.said
 }
 
-/// Exit code of a repair, and what it said.
+/// The exit code of a repair, and its message.
 pub(crate) fn repair(folder: &Path) -> (Option<i32>, String) {
     let status = command(folder, &[], &["--repair"]).status().unwrap();
     (status.code(), fs::read_to_string(folder.join("said")).unwrap())

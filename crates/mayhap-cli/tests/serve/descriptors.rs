@@ -1,4 +1,4 @@
-//! Few open files: as many clients as were promised come in, beside files, HTTP and a checkpoint.
+//! Few open files: as many clients as promised are admitted, beside files, HTTP and a checkpoint.
 
 use crate::client::Client;
 use crate::server::{Server, get, ok, ready};

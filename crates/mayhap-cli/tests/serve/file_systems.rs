@@ -8,7 +8,7 @@ use std::process::Command;
 
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
 
-/// Calls of this name are met with this error.
+/// Calls of this name fail with this error.
 fn failing(call: &str, error: &str) -> [String; 9] {
     let (trace, inject) = (format!("trace={call}"), format!("inject={call}:error={error}"));
     ["strace", "-qq", "-f", "-o", "trace", "-e", &trace, "-e", &inject].map(Into::into)
@@ -46,7 +46,7 @@ fn folders_that_cannot_be_synced_are_a_warning_and_real_errors_are_not() {
     }
 }
 
-/// Onto a share, say: what such a file system cannot do is no reason for no backup.
+/// For example onto a share: an operation that such a file system lacks does not prevent a backup.
 #[test]
 fn copies_are_made_and_served_where_folders_cannot_be_synced_and_files_not_locked() {
     if !have_strace() {

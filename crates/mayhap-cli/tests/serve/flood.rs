@@ -1,4 +1,4 @@
-//! Many clients that do no good (T10), against the process: what it takes, and who waits.
+//! Many abusive clients (T10), against the process: its memory, and the waits of others.
 
 use crate::client::{Answer, Client, request};
 use crate::server::{Server, until};
@@ -11,9 +11,9 @@ use test_servers::tool;
 const MIB: u64 = 1 << 20;
 const CLIENTS: &str = "Redis clients: 127.0.0.1:";
 
-/// A server that has answered, so that what every server needs is there.
+/// A server that has answered, so that the basic allocations of every server are made.
 fn start(folder: &std::path::Path) -> (Server, u16, Client<TcpStream>) {
-    // New keys are to be new.
+    // New keys must be new.
     let arguments = ["--max-clients", "20k", "--default-error", "1e-9"];
     let server = Server::start(folder, &arguments);
     let port = server.port(CLIENTS);
@@ -22,7 +22,7 @@ fn start(folder: &std::path::Path) -> (Server, u16, Client<TcpStream>) {
     (server, port, neighbour)
 }
 
-/// A neighbour is served, and told what clients there are.
+/// A neighbour is served, and can list the clients.
 fn served(neighbour: &mut Client<TcpStream>, round: u32) {
     assert_eq!(neighbour.ask(&format!("BF.ADD f neighbour-{round}")), Answer::Number(1));
     assert_eq!(neighbour.ask("BF.EXISTS f neighbour"), Answer::Number(1));
@@ -46,7 +46,7 @@ fn a_hundred_clients_that_never_read_cost_little_and_delay_nobody() {
         let mut stream = Server::connect_tcp(port);
         stream.set_nonblocking(true).unwrap();
         let mut sent = 0;
-        // Until nothing is taken any more for a while, or all of it was.
+        // Until nothing was accepted for a while, or everything was.
         let mut blocked = 0;
         while sent < 20 * pipeline.len() && blocked < 20 {
             match stream.write(&pipeline[sent % pipeline.len()..]) {
@@ -135,7 +135,7 @@ fn a_burst_of_ten_thousand_connections_is_taken_and_idle_they_cost_little() {
     });
 }
 
-/// An allocator that keeps what is freed fails this: glibc's kept all of it.
+/// An allocator that keeps freed memory fails this: glibc's kept all of it.
 #[test]
 fn the_memory_of_filters_that_are_deleted_goes_back_to_the_system() {
     const FILTERS: usize = 60_000;
@@ -152,7 +152,7 @@ fn the_memory_of_filters_that_are_deleted_goes_back_to_the_system() {
         }
     }
     let full = grown(&server, before);
-    // What they are sized for, without what belongs to them.
+    // The sizes of their bits, without the overhead.
     assert!(full > FILTERS as u64 * 256, "{full} bytes");
     assert_eq!(neighbour.ask("FLUSHALL"), Answer::Simple("OK".into()));
     let left = until(|| Some(grown(&server, before)).filter(|&left| left < full / 4));

@@ -1,4 +1,4 @@
-//! A full disk: a limit on the size of files, which the server is not asked about (T06).
+//! A full disk: a limit on the size of files, imposed from outside (T06).
 
 use crate::client::Answer;
 use crate::server::{Server, ready, until};
@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, prlimit};
 /// Errors for signals, as a full disk gives them.
 pub(crate) const WRAPPER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
-/// Files of the server may have so many bytes.
+/// Limits the size of the server's files.
 pub(crate) fn limit(server: &Server, bytes: Option<u64>) {
     let limit = Rlimit { current: bytes, maximum: None };
     prlimit(Some(server.pid()), Resource::Fsize, limit).unwrap();

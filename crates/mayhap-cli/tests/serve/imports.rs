@@ -21,7 +21,7 @@ fn built(folder: &Path, prefix: &str) -> Vec<u8> {
     fs::read(folder.join(prefix)).unwrap()
 }
 
-/// What is answered for the keys of this prefix: how many are there, or an error.
+/// The answer for the keys of this prefix: the number found, or an error.
 fn ask<S: Read + Write>(client: &mut Client<S>, prefix: &str) -> Result<usize, String> {
     let keys: Vec<String> = (0..1000).map(|i| format!("{prefix}-{i}")).collect();
     match client.ask(&format!("BF.MEXISTS seen {}", keys.join(" "))) {
@@ -33,7 +33,7 @@ fn ask<S: Read + Write>(client: &mut Client<S>, prefix: &str) -> Result<usize, S
 
 type Change = (&'static str, fn(&Path, &[u8]));
 
-/// What others do to a file, given the bytes of another one.
+/// Changes of a file by others, given the bytes of another one.
 const CHANGES: [Change; 4] = [
     ("emptied", |path, _| drop(File::create(path).unwrap())),
     ("cut", |path, _| {
@@ -64,7 +64,7 @@ fn a_file_that_is_changed_while_it_is_served_is_an_error_of_its_filter_alone() {
     assert_eq!((ask(&mut client, "first"), ask(&mut client, "second")), (Ok(1000), Ok(0)));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Others read all the while, and never find a key missing that they were not told of.
+        // Others read throughout, and never find a key missing without an error.
         for prefix in ["first", "second"] {
             let (over, mut client) = (&over, server.connect());
             scope.spawn(move || {
@@ -72,7 +72,7 @@ fn a_file_that_is_changed_while_it_is_served_is_an_error_of_its_filter_alone() {
                     if let Ok(found) = ask(&mut client, prefix) {
                         assert!(found == 1000 || found == 0, "{found} of {prefix}");
                     }
-                    // So that whoever writes the file comes to it.
+                    // So that the writer of the file gets its turn.
                     std::thread::sleep(Duration::from_millis(1));
                 }
             });
@@ -89,7 +89,7 @@ fn a_file_that_is_changed_while_it_is_served_is_an_error_of_its_filter_alone() {
             assert!(told.contains("\"problem\":\"the file of this filter"), "{what}: {told}");
             let Answer::Bulk(info) = client.ask("INFO stats") else { panic!("no text") };
             assert!(String::from_utf8(info).unwrap().contains("unreadable_files:1\r\n"), "{what}");
-            // And a whole file, as `cp` brings it.
+            // And a whole file, as written by `cp`.
             fs::write(&path, &second).unwrap();
             until(|| (ask(&mut client, "second") == Ok(1000)).then_some(()));
             assert_eq!(ask(&mut client, "first"), Ok(0), "{what}");

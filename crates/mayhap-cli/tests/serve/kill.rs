@@ -8,16 +8,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What must not be lost, in the worst case: acknowledgements stop this long after the oldest
-/// record that is not on the disk, in whole milliseconds of one clock.
+/// The bound on loss in the worst case: acknowledgements stop this long after the oldest record
+/// that is not on the disk, in whole milliseconds of one clock.
 const WINDOW: Duration = Duration::from_millis(2010);
 
-/// Servers may be killed before each checkpoint of theirs, and what is replayed would grow.
+/// Servers may be killed before each of their checkpoints, and the replayed part would grow.
 const SAVED_EVERY: u64 = 7;
 
-/// How one server is ended.
+/// The end of one server.
 struct Round {
-    /// After this time or so many keys.
+    /// After this time or number of keys.
     time: Duration,
     keys: u64,
     /// Milliseconds that a sync takes, from a time on.
@@ -45,7 +45,7 @@ impl<'a> Run<'a> {
     }
 
     fn start(&self) -> Server {
-        // Checkpoints all the time, so that kills come during some.
+        // Checkpoints all the time, so that some are interrupted by kills.
         let mut arguments = vec!["--appendfsync", self.policy, "--checkpoint-bytes", "256KiB"];
         arguments.extend(ARGUMENTS);
         let settings = self.shim.settings();
@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
         let safe = self.shim.begin(data);
         let server = self.start();
         let before = self.shim.notes();
-        // Slow syncs are looked at over time, so few keys are enough.
+        // Slow syncs are observed over time, so few keys are enough.
         let pause = Duration::from_millis(if slow == 0 { 0 } else { 4 });
         let shim = self.shim;
         let killed = self.load.run(server, pause, |server, count: &AtomicU64| {
@@ -97,7 +97,8 @@ impl<'a> Run<'a> {
         server.kill();
     }
 
-    /// After a power cut: what is gone was acknowledged in the 2 s before acknowledgements stopped.
+    /// After a power cut: lost keys were acknowledged in the last 2 s before acknowledgements
+    /// stopped.
     fn take_loss(&mut self, server: &Server) {
         let last = self.load.round().filter(|put| put.is_new).map(|put| put.sent).max();
         let round: Vec<_> = self.load.round().map(|put| put.key).collect();
@@ -157,7 +158,8 @@ fn each_policy(seed: u64, test: impl Fn(&mut Run<'_>) + Sync, check: impl Fn(&Ru
     });
 }
 
-/// Milliseconds that syncs take: who waits for them under `always` would not be heard at all.
+/// The milliseconds that syncs take: under `always`, clients waiting for them would get no answer
+/// at all.
 fn slow(policy: &str) -> [u64; 3] {
     if policy == "always" { [0, 50, 300] } else { [0, 1700, 5000] }
 }
@@ -197,7 +199,7 @@ fn a_power_cut_takes_no_more_than_the_policy_says() {
     let test = |run: &mut Run<'_>| {
         for round in 0..rounds {
             let slow = slow(run.policy)[round % 3];
-            // At first syncs are quick, and some of what was put in is to be on the disk.
+            // At first syncs are quick, and some of the keys should be on the disk.
             let slow_after = 1000 + run.random.below(500);
             let (time, keys) = match slow {
                 0 => (20_000, 1 + run.random.below(30_000)),
@@ -211,7 +213,7 @@ fn a_power_cut_takes_no_more_than_the_policy_says() {
     };
     each_policy(seed(), test, |run| {
         assert!(run.cut > 0, "{}: nothing was cut off", run.policy);
-        // That the others lose some shows that losses are found.
+        // Losses with the other policies show that losses are found.
         assert_eq!(run.lost == 0, run.policy == "always", "{}: {}", run.policy, run.lost);
         assert!(run.policy == "no" || !run.load.before.is_empty(), "{}: all is lost", run.policy);
     });

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use test_servers::tool;
 
-/// Mounts so many MiB on `data` and goes on as the server.
+/// Mounts this number of MiB on `data` and then becomes the server.
 const MOUNT: &str = "mkdir -p data && mount -t tmpfs -o size=$1 tmpfs data && shift && exec \"$@\"";
 
 fn start(folder: &Path, size: &str, arguments: &[&str]) -> Server {
@@ -27,7 +27,7 @@ fn metric(server: &Server, name: &str) -> String {
     line.rsplit(' ').next().unwrap().to_owned()
 }
 
-/// Adds so many batches of a thousand keys; how many requests were refused.
+/// Adds `batches` batches of a thousand keys; returns the number of refused requests.
 fn add(client: &mut Client<UnixStream>, filter: &str, batches: std::ops::Range<u64>) -> u64 {
     let mut refused = 0;
     for batch in batches {

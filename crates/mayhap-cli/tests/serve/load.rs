@@ -1,4 +1,4 @@
-//! Clients that put keys in until the server is gone, and remember what it acknowledged.
+//! Clients that insert keys until the server is gone, and remember the acknowledged ones.
 
 use crate::client::{Answer, Client, is_end, request};
 use crate::server::Server;
@@ -6,14 +6,14 @@ use std::io::{Read, Result, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// So few false positives that a key that is not there is not found.
+/// A rate so low that an absent key is not found.
 pub(crate) const ARGUMENTS: [&str; 4] = ["--default-error", "1e-9", "--threads", "2"];
 
 /// A key of a filter: that filter's number, and the key.
 pub(crate) type Key = (usize, u64);
 
 const CLIENTS: usize = 4;
-/// Where all clients put the same keys.
+/// The index of the filter into which all clients put the same keys.
 const SHARED: usize = 2 * CLIENTS;
 /// A filter of this many keys, so that a pause between kills does not fill it.
 const FIXED_KEYS: &str = "300000";
@@ -48,7 +48,7 @@ impl Random {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Put {
     pub(crate) key: Key,
-    /// Whether the server said that it was new.
+    /// Whether the server answered that it was new.
     pub(crate) is_new: bool,
     pub(crate) sent: Instant,
     pub(crate) heard: Instant,
@@ -62,7 +62,7 @@ enum Pending {
     Remove,
 }
 
-/// A filter that comes and goes.
+/// A filter that is created and deleted repeatedly.
 struct Passing {
     name: String,
     is_there: bool,
@@ -83,10 +83,10 @@ struct Writer {
     refused: u64,
 }
 
-/// All clients, and what they know.
+/// All clients, with their records.
 pub(crate) struct Load {
     writers: Vec<Writer>,
-    /// What was acknowledged in all rounds before this one.
+    /// The keys acknowledged in all earlier rounds.
     pub(crate) before: Vec<Key>,
     /// Answers of this round.
     pub(crate) acknowledged: AtomicU64,
@@ -108,7 +108,7 @@ pub(crate) fn with_keys(command: &str, name: &str, keys: &[u64]) -> Vec<u8> {
     request(&words)
 }
 
-/// Which of these keys a filter says it has.
+/// Which of these keys a filter answers to have.
 pub(crate) fn has<S: Read + Write>(client: &mut Client<S>, name: &str, keys: &[u64]) -> Vec<bool> {
     let mut all = Vec::with_capacity(keys.len());
     for keys in keys.chunks(1000) {
@@ -186,7 +186,7 @@ impl Writer {
         }
     }
 
-    /// Makes, fills or removes the filter that comes and goes.
+    /// Creates, fills or deletes the temporary filter.
     fn pass<S: Read + Write>(&mut self, client: &mut Client<S>) -> Result<()> {
         let passing = &mut self.passing;
         let name = &passing.name;
@@ -215,7 +215,7 @@ impl Writer {
 }
 
 impl Passing {
-    /// Whether it is as its client was told; what is found is what the client goes on with.
+    /// Checks that it is as acknowledged to its client, which continues from the state found.
     fn check<S: Read + Write>(
         &mut self,
         client: &mut Client<S>,
@@ -248,7 +248,7 @@ impl Load {
         Self { writers, before: Vec::new(), acknowledged: AtomicU64::new(0), seed }
     }
 
-    /// Lets all clients work until the server is gone, which `end` sees to.
+    /// Runs all clients until the server is gone, which `end` brings about.
     pub(crate) fn run<T>(
         &mut self,
         server: Server,
@@ -260,7 +260,7 @@ impl Load {
         let count = &self.acknowledged;
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            // All of them before the first writes, which may be what ends the server.
+            // All of them connect before the first write, which may end the server.
             let clients: Vec<_> = self.writers.iter().map(|_| server.connect()).collect();
             for (writer, client) in self.writers.iter_mut().zip(clients) {
                 writer.shared = Random(self.seed);
@@ -274,7 +274,7 @@ impl Load {
         })
     }
 
-    /// What was acknowledged in this round.
+    /// The keys acknowledged in this round.
     pub(crate) fn round(&self) -> impl Iterator<Item = &Put> {
         self.writers.iter().flat_map(|writer| &writer.round)
     }
@@ -293,7 +293,7 @@ impl Load {
         (sum(|writer| writer.removals), sum(|writer| writer.refused))
     }
 
-    /// Whether filters that come and go are as their clients were told.
+    /// Checks that temporary filters are as acknowledged to their clients.
     pub(crate) fn check_passing(&mut self, server: &Server) {
         let mut client = server.connect();
         for writer in &mut self.writers {
@@ -301,7 +301,7 @@ impl Load {
         }
     }
 
-    /// After a loss that was promised as possible: the filters that come and go begin anew.
+    /// After a permitted loss: the temporary filters start over.
     pub(crate) fn forget_passing(&mut self, server: &Server) {
         let mut client = server.connect();
         for Writer { passing, .. } in &mut self.writers {
@@ -313,7 +313,7 @@ impl Load {
     }
 }
 
-/// Which of these keys are not there.
+/// The absent ones of these keys.
 pub(crate) fn missing(server: &Server, keys: &[Key]) -> Vec<Key> {
     let mut client = server.connect();
     let mut missing = Vec::new();

@@ -1,8 +1,8 @@
-//! `mayhap serve` as a process that is killed, starved, cut off and lied to.
+//! `mayhap serve` as a process that is killed, starved, cut off and deceived.
 //!
-//! `server.rs` starts it, `client.rs` speaks to it, `load.rs` remembers outside of it what it has
-//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long. `points.rs` is of the build
-//! with the feature `fail-points` alone (`make points`).
+//! `server.rs` starts it, `client.rs` is its client, `load.rs` records its acknowledgements outside
+//! of it. `MAYHAP_SOAK=1` (`make soak`) makes the runs long. `points.rs` is only built with the
+//! feature `fail-points` (`make points`).
 #![cfg(target_os = "linux")]
 
 mod backup;
@@ -33,7 +33,7 @@ mod strike;
 mod term;
 mod unread;
 
-/// Whether the long runs are asked for.
+/// Whether the long runs are requested.
 fn soak() -> bool {
     std::env::var_os("MAYHAP_SOAK").is_some_and(|value| value != "0")
 }

@@ -1,4 +1,4 @@
-//! A mixed load for minutes (T26): what a server takes stays what it was, through kills.
+//! A mixed load for minutes (T26): the resources of a server stay constant, through kills.
 //!
 //! `MINUTES=30` (in the soak) of lives of 5 minutes, each ended by kill -9; in the gate seconds.
 
@@ -16,15 +16,15 @@ use std::time::{Duration, Instant};
 
 const CLIENTS: &str = "Redis clients: 127.0.0.1:";
 const WRITERS: usize = 4;
-/// Keys of each filter in all: the same ones again and again, so that nothing has a reason to grow.
+/// Keys of each filter in all: the same ones repeatedly, so that nothing has a reason to grow.
 const KEYS: u64 = 20_000;
-/// What a client may leave open for a moment: connections over HTTP, segments, images.
+/// Files that may be open for a moment: connections over HTTP, segments, images.
 const SPARE_FILES: u64 = 64;
 const SPARE_BYTES: u64 = 16 << 20;
-/// Those that work for HTTP come and go.
+/// Threads for HTTP are created and end.
 const SPARE_THREADS: u64 = 8;
 
-/// How long and how much.
+/// The duration and the amount.
 struct Plan {
     lives: u64,
     life: Duration,
@@ -46,7 +46,7 @@ impl Plan {
     }
 }
 
-/// What the process takes.
+/// The resources of the process.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     bytes: u64,
@@ -61,7 +61,7 @@ fn taken(server: &Server) -> Taken {
     Taken { bytes: server.resident(), files, threads }
 }
 
-/// A client with filters of its own, and what was acknowledged of them.
+/// A client with filters of its own, and the acknowledged keys.
 struct Worker {
     number: usize,
     random: Random,
@@ -147,7 +147,7 @@ impl Worker {
         Ok(())
     }
 
-    /// After a kill: all that was acknowledged is there.
+    /// After a kill: all acknowledged keys are present.
     fn check<S: Read + Write>(&mut self, client: &mut Client<S>) {
         if let Some(filter) = self.renaming.take()
             && client.ask(&format!("EXISTS {}", self.name(filter))) == Answer::Number(0)
@@ -197,7 +197,8 @@ fn counters<S: Read + Write>(client: &mut Client<S>) -> HashMap<String, u64> {
     lines.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
-/// Looks at the server until the end of its life; what it took after a third of it and at the end.
+/// Watches the server until the end of its life; returns its resources after a third of it and at
+/// the end.
 fn watch(server: &Server, plan: &Plan, idle: &mut [Client<TcpStream>]) -> (Taken, Taken) {
     let begun = Instant::now();
     let mut client = server.connect();
@@ -224,7 +225,7 @@ fn watch(server: &Server, plan: &Plan, idle: &mut [Client<TcpStream>]) -> (Taken
     (warm.unwrap(), taken(server))
 }
 
-/// One life; what it took.
+/// One life; returns its resources.
 fn live(
     folder: &std::path::Path,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! A client that renames, lets expire and lets grow, and remembers what was acknowledged.
+//! A client that renames, expires and grows filters, and remembers the acknowledged operations.
 
 use crate::client::{Answer, Client, is_end};
 use crate::load::{Random, has, with_keys};
@@ -6,7 +6,7 @@ use crate::server::ok;
 use std::io::{Error, Read, Write};
 use std::time::{Duration, Instant};
 
-/// A server that has not ended after this time does not.
+/// A server that has not ended after this time counts as hanging.
 const LIMIT: Duration = Duration::from_secs(20);
 const NAMES: [&str; 2] = ["moving-0", "moving-1"];
 /// In 2100, in milliseconds.
@@ -84,12 +84,12 @@ impl Mover {
         Ok(())
     }
 
-    /// Whether all is as it was told; what is found is what it goes on with.
+    /// Checks that all is as acknowledged; the client continues from the state found.
     pub(crate) fn check<S: Read + Write>(&mut self, client: &mut Client<S>) -> Result<(), String> {
         if has(client, &self.growing(), &self.grown).contains(&false) {
             return Err(format!("{} has lost a key", self.growing()));
         }
-        // One that was never acknowledged may be there or not.
+        // A filter whose creation was never acknowledged may or may not exist.
         client.ask(&format!("DEL {}", self.growing()));
         self.acknowledged += self.grown.len();
         self.grown.clear();

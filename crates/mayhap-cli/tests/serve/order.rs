@@ -1,5 +1,5 @@
-//! What is acknowledged comes back in its order: a window, a filter that clears itself and one that
-//! counts, of which another thread commits later than it has changed them.
+//! Acknowledged operations are replayed in order: on a window, a filter that clears itself and a
+//! counting one, while another thread commits later than it has changed them.
 
 use crate::client::{Answer, request};
 use crate::server::{Server, until};
@@ -11,9 +11,8 @@ fn keys(verb: &str, name: &str, keys: &str, count: u64) -> Vec<u8> {
     request(&words.map(str::as_bytes).collect::<Vec<_>>())
 }
 
-/// One connection fills a filter in a transaction that goes on for a while; another one, which sees
-/// that, adds a key to it (or takes one out) and is answered first. What it was told holds after a
-/// restart.
+/// One connection fills a filter in a transaction that takes a while; another one, which sees that,
+/// adds a key to it (or removes one) and is answered first. Its answer holds after a restart.
 fn cross(reserve: &str, removes: bool, policy: &str, kills: bool) {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["--threads", "2", "--appendfsync", policy, "--checkpoint-interval", "0"];

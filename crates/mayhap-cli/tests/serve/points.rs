@@ -1,7 +1,7 @@
 //! The server ends at named points of its own (T07), under load, and is started again.
 //!
-//! Only with the feature `fail-points` (`make points`). What is lost at which point is looked for
-//! by the checks of `load.rs` and `mover.rs`; repairs have a load of their own.
+//! Only with the feature `fail-points` (`make points`). Losses at the points are found by the
+//! checks of `load.rs` and `mover.rs`; repairs have a load of their own.
 
 use crate::client::Answer;
 use crate::damage;
@@ -21,12 +21,12 @@ use std::time::Duration;
 const POLICIES: [&str; 3] = ["always", "everysec", "no"];
 /// Clients that wait a little leave the checkpoints time.
 const PAUSE: Duration = Duration::from_millis(2);
-/// A point that depends on where the load was cut short is tried so often.
+/// The number of tries for a point that depends on where the load was cut short.
 const ATTEMPTS: usize = 5;
-/// What a write that was cut short leaves.
+/// The bytes of an interrupted write.
 const TORN: &[u8] = b"\x89mhf unfinished";
 
-/// A point, and the how-manieth time it ends the server under each policy; 0 for never.
+/// A point, and the number of the pass at which it ends the server under each policy; 0 for never.
 type Point = (&'static str, [u64; 3]);
 
 /// While clients write.
@@ -76,7 +76,7 @@ const UNDER_LOAD: [Point; 42] = [
     ("growth.published", [1, 2, 3]),
 ];
 
-/// While a folder is opened that a server left which was ended at another point, with a write cut
+/// Points in opening a folder left by a server that was ended at another point, with a write cut
 /// short at the end of the last segment or of the one before it.
 const AT_START: [(Point, &str, usize); 10] = [
     (("recover.image_loaded", [1, 3, 6]), "checkpoint.begun*2", 0),
@@ -110,10 +110,10 @@ const OF_FIRST_START: [&str; 15] = [
     "replace.done:manifest",
 ];
 
-/// While the contents of two filters are written for a third one, in three parts.
+/// Points in writing the contents of two filters for a third one, in three parts.
 const IN_MERGE: [&str; 4] = ["create.part", "create.part*2", "create.part*3", "create.contents*3"];
 
-/// While a folder is repaired whose file of this ending is damaged.
+/// Points in the repair of a folder whose file with this ending is damaged.
 const IN_REPAIR: [(&str, &str); 13] = [
     ("repair.copying:log", ".log"),
     ("repair.copied:log", ".log"),
@@ -130,7 +130,7 @@ const IN_REPAIR: [(&str, &str); 13] = [
     ("replace.done:manifest", ".pack"),
 ];
 
-/// How often the server ended at each point.
+/// The number of ends of the server at each point.
 type Ends = Mutex<BTreeMap<String, u64>>;
 
 fn note(ends: &Ends, point: &str) {
@@ -138,7 +138,7 @@ fn note(ends: &Ends, point: &str) {
     *ends.lock().unwrap().entry(name.to_owned()).or_default() += 1;
 }
 
-/// Whether the server was ended by a point, which it says, and by nothing else.
+/// Whether the server was ended by a point, as it reports, and by nothing else.
 fn was_ended(ended: &Ended, point: &str) -> bool {
     let told = ended.said.contains("fail point ");
     let killed = ended.status.signal() == Some(Signal::KILL.as_raw());
@@ -174,18 +174,18 @@ impl Run<'_> {
     /// Ends the server at a point while clients write.
     fn end_at(&mut self, point: &str) {
         let server = begin(&self.folder, POLICIES[self.policy], point)
-            .unwrap_or_else(|ended| panic!("{point}, before anything was asked: {ended:?}"));
+            .unwrap_or_else(|ended| panic!("{point}, before the first request: {ended:?}"));
         let client = server.connect();
         let mover = &mut self.mover;
         let ended = self.load.run(server, PAUSE, |server, _| {
             mover.run(client);
             server.kill()
         });
-        assert!(was_ended(&ended, point), "{point} is never come to");
+        assert!(was_ended(&ended, point), "{point} is never reached");
         note(self.ends, point);
     }
 
-    /// Starts again and looks for all that was acknowledged since the last time.
+    /// Restarts it and checks everything acknowledged since the last time.
     fn check(&mut self, point: &str) {
         let server = start(&self.folder, POLICIES[self.policy], point);
         let round = self.load.end_round();
@@ -224,7 +224,7 @@ impl Run<'_> {
                 self.check(&point);
                 struck
             });
-            assert!(ended, "{point} after {before} is never come to");
+            assert!(ended, "{point} after {before} is never reached");
             note(self.ends, &point);
         }
     }
@@ -239,7 +239,7 @@ impl Run<'_> {
     }
 }
 
-/// Leaves an unfinished write at the end of the last segment, or of the one so many before it.
+/// Leaves an unfinished write at the end of the last segment, or of the one `place` before it.
 fn tear(folder: &Path, place: usize) {
     let number = |path: &Path| path.file_stem().unwrap().to_str().unwrap().parse::<u64>().unwrap();
     let mut logs: Vec<PathBuf> = files(&folder.join("data/log"))
@@ -254,14 +254,14 @@ fn tear(folder: &Path, place: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Ends the first server of a folder while it makes the folder, and goes on.
+/// Ends the first server of a folder while it creates the folder, and continues.
 fn first_starts(policy: &str, ends: &Ends) {
     for point in OF_FIRST_START {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         match begin(folder, policy, point) {
             Err(ended) => assert!(was_ended(&ended, point), "{point}: {ended:?}"),
-            Ok(_) => panic!("{point} is never come to"),
+            Ok(_) => panic!("{point} is never reached"),
         }
         note(ends, point);
         let server = start(folder, policy, point);
@@ -276,7 +276,8 @@ fn first_starts(policy: &str, ends: &Ends) {
     }
 }
 
-/// Ends the server while it makes a filter of others; nothing of it is seen, and it can be made.
+/// Ends the server while it creates a filter from others; no part of it is visible, and it can be
+/// created again.
 fn merges(policy: &str, ends: &Ends) {
     for point in IN_MERGE {
         let folder = tempfile::tempdir().unwrap();
@@ -289,7 +290,7 @@ fn merges(policy: &str, ends: &Ends) {
             assert_eq!(added, Answer::List(vec![Answer::Number(1); 3]));
         }
         client.call("BF.MERGE all a b").unwrap_err();
-        assert!(was_ended(&server.wait(), point), "{point} is never come to");
+        assert!(was_ended(&server.wait(), point), "{point} is never reached");
         note(ends, point);
         let server = start(folder, policy, point);
         let mut client = server.connect();
@@ -321,14 +322,14 @@ fn repairs(ends: &Ends) {
         let bytes = fs::read(&path).unwrap();
         let status = command(folder, &[], &["--repair"]).env("FAIL_POINT", point).status().unwrap();
         let said = fs::read_to_string(folder.join("said")).unwrap();
-        assert!(was_ended(&Ended { status, said }, point), "{point} is never come to");
+        assert!(was_ended(&Ended { status, said }, point), "{point} is never reached");
         note(ends, point);
 
         let (code, said) = damage::repair(folder);
         assert_eq!(code, Some(0), "{point}: {said}");
         let copies = files(&folder.join("data/damaged"));
         let is_kept = copies.iter().any(|(copy, _)| fs::read(copy).unwrap() == bytes);
-        assert!(is_kept, "{point}: no copy of what was damaged");
+        assert!(is_kept, "{point}: no copy of the damaged files");
         let server = start(folder, "everysec", point);
         let there = [("saved", "saved-key"), ("other", "other-key"), ("logged", "5")];
         let there = there.map(|(filter, key)| damage::has(&server, filter, key));
@@ -339,9 +340,9 @@ fn repairs(ends: &Ends) {
     }
 }
 
-/// All points in the source of the server, without what they are followed by in a name.
+/// All points in the source of the engine, without the suffixes of their names.
 fn in_source() -> BTreeSet<String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-server/src");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-engine/src");
     let mut points = BTreeSet::new();
     for (path, _) in files(&source) {
         let text = fs::read_to_string(&path).unwrap();

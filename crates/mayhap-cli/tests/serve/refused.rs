@@ -1,4 +1,4 @@
-//! What is refused has changed nothing: every kind of filter, added to and removed from on a full
+//! Refused requests have changed nothing: every kind of filter, added to and removed from on a full
 //! disk, refused once, repeated, saved, killed.
 
 use crate::client::{Answer, Client, request};
@@ -7,7 +7,8 @@ use crate::server::{Server, until};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// The filters, and how they are reserved. `w` has room for what is acknowledged and no more.
+/// The filters, and the commands that reserve them. `w` has room for the acknowledged keys and no
+/// more.
 const FILTERS: [(&str, &str); 6] = [
     ("growing", "1e-6 1000"),
     ("fixed", "1e-6 9000 NONSCALING"),
@@ -16,11 +17,11 @@ const FILTERS: [(&str, &str); 6] = [
     ("stale", "1e-6 2000 WINDOW 2000 NOREFRESH"),
     ("clearing", "1e-6 9000 CLEARAT 0.1"),
 ];
-/// Keys that were acknowledged before, and those of a request that is refused.
+/// The number of keys acknowledged before, and of keys in a refused request.
 const OLD: u64 = 1000;
 const NEW: u64 = 3000;
 
-/// How the refused requests come.
+/// The form of the refused requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// One after another, each waited for.
@@ -43,14 +44,14 @@ fn ask(client: &mut Unix, bytes: &[u8]) -> Answer {
     client.answer().unwrap()
 }
 
-/// How many of a list say 1.
+/// The number of ones in a list.
 fn ones(answer: &Answer) -> usize {
     let Answer::List(list) = answer else { panic!("{answer:?}") };
     list.iter().filter(|answer| **answer == Answer::Number(1)).count()
 }
 
-/// Of each filter: the old keys and the new ones that are found, and its count; and whether there
-/// is one that a refused request would have made.
+/// For each filter: the old and the new keys found, and its count; and whether a filter exists that
+/// a refused request would have created.
 fn state(client: &mut Unix) -> Vec<(usize, usize, Answer)> {
     let filters = FILTERS.map(|(name, _)| name).into_iter().chain(["made"]);
     let mut found = |name: &str| {
@@ -63,7 +64,7 @@ fn state(client: &mut Unix) -> Vec<(usize, usize, Answer)> {
     found
 }
 
-/// Adds to every filter, to one that is not there, and removes from the one that allows it.
+/// Adds to every filter and to a missing one, and removes from the one that allows it.
 fn requests() -> Vec<Vec<u8>> {
     let adds = FILTERS.iter().map(|(name, _)| words("BF.MADD", name, "new", NEW));
     let made = words("BF.MADD", "made", "new", NEW);
@@ -87,7 +88,7 @@ fn post(port: u16, path: &str, body: &str) -> String {
 /// Sends them all; each is refused.
 fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
     let requests = requests();
-    // Each of them is the first that meets the full disk once.
+    // Each request is the first on the full disk once.
     let turned = requests.iter().cycle().skip(nth).take(requests.len());
     let is_refused = |answer: &Answer| {
         assert!(matches!(answer, Answer::Error(why) if why.starts_with("MISCONF ")), "{answer:?}");
@@ -138,7 +139,7 @@ fn start(folder: &std::path::Path, policy: &str) -> (Server, u16) {
     (server, http)
 }
 
-/// Meets a full disk with the `nth` request first, and looks at all that may have changed: at once,
+/// The disk is full from the `nth` request on; checks everything that may have changed: at once,
 /// when there is room again, after a kill with and without a checkpoint, and repeats the requests.
 fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +150,7 @@ fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
         let added = ask(&mut client, &words("BF.MADD", name, "old", OLD));
         assert_eq!(ones(&added), OLD as usize);
     }
-    // Once more, so that a removal that is carried out twice would lose them.
+    // Once more, so that a removal that is executed twice would lose them.
     ask(&mut client, &words("BF.MADD", "counting", "old", OLD));
     let before = state(&mut client);
     let log = crate::shim::files(&folder.path().join("data/log"));
@@ -169,7 +170,7 @@ fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
     let (server, _) = start(folder.path(), policy);
     let mut client = server.connect();
     assert_eq!(state(&mut client), before, "{way:?} {policy} {nth}: after a kill, {saves}");
-    // What is repeated is new.
+    // Repeated keys are new.
     for (name, _) in FILTERS {
         let added = ones(&ask(&mut client, &words("BF.MADD", name, "new", NEW)));
         assert!(added >= NEW as usize - 1, "{way:?} {policy} {name}: {added}");
@@ -207,8 +208,8 @@ fn what_is_refused_by_http_has_changed_nothing() {
     }
 }
 
-/// What is in the log already is answered as it is, whatever becomes of the rest of the pipeline;
-/// what comes after something that is refused is refused, too.
+/// Requests already in the log are answered as usual, whatever the fate of the rest of the
+/// pipeline; requests after a refused one are refused, too.
 #[test]
 fn operations_of_a_refused_pipeline_are_carried_out_and_said_to_be_or_neither() {
     for (policy, in_transaction) in
@@ -220,11 +221,12 @@ fn operations_of_a_refused_pipeline_are_carried_out_and_said_to_be_or_neither() 
         client.ask("BF.ADD there x");
         let log = crate::shim::files(&folder.path().join("data/log"));
         let bytes = log.iter().map(|(_, file)| file.len()).max().unwrap();
-        // Room for the record of an operation, and for no more.
+        // Room for the record of one operation, and no more.
         limit(&server, Some(bytes + 300));
+        // So few keys that the server reads all in one turn.
         let requests = [
             request(&[b"BF.RESERVE", b"before", b"0.01", b"100"]),
-            words("BF.MADD", "there", "new", NEW),
+            words("BF.MADD", "there", "new", 100),
             request(&[b"BF.EXISTS", b"there", b"x"]),
             request(&[b"DEL", b"there"]),
             request(&[b"BF.RESERVE", b"after", b"0.01", b"100"]),
@@ -260,7 +262,7 @@ fn operations_of_a_refused_pipeline_are_carried_out_and_said_to_be_or_neither() 
     }
 }
 
-/// A checkpoint waits for the turns that are under way, and not for the one that it is in.
+/// A checkpoint waits for the turns in progress, but not for its own.
 #[test]
 fn a_transaction_saves_and_is_backed_up_in_its_middle() {
     let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,7 @@ fn sighup_takes_what_can_change_names_the_rest_and_keeps_all_when_the_file_is_wr
     server.stop();
 }
 
-/// A folder as Kubernetes mounts a Secret: names are links into `..data`, which is one itself.
+/// A folder as Kubernetes mounts a Secret: names are links into `..data`, which is itself a link.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -49,7 +49,7 @@ impl Mounted {
         Self(folder.into())
     }
 
-    /// Puts these files in the place of those before, at once.
+    /// Replaces the previous files by these, at once.
     fn swap(&self, version: &str, files: &[(&str, Vec<u8>)]) {
         fs::create_dir(self.0.join(version)).unwrap();
         for (name, bytes) in files {
@@ -80,7 +80,7 @@ fn a_certificate_that_is_renewed_is_taken_without_a_signal() {
     until(|| (count(refused) == 1).then_some(()));
     mounted.swap("..3", &pair("renewed.pem", "renewed.key"));
     until(|| server.said().contains("INFO reloaded: certificate (tls/tls.crt)").then_some(()));
-    // By a signal it is named too, and there is nothing new then.
+    // It is also reported on a signal, without anything new then.
     server.signal(Signal::HUP);
     until(|| server.said().contains("settings reloaded; changed: nothing").then_some(()));
     fs::remove_file(folder.path().join("tls/..data")).unwrap();
@@ -112,13 +112,13 @@ fn users_that_change_in_their_files_are_taken_without_a_signal() {
         rights = [\"read\"]\n";
     mounted.swap("..2", &files(shop, "the first password"));
     until(|| (server.said().matches("INFO reloaded: users").count() == 1).then_some(()));
-    // Who has not changed stays, and so does what was set.
+    // Unchanged users stay connected, and settings stay.
     let capacity = login(&[b"CONFIG", b"GET", b"default-capacity"]);
     assert!(capacity.contains(&format!("{:?}", b"400".to_vec())), "{capacity}");
     mounted.swap("..3", &files(shop, "the second password"));
     until(|| (server.said().matches("INFO reloaded: users").count() == 2).then_some(()));
     assert!(login(&[b"PING"]).contains("NOAUTH"));
-    // A file without users would let everybody in; a broken one is broken.
+    // A file without users would admit everybody; a broken one is an error.
     mounted.swap("..4", &[("mayhap.toml", b"".to_vec())]);
     let refused = "WARN users not reloaded, those before stay: ";
     until(|| server.said().contains(&format!("{refused}there are none any more")).then_some(()));

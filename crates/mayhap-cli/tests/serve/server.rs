@@ -11,18 +11,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// A server that answers nothing for so long hangs.
+/// A server that does not answer for this time hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether something has come about.
+/// The interval of checks for a condition.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A running server: its data folder is `data` in its folder, where it also talks to `said`.
+/// A running server: its data folder is `data` in its folder, where it also writes its messages to
+/// `said`.
 pub(crate) struct Server {
     child: Child,
     folder: PathBuf,
 }
 
-/// How a server ended, and what it said.
+/// The exit status of a server, and its messages.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
@@ -37,7 +38,7 @@ pub(crate) fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
         }
         std::thread::sleep(LOOK);
     }
-    panic!("nothing came about");
+    panic!("the condition was never met");
 }
 
 /// `mayhap serve` with a data folder and these arguments, run by a wrapper if there is one.
@@ -46,7 +47,7 @@ pub(crate) fn command(folder: &Path, wrapper: &[&str], arguments: &[&str]) -> Co
     let words = [wrapper, &[mayhap, "serve", "--data", "data"], arguments].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
-    // It would be told of as a setting that is none.
+    // It would be reported as an unknown setting.
     command.env_remove("MAYHAP_SOAK");
     command.stderr(File::create(folder.join("said")).unwrap());
     command
@@ -86,11 +87,11 @@ impl Server {
         }
     }
 
-    /// Starts one that has to start.
+    /// Starts a server; panics if it does not start.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
         let server = Self::begin(folder, &[], arguments, &[]);
         let server = server.unwrap_or_else(|ended| panic!("{ended:?}"));
-        // Its lines come a moment later, unless they are fewer than usual.
+        // Its lines arrive a moment later, unless they are fewer than usual.
         for _ in 0..500 {
             if server.said().contains("Redis clients: socket") {
                 break;
@@ -104,7 +105,7 @@ impl Server {
         fs::read_to_string(self.folder.join("said")).unwrap()
     }
 
-    /// Its lines once they have this one: they come a moment after what they are about.
+    /// Its lines once they have this one: they arrive a moment after their event.
     pub(crate) fn says(&self, text: &str) -> String {
         until(|| Some(self.said()).filter(|said| said.contains(text)))
     }
@@ -115,7 +116,7 @@ impl Server {
         Client::new(stream)
     }
 
-    /// Its port of this kind: what stands in its messages after `Redis clients: 127.0.0.1:`.
+    /// Its port of this kind, from its messages: the text after `Redis clients: 127.0.0.1:`.
     pub(crate) fn port(&self, before: &str) -> u16 {
         until(|| {
             let said = self.said();
@@ -139,7 +140,7 @@ impl Server {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Bytes of memory that it has.
+    /// The bytes of its resident memory.
     pub(crate) fn resident(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(path).unwrap();
@@ -159,7 +160,7 @@ impl Server {
         self.wait()
     }
 
-    /// SIGTERM, which has to end it well.
+    /// SIGTERM, which has to end it successfully.
     pub(crate) fn stop(self) -> String {
         self.signal(Signal::TERM);
         let ended = self.wait();
@@ -181,7 +182,7 @@ pub(crate) fn write_key(path: &Path, key: &[u8]) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// What HTTP answers to `GET path`: head and body.
+/// The answer to `GET path` over HTTP: head and body.
 pub(crate) fn get(port: u16, path: &str) -> String {
     let mut stream = Server::connect_tcp(port);
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -196,7 +197,7 @@ pub(crate) fn ready(port: u16) -> String {
     get(port, "/readyz").split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
-/// The answer that says that all went well.
+/// The answer of success.
 pub(crate) fn ok() -> Answer {
     Answer::Simple("OK".into())
 }

@@ -1,4 +1,4 @@
-//! Syncs that take their time and say what they made safe, and the power cut that takes the rest.
+//! Slow syncs that record the safe bytes, and the power cut that removes the rest.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use test_servers::tool;
 
-/// The library of `shim.c`, and what it is told and tells.
+/// The library of `shim.c`, with its settings and records.
 pub(crate) struct Shim {
     library: PathBuf,
     slow: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Shim {
 pub(crate) type Safe = HashMap<u64, u64>;
 
 impl Shim {
-    /// Compiles it into this folder; none where nothing compiles C.
+    /// Compiles it into this folder; `None` without a C compiler.
     pub(crate) fn build(folder: &Path) -> Option<Self> {
         let library = folder.join("shim.so");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/shim.c");
@@ -37,26 +37,26 @@ impl Shim {
         [("LD_PRELOAD", &self.library), ("SHIM_SLOW", &self.slow), ("SHIM_LOG", &self.log)]
     }
 
-    /// From now on a sync takes so long.
+    /// Makes every later sync take this long.
     pub(crate) fn slow(&self, millis: u64) {
         let new = self.slow.with_extension("new");
         fs::write(&new, millis.to_string()).unwrap();
         fs::rename(new, &self.slow).unwrap();
     }
 
-    /// What is on the disk before the server starts: all that there is.
+    /// The contents of the disk before the server starts: everything.
     pub(crate) fn begin(&self, data: &Path) -> Safe {
         self.slow(0);
         File::create(&self.log).unwrap();
         files(data).iter().map(|(_, file)| (file.ino(), file.len())).collect()
     }
 
-    /// How many syncs and files it was told of.
+    /// The number of syncs and files recorded.
     pub(crate) fn notes(&self) -> usize {
         fs::read_to_string(&self.log).unwrap().lines().count()
     }
 
-    /// Takes away what was not synced since; how many bytes.
+    /// Removes everything that was not synced since; returns the number of bytes.
     pub(crate) fn cut(&self, data: &Path, mut safe: Safe) -> u64 {
         for line in fs::read_to_string(&self.log).unwrap().lines() {
             let (inode, bytes) = line.split_once(' ').unwrap();
@@ -76,7 +76,7 @@ impl Shim {
     }
 }
 
-/// All files in a folder and those in it.
+/// All files in a folder and in its subfolders.
 pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, fs::Metadata)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {

@@ -22,9 +22,9 @@ const CALLS: [&str; 8] = [
     "ftruncate",
 ];
 const FAULTS: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
-/// Calls before these are the loader's, which come before anything of ours.
+/// Earlier calls are the loader's, before any of ours.
 const FIRST_OPENAT: u32 = 4;
-/// In the gate, so many strikes of each call and fault at most.
+/// In the gate, the most strikes of each call and fault.
 const IN_GATE: u32 = 4;
 const ARGUMENTS: [&str; 4] = ["--default-error", "1e-9", "--threads", "1"];
 
@@ -34,7 +34,7 @@ pub(crate) fn have_strace() -> bool {
     tool(have, "strace, and that it may trace")
 }
 
-/// What fails, how, and under which policy.
+/// The call that fails, the fault, and the policy.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     calls: &'static str,
@@ -42,7 +42,7 @@ struct Case {
     policy: &'static str,
 }
 
-/// How far an operation is.
+/// The progress of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Step {
     #[default]
@@ -51,7 +51,7 @@ enum Step {
     Acknowledged,
 }
 
-/// What was acknowledged.
+/// The acknowledged operations.
 #[derive(Debug, Default)]
 struct Told {
     keys: Vec<String>,
@@ -60,7 +60,7 @@ struct Told {
 }
 
 impl Told {
-    /// Puts a key in; whether that was acknowledged.
+    /// Inserts a key; returns whether that was acknowledged.
     fn add(&mut self, client: &mut Client<UnixStream>, key: &str) -> Result<bool> {
         let done = client.call(&format!("BF.ADD {key}"))? == Answer::Number(1);
         if done {
@@ -70,8 +70,8 @@ impl Told {
     }
 }
 
-/// A small load, to its end or to that of the server. Checkpoints save also what was not written
-/// to the log, so not every load `saves`.
+/// A small load, to its end or to that of the server. Checkpoints also save changes that are not in
+/// the log, so not every load `saves`.
 fn work(server: &Server, saves: bool, told: &mut Told) -> Result<()> {
     let client = &mut server.connect();
     for key in ["a 0", "a 1", "a 2", "old 0"] {
@@ -103,7 +103,7 @@ fn work(server: &Server, saves: bool, told: &mut Told) -> Result<()> {
     client.call(if saves { "SHUTDOWN SAVE" } else { "SHUTDOWN NOSAVE" }).map(|_| ())
 }
 
-/// A folder whose server was killed in a write, so that the next one has something to cut off.
+/// A folder whose server was killed in a write, so that the next one has a torn write to cut off.
 fn prepare(folder: &Path, told: &mut Told) {
     let server = Server::start(folder, &ARGUMENTS);
     assert!(told.add(&mut server.connect(), "before 0").unwrap());
@@ -114,7 +114,7 @@ fn prepare(folder: &Path, told: &mut Told) {
     fs::write(log, bytes).unwrap();
 }
 
-/// One run with one fault; whether it struck.
+/// One run with one fault; returns whether the fault occurred.
 fn strike(case: Case, when: u32, acknowledged: &AtomicUsize) -> bool {
     let Case { calls, fault, policy } = case;
     let what = format!("{calls} {fault} {when} {policy}");
@@ -149,7 +149,7 @@ fn strike(case: Case, when: u32, acknowledged: &AtomicUsize) -> bool {
     struck
 }
 
-/// Starts again without a fault and looks for everything.
+/// Restarts without a fault and checks everything.
 fn check(what: &str, folder: &Path, told: &Told) {
     let server = Server::begin(folder, &[], &ARGUMENTS, &[])
         .unwrap_or_else(|ended| panic!("{what}: not opened: {ended:?}"));
@@ -172,13 +172,13 @@ fn check(what: &str, folder: &Path, told: &Told) {
         assert!(there, "{what}: {key} is lost: {told:?}");
     }
     for number in 100..200 {
-        assert!(!has(&format!("a {number}")), "{what}: a key out of nowhere");
+        assert!(!has(&format!("a {number}")), "{what}: a key that was never inserted");
     }
     assert_eq!(client.ask("BF.ADD a again"), Answer::Number(1), "{what}");
     server.kill();
 }
 
-/// All strikes of one call with one fault; how many.
+/// All strikes of one call with one fault; returns their number.
 fn all(case: Case, acknowledged: &AtomicUsize) -> u32 {
     let first = if case.calls == "openat" { FIRST_OPENAT } else { 1 };
     let mut struck = 0;

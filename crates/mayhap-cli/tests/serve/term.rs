@@ -1,4 +1,4 @@
-//! SIGTERM under load, and a folder that is taken.
+//! SIGTERM under load, and a folder that is in use.
 
 use crate::load::{ARGUMENTS, Load, missing};
 use crate::server::{Server, command, until};

@@ -1,4 +1,4 @@
-//! A server whose messages nobody reads: a supervisor with a full pipe, a terminal that was
+//! A server whose messages are not read: a supervisor with a full pipe, a terminal that was
 //! stopped, a driver of containers that blocks.
 
 use crate::client::Client;
@@ -9,10 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 const PASSWORD: &str = "a-long-enough-password";
-/// What a pipe of Linux takes: sixteen pages.
+/// The capacity of a pipe on Linux: sixteen pages.
 const PIPE_BYTES: usize = 64 << 10;
 
-/// A server, its HTTP port, and its pipe with room for 4 KiB that nobody reads any more.
+/// A server, its HTTP port, and its pipe with room for 4 KiB that is no longer read.
 fn start(folder: &Path, arguments: &[&str]) -> (Server, u16, BufReader<PipeReader>) {
     let (reader, writer) = std::io::pipe().unwrap();
     let listen = ["--port", "0", "--unix-socket", "socket", "--http", "0"];

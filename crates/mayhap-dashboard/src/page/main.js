@@ -33,7 +33,7 @@ function strip(server) {
   const seconds = last ? (server.at - last.at) / 1000 : 0;
   const perSecond = (name) => (seconds > 0 && server[name] >= last[name]
     ? count(Math.round((server[name] - last[name]) / seconds)) : '–');
-  // Of Redis and Valkey there are others, and not all of these.
+  // Redis and Valkey have others, and not all of these.
   document.getElementById('server').replaceChildren(...pairs([
     ...(server.name ? [['Server', server.name], ['Version', server.version ?? '–'], ['Nodes', count(server.nodes)]] : []),
     ['Filters', count(server.filters)],
@@ -52,7 +52,7 @@ function strip(server) {
 function makeFilters() {
   let waiting;
   const table = makeTable((keys) => {
-    // Not for each row that goes by.
+    // Not for each row that scrolls by.
     clearTimeout(waiting);
     waiting = setTimeout(() => view.element === table.element && watch(keys), 200);
   });

@@ -40,7 +40,7 @@ export function makeTable(watch) {
     asked = requestAnimationFrame(draw);
   });
 
-  /** Adds filters, or brings those that are there up to date. */
+  /** Adds filters, or updates existing ones. */
   function put(list, at) {
     for (const filter of list) {
       const place = places.get(filter.path);

@@ -1,4 +1,4 @@
-// Numbers as text, and elements from text: names come from strangers, and only ever become text.
+// Numbers as text, and elements from text: names are untrusted, and only ever become text.
 
 /** An element with attributes and children; a text child is a text node, never markup. */
 export function element(name, attributes = {}, ...children) {
@@ -54,5 +54,5 @@ export function time(seconds) {
 
 /** Of a filter: its name as text; bytes that are no text in base64. */
 export const nameOf = (filter) => filter.name ?? `base64:${filter.name_base64}`;
-/** Of a filter: its name as paths and events have it. */
+/** The name of a filter in the form used in paths and events. */
 export const keyOf = (filter) => filter.path.slice('/v1/filters/'.length);

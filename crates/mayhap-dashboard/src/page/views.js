@@ -1,4 +1,4 @@
-// The views beside the table: one filter, durability, clients, slow requests.
+// The views next to the table: one filter, durability, clients, slow requests.
 
 import { count, element, keyOf, nameOf, pairs, promise, rate, size, time } from '/ui/text.js';
 
@@ -38,7 +38,7 @@ function makeChart(title, write) {
   };
 }
 
-/** When a filter is full, by what was added since the page was opened. */
+/** The time when a filter will be full, by the keys added since the page was opened. */
 function forecast(filter, first, at) {
   const seconds = (at - first.at) / 1000;
   const perSecond = seconds > 0 ? (filter.items - first.items) / seconds : 0;
@@ -49,7 +49,7 @@ function forecast(filter, first, at) {
 
 /** The page of one filter. */
 export function makeFilter(key, report) {
-  // As in the path, until the first event has the name: it need not be text.
+  // As in the path, until the first event has the name, which need not be text.
   const title = element('h2', {}, key);
   const facts = element('dl', { class: 'column' });
   const now = makeChart('Rate now', rate);
@@ -123,7 +123,7 @@ export function makeFilter(key, report) {
 
 const good = (is, yes, no) => element('span', { class: is ? 'good' : 'bad' }, is ? yes : no);
 
-/** What Redis and Valkey keep, and whether they remove filters for want of memory. */
+/** The persistence of Redis and Valkey, and whether they evict filters for lack of memory. */
 const kept = (persistence, at) => pairs([
   ['Append-only file', good(persistence.has_log, 'on', 'off: what was added since the snapshot ends with the server')],
   ['Last snapshot', persistence.saved_at ? `${time((at - persistence.saved_at) / 1000)} ago` : 'none yet'],
@@ -134,7 +134,7 @@ const kept = (persistence, at) => pairs([
   ['Keys removed so far', count(persistence.evicted_keys)],
 ]);
 
-/** The write-ahead log and the images; what Redis keeps. */
+/** The write-ahead log and the images; the persistence of Redis. */
 export function makeDurability() {
   const facts = element('dl', { class: 'column' });
   const lag = makeChart('Not yet on disk, milliseconds', count);

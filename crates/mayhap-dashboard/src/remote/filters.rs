@@ -1,14 +1,15 @@
 //! The handlers of filters: list, look, query, add, and the stream of numbers.
 
-use super::State;
-use super::describe::{Bits, named};
-use super::failure::Failure;
-use super::keys::Act;
-use crate::events::{Numbers, Wanted};
+use super::attached::Bits;
+use super::describe::{describe, describe_or_problem, named};
+use super::failure::{Answer, Failure, json};
+use super::keys::{Act, act};
+use super::server;
+use super::state::State;
+use crate::events::{EventsQuery, Numbers};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as From};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -18,20 +19,13 @@ use std::sync::Arc;
 
 /// Filters of one page of the list.
 const MAX_PAGE: usize = 1000;
-/// Filters that are looked at together, in one pipeline.
+/// The number of filters that are read together, in one pipeline.
 const TOGETHER: usize = 16;
 /// Texts of one request.
 const MAX_ITEMS: usize = 10_000;
 
-pub(super) type Answer = Result<Response, Failure>;
-
-/// A query that may be none, whose error is as any other.
+/// A query string that may be malformed, with an error like any other.
 type Asked<T> = Result<Query<T>, QueryRejection>;
-
-/// A value as JSON in a line.
-pub(super) fn json(value: &Value) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], value.to_string() + "\n").into_response()
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,10 +35,10 @@ pub(super) struct Page {
     limit: Option<usize>,
 }
 
-/// `GET /v1/filters?cursor=0&limit=100`: names; their numbers come with the events.
+/// `GET /v1/filters?cursor=0&limit=100`: names; their numbers arrive with the events.
 pub(super) async fn list(From(state): From<State>, page: Asked<Page>) -> Answer {
     let Query(page) = page?;
-    let list = state.0.names.latest().await?;
+    let list = state.names.latest().await?;
     let rest = list.filters.get(page.cursor..).unwrap_or_default();
     let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
     let filters: Vec<Value> = rest.iter().take(limit).map(named).collect();
@@ -68,7 +62,7 @@ pub(super) async fn info(
 ) -> Answer {
     let Query(look) = look?;
     let bits = if look.measure { Bits::All } else { Bits::Sample };
-    Ok(json(&state.describe(&name, bits).await?))
+    Ok(json(&describe(&state, &name, bits).await?))
 }
 
 #[derive(Deserialize)]
@@ -85,7 +79,7 @@ pub(super) async fn check(
     body: String,
 ) -> Answer {
     let items = items(&headers, &body)?;
-    let present = state.act(name, items, Act::Check).await?;
+    let present = act(state, name, items, Act::Check).await?;
     Ok(json(&json!({ "present": present })))
 }
 
@@ -96,12 +90,11 @@ pub(super) async fn add(
     headers: HeaderMap,
     body: String,
 ) -> Answer {
-    if !state.0.options.may_add {
-        let problem = "this page may only query: mayhap ui --allow-add lets it add keys";
-        return Err(Failure::new(StatusCode::FORBIDDEN, problem));
+    if !state.options.may_add {
+        return Err(Failure::new(StatusCode::FORBIDDEN, state.options.words.may_not_add));
     }
     let items = items(&headers, &body)?;
-    let new = state.act(name, items, Act::Add).await?;
+    let new = act(state, name, items, Act::Add).await?;
     Ok(json(&json!({ "new": new })))
 }
 
@@ -122,7 +115,7 @@ fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// `GET /ui/events?filters=a,b`
-pub(super) async fn events(From(state): From<State>, wanted: Asked<Wanted>) -> Answer {
+pub(super) async fn events(From(state): From<State>, wanted: Asked<EventsQuery>) -> Answer {
     let Query(wanted) = wanted?;
     let names = wanted.names().map_err(Failure::bad)?.into_iter();
     let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));
@@ -134,14 +127,62 @@ pub(super) async fn events(From(state): From<State>, wanted: Asked<Wanted>) -> A
             let described = stream::iter(names.to_vec())
                 .map(|name| {
                     let state = state.clone();
-                    async move { state.describe_or_problem(&name).await }
+                    async move { describe_or_problem(&state, &name).await }
                 })
                 .buffered(TOGETHER)
                 .filter_map(|described| async { described });
-            let (server, filters) = tokio::join!(state.numbers_of_server(), described.collect());
+            let (server, filters) = tokio::join!(server::numbers(&state), described.collect());
             let filters: Vec<Value> = filters;
             Some(json!({ "server": server, "filters": filters }))
         })
     };
     Ok(crate::events::stream(wanted.events, next, pending()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::response::IntoResponse;
+
+    fn sent(kind: Option<&str>, body: &str) -> Result<Vec<String>, StatusCode> {
+        let mut headers = HeaderMap::new();
+        if let Some(kind) = kind {
+            headers.insert(header::CONTENT_TYPE, kind.parse().unwrap());
+        }
+        items(&headers, body).map_err(|failure| failure.into_response().status())
+    }
+
+    /// A page of another site can send a form, or any text without a type, and no JSON.
+    #[test]
+    fn only_json_is_taken() {
+        let body = r#"{"items": ["a", "b"]}"#;
+        let expected = vec!["a".to_owned(), "b".to_owned()];
+        for kind in ["application/json", "application/json; charset=utf-8"] {
+            assert_eq!(sent(Some(kind), body), Ok(expected.clone()), "{kind}");
+        }
+        let forms = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"];
+        let disguised = ["text/plain; application/json", "json", ""];
+        for kind in forms.into_iter().chain(disguised).map(Some).chain([None]) {
+            assert_eq!(sent(kind, body), Err(StatusCode::UNSUPPORTED_MEDIA_TYPE), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_has_ten_thousand_texts_at_most_and_nothing_else() {
+        let of = |count| {
+            let body = json!({ "items": vec!["a"; count] }).to_string();
+            sent(Some("application/json"), &body).map(|items| items.len())
+        };
+        assert_eq!([of(0), of(10_000)], [Ok(0), Ok(10_000)]);
+        assert_eq!(of(10_001), Err(StatusCode::BAD_REQUEST));
+        for body in
+            ["", "[]", "{}", r#"{"items": "a"}"#, r#"{"items": [1]}"#, r#"{"items": [], "x": 1}"#]
+        {
+            assert_eq!(
+                sent(Some("application/json"), body),
+                Err(StatusCode::BAD_REQUEST),
+                "{body}"
+            );
+        }
+    }
 }

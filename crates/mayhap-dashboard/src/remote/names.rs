@@ -12,7 +12,7 @@ const MAX_FILTERS: usize = 100_000;
 const LEAST_PAUSE: Duration = Duration::from_secs(10);
 const PAUSE_FACTOR: u32 = 10;
 
-/// A list, or why there is none.
+/// A list, or the reason why there is none.
 type Latest = Option<Result<Arc<Listed>, String>>;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Names {
             loop {
                 let started = Instant::now();
                 let list = server.filters(MAX_FILTERS).await;
-                let problem = |error| mayhap_remote::problem(server.name(), &error).0;
+                let problem = |error| mayhap_sets::server::problem(server.name(), &error);
                 if send.send(Some(list.map(Arc::new).map_err(problem))).is_err() {
                     return;
                 }
@@ -40,11 +40,11 @@ impl Names {
         Self(receive)
     }
 
-    /// The newest list; the first one is waited for.
+    /// The newest list; waits for the first one.
     ///
     /// # Errors
     ///
-    /// If the server does not say.
+    /// If the server does not report them.
     pub(super) async fn latest(&self) -> Result<Arc<Listed>, Failure> {
         let mut receive = self.0.clone();
         let latest = receive.wait_for(Option::is_some).await.ok();
@@ -55,7 +55,7 @@ impl Names {
         }
     }
 
-    /// How many filters there are, as far as is known.
+    /// The number of filters, as far as it is known.
     pub(super) fn count(&self) -> Option<usize> {
         let latest = self.0.borrow();
         latest.as_ref()?.as_ref().ok().map(|list| list.filters.len())

@@ -1,7 +1,8 @@
-//! Which path does what, and who may ask.
+//! The paths with their handlers, and the access check.
 
 use super::failure::Failure;
-use super::{State, filters, server};
+use super::state::State;
+use super::{filters, server};
 use crate::caller::{HEADERS, host, is_of_other_site};
 use crate::files::{FILES, File};
 use axum::Router;
@@ -34,8 +35,8 @@ fn handler(file: File) -> MethodRouter<State> {
     get(move || async move { ([(header::CONTENT_TYPE, file.kind)], file.text) })
 }
 
-/// Answers only who called us by a name of loopback, so that no page whose name was bound to our
-/// address reads anything, and refuses what pages of other sites send.
+/// Answers only requests that call us by a name of loopback, so that no page whose name was bound
+/// to our address reads anything, and refuses requests from pages of other sites.
 async fn guard(request: Request, next: Next) -> Response {
     let mut response = match check(&request) {
         Ok(()) => next.run(request).await,
@@ -62,4 +63,53 @@ fn check(request: &Request) -> Result<(), Failure> {
         return Err(Failure::new(StatusCode::FORBIDDEN, problem));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    fn status(host: Option<&str>, more: &[(&str, &str)]) -> Option<StatusCode> {
+        let mut request = Request::post("/v1/filters/a/add");
+        for (name, value) in host.map(|host| ("host", host)).iter().chain(more) {
+            request = request.header(*name, *value);
+        }
+        check(&request.body(Body::empty()).unwrap()).err().map(|f| f.into_response().status())
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_answered_to() {
+        for host in
+            ["127.0.0.1", "127.0.0.1:8080", "127.1.2.3", "localhost", "LOCALHOST:1", "[::1]:8080"]
+        {
+            assert_eq!(status(Some(host), &[]), None, "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "evil-localhost",
+            "0.0.0.0",
+            "10.0.0.1:8080",
+            "[::]",
+            "[::2]:8080",
+            "2130706433",
+            "user@localhost",
+        ] {
+            assert_eq!(status(Some(host), &[]), Some(StatusCode::MISDIRECTED_REQUEST), "{host}");
+        }
+        assert_eq!(status(None, &[]), Some(StatusCode::MISDIRECTED_REQUEST));
+        let twice = status(Some("localhost"), &[("host", "localhost")]);
+        assert_eq!(twice, Some(StatusCode::MISDIRECTED_REQUEST));
+    }
+
+    #[test]
+    fn pages_of_other_sites_and_other_ports_of_this_machine_are_refused() {
+        let of = |origin| status(Some("localhost:8080"), &[("origin", origin)]);
+        assert_eq!(of("http://localhost:8080"), None);
+        for origin in ["http://localhost:80", "https://localhost:8080", "http://127.0.0.1:8080"] {
+            assert_eq!(of(origin), Some(StatusCode::FORBIDDEN), "{origin}");
+        }
+    }
 }

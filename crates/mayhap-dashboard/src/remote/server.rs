@@ -1,9 +1,8 @@
-//! What concerns the server as a whole: its numbers, its clients, its slow requests.
+//! The server as a whole: its numbers, its clients, its slow requests.
 
-use super::State;
 use super::describe::now;
-use super::failure::Failure;
-use super::filters::{Answer, json};
+use super::failure::{Answer, Failure, json};
+use super::state::State;
 use axum::extract::State as From;
 use mayhap_redis::Status;
 use serde_json::{Value, json};
@@ -13,25 +12,18 @@ const MAX_ROWS: usize = 1000;
 /// Slow requests of each node.
 const MAX_SLOW: u32 = 128;
 
-impl State {
-    /// The numbers of the server, or why there are none.
-    pub(super) async fn numbers_of_server(&self) -> Value {
-        let mut numbers = match self.0.server.status().await {
-            Ok(status) => of_status(&status),
-            Err(error) => {
-                json!({ "problem": mayhap_remote::problem(self.0.server.name(), &error).0 })
-            }
-        };
-        numbers["at"] = now().into();
-        numbers["filters"] = self.0.names.count().into();
-        numbers["name"] = self.0.options.url.clone().into();
-        numbers["read_only"] = (!self.0.options.may_add).into();
-        numbers
-    }
-
-    fn failed(&self, error: &mayhap_redis::Error) -> Failure {
-        Failure::of(self.0.server.name(), error)
-    }
+/// The numbers of the server, or the reason why there are none.
+pub(super) async fn numbers(state: &State) -> Value {
+    let server = &state.server;
+    let mut numbers = match server.status().await {
+        Ok(status) => of_status(&status),
+        Err(error) => json!({ "problem": mayhap_sets::server::problem(server.name(), &error) }),
+    };
+    numbers["at"] = now().into();
+    numbers["filters"] = state.names.count().into();
+    numbers["name"] = state.options.url.clone().into();
+    numbers["read_only"] = (!state.options.may_add).into();
+    numbers
 }
 
 fn of_status(status: &Status) -> Value {
@@ -57,7 +49,8 @@ fn of_status(status: &Status) -> Value {
 
 /// `GET /ui/clients`
 pub(super) async fn clients(From(state): From<State>) -> Answer {
-    let clients = state.0.server.clients().await.map_err(|error| state.failed(&error))?;
+    let clients = state.server.clients().await;
+    let clients = clients.map_err(|error| Failure::of(state.server.name(), &error))?;
     let rows = clients.into_iter().take(MAX_ROWS).map(|client| {
         json!({
             "id": client.id,
@@ -75,8 +68,8 @@ pub(super) async fn clients(From(state): From<State>) -> Answer {
 
 /// `GET /ui/slow`
 pub(super) async fn slow(From(state): From<State>) -> Answer {
-    let slow = state.0.server.slow_requests(MAX_SLOW).await;
-    let slow = slow.map_err(|error| state.failed(&error))?;
+    let slow = state.server.slow_requests(MAX_SLOW).await;
+    let slow = slow.map_err(|error| Failure::of(state.server.name(), &error))?;
     let rows = slow.into_iter().take(MAX_ROWS).map(|slow| {
         json!({
             "id": slow.id,
@@ -88,4 +81,40 @@ pub(super) async fn slow(From(state): From<State>) -> Answer {
         })
     });
     Ok(json(&rows.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_names_and_units_that_the_page_knows() {
+        let status = Status {
+            version: "redis 7.0.15".into(),
+            nodes: 1,
+            uptime_seconds: 2,
+            used_bytes: 3,
+            max_bytes: Some(4),
+            eviction: "noeviction".into(),
+            clients: 5,
+            commands: 6,
+            keys: 7,
+            evicted_keys: 8,
+            has_log: true,
+            is_saved: false,
+            saved_at: 1_700_000_000,
+            unsaved_changes: 9,
+        };
+        let expected = json!({
+            "version": "redis 7.0.15", "nodes": 1, "uptime_seconds": 2, "num_bytes": 3,
+            "max_bytes": 4, "connections": 5, "requests": 6, "keys": 7,
+            "persistence": {
+                "eviction": "noeviction", "evicted_keys": 8, "has_log": true, "is_saved": false,
+                // Milliseconds, as JavaScript counts.
+                "saved_at": 1_700_000_000_000u64, "unsaved_changes": 9,
+            },
+        });
+        assert_eq!(of_status(&status), expected);
+        assert_eq!(of_status(&Status { max_bytes: None, ..status })["max_bytes"], Value::Null);
+    }
 }

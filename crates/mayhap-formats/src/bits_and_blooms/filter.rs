@@ -1,7 +1,9 @@
 //! The filter and its positions.
 
-use super::codec::Form;
-use crate::filter::{answered_by, same};
+use super::codec::{self, BitsAndBloomsForm, Form};
+use crate::error::same;
+use crate::filter::answered_by;
+use crate::limits::{check_fpp, not_zero};
 use crate::modulo::Modulo;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Scheme, SchemeFilter};
 
@@ -21,7 +23,7 @@ pub struct BitsAndBloomsScheme {
 }
 
 impl BitsAndBloomsScheme {
-    pub(super) fn new(num_hashes: u32, num_bits: u64) -> Self {
+    fn new(num_hashes: u32, num_bits: u64) -> Self {
         Self { num_hashes, num_bits: Modulo::new(num_bits), is_fnv: false }
     }
 
@@ -96,8 +98,8 @@ impl Scheme for BitsAndBloomsScheme {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitsAndBloomsFilter {
-    pub(super) inner: SchemeFilter<BitsAndBloomsScheme>,
-    pub(super) form: Form,
+    inner: SchemeFilter<BitsAndBloomsScheme>,
+    form: Form,
 }
 
 impl BitsAndBloomsFilter {
@@ -108,10 +110,8 @@ impl BitsAndBloomsFilter {
     /// [`Error::Zero`] for zero items, for which Go computes a meaningless k; [`Error::BadField`]
     /// for a p outside (0, 1), [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(items: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
-        if items == 0 {
-            return Err(Error::Zero { field: "number of items" });
-        }
-        crate::limits::check_fpp("p", target_fpp)?;
+        not_zero("number of items", items)?;
+        check_fpp("p", target_fpp)?;
         let n = items as f64;
         let ln_2 = std::f64::consts::LN_2;
         let m = (-n * libm::log(target_fpp) / (ln_2 * ln_2)).ceil().max(1.0);
@@ -130,14 +130,40 @@ impl BitsAndBloomsFilter {
         Ok(Self::of(num_hashes, Bits::new(num_bits, limits)?, Form::Binary))
     }
 
-    /// The same file as one of willf/bloom up to 2.0.0, whose hash is another one.
+    /// Reads a file in one of the three forms; it is written back in the same.
+    ///
+    /// JSON starts with a brace, gob with the length and the negative number of a type; everything
+    /// else is binary.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`], [`Error::Zero`], [`Error::TooLarge`], [`Error::Truncated`] before
+    /// anything is allocated; [`Error::TrailingBytes`], [`Error::OutOfMemory`].
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        let (num_hashes, bits, form) = codec::read(bytes, limits)?;
+        Ok(Self::of(num_hashes, bits, form))
+    }
+
+    /// The form of the file.
+    pub fn form(&self) -> BitsAndBloomsForm {
+        self.form.public()
+    }
+
+    /// Sets another form for writing.
+    pub fn set_form(&mut self, form: BitsAndBloomsForm) {
+        if form != self.form() {
+            self.form = Form::of_new(form);
+        }
+    }
+
+    /// The same file, read as one of willf/bloom up to 2.0.0, which has another hash.
     #[must_use]
     pub fn of_willf(mut self) -> Self {
         self.inner.scheme.is_fnv = true;
         self
     }
 
-    pub(super) fn of(num_hashes: u32, bits: Bits, form: Form) -> Self {
+    fn of(num_hashes: u32, bits: Bits, form: Form) -> Self {
         let scheme = BitsAndBloomsScheme::new(num_hashes, bits.num_bits());
         Self { inner: SchemeFilter { scheme, bits }, form }
     }
@@ -178,6 +204,6 @@ impl ForeignFilter for BitsAndBloomsFilter {
     }
 
     fn encode(&self) -> Vec<u8> {
-        self.to_file()
+        self.form.encode(self.num_hashes(), &self.inner.bits)
     }
 }

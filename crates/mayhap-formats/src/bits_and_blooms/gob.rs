@@ -61,13 +61,10 @@ pub(super) fn open(bytes: &[u8]) -> Result<Option<(Envelope, &[u8])>, Error> {
     let mut message = Reader::new(reader.take("value of a gob", len)?);
     reader.finish()?;
     let value_type = uint(&mut message)?;
-    if value_type != type_number << 1 {
-        return Err(Error::bad("type of the gob's value", "the one declared", value_type >> 1));
-    }
-    match message.u8("value of a gob")? {
-        0 => {}
-        other => return Err(Error::bad("delta of the gob's value", "0", other)),
-    }
+    let is_it = value_type == type_number << 1;
+    Error::check(is_it, "type of the gob's value", "the one declared", value_type >> 1)?;
+    let delta = message.u8("value of a gob")?;
+    Error::check(delta == 0, "delta of the gob's value", "0", delta)?;
     let len = uint(&mut message)?;
     let value = message.take("value of a gob", len)?;
     message.finish()?;
@@ -100,9 +97,8 @@ fn uint(reader: &mut Reader<'_>) -> Result<u64, Error> {
     let len = u64::from(first.wrapping_neg());
     let bytes = reader.take("number of a gob", len)?;
     let shortest = bytes.first().is_some_and(|&byte| byte != 0) && !matches!(bytes, [0..128]);
-    if len > 8 || !shortest {
-        return Err(Error::bad("number of a gob", "1 to 8 bytes in the shortest form", len));
-    }
+    let allowed = "1 to 8 bytes in the shortest form";
+    Error::check(len <= 8 && shortest, "number of a gob", allowed, len)?;
     Ok(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
 }
 

@@ -14,6 +14,12 @@
 //! `GobEncode`, whose bytes are the binary form.
 //!
 //! Read from and checked against 3.7.1 with bitset 1.24; positions are the same in 2.0.3.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `codec.rs` | binary and JSON |
+//! | `filter.rs` | the filter and its positions |
+//! | `gob.rs` | the two messages of a gob stream with one value of a type that encodes itself |
 
 mod codec;
 mod filter;

@@ -1,51 +1,11 @@
 //! The filter and its state machine.
 
-use super::scheme::{BloomFileterRate, BloomFileterScheme};
+use super::options::BloomFileterOptions;
+use super::scheme::BloomFileterScheme;
 use super::serialized::Serialized;
-use crate::filter::answered_by;
+use crate::filter::{answered_by, parts};
 use crate::java::expected_fpp;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
-
-/// The arguments of the constructor.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BloomFileterOptions {
-    /// The preset.
-    pub rate: BloomFileterRate,
-    /// The intended number of keys.
-    pub data_count: i32,
-    /// The use rate at which an insertion clears the filter first; `None` for never.
-    pub auto_clear_rate: Option<f64>,
-    /// The class that will read the file: a JVM insists on its own.
-    pub class_name: String,
-}
-
-impl BloomFileterOptions {
-    /// The preset `MIDDLE`, no automatic clearing.
-    pub fn new(data_count: i32, class_name: &str) -> Self {
-        Self {
-            rate: BloomFileterRate::default(),
-            data_count,
-            auto_clear_rate: None,
-            class_name: class_name.to_owned(),
-        }
-    }
-
-    /// `k data_count`, a 32-bit product that may wrap.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] for a negative product, as in the class, and for 0, by which the filter
-    /// of the class would divide.
-    pub fn size(&self) -> Result<i32, Error> {
-        let hashes = self.rate.num_hashes();
-        let size = hashes.cast_signed().wrapping_mul(self.data_count);
-        if size > 0 {
-            return Ok(size);
-        }
-        let count = self.data_count;
-        Err(Error::Refused { message: format!("{hashes} bits for each of {count} is {size} bits") })
-    }
-}
 
 /// A `BloomFileter`.
 ///
@@ -77,9 +37,9 @@ impl BloomFileter {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] as [`BloomFileterOptions::size`]; [`Error::BadField`] for an automatic
-    /// clear rate that is not a number, or a class name that is empty or longer than 255 bytes;
-    /// [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
+    /// [`Error::Refused`] as for [`BloomFileterOptions::size`]; [`Error::BadField`] for an
+    /// automatic clear rate that is not a number, or a class name that is empty or longer than 255
+    /// bytes; [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
     pub fn create(options: &BloomFileterOptions, limits: &Limits) -> Result<Self, Error> {
         let size = options.size()?;
         let scheme = BloomFileterScheme::new(options.rate, size)?;
@@ -92,23 +52,15 @@ impl BloomFileter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotThisFormat`] for other bytes; those of a malformed stream; [`Error::BadField`]
-    /// for a class of another serialVersionUID or other fields, and for seeds that are not the
-    /// first k primes of the preset.
+    /// [`Error::NotThisFormat`] for other bytes; the errors of a malformed stream;
+    /// [`Error::BadField`] for a class with another serialVersionUID or other fields, and for seeds
+    /// that are not the first k primes of the preset.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let (inner, state) = Serialized::read(bytes, limits)?;
         Ok(Self { inner, state })
     }
 
-    /// The scheme: preset and size.
-    pub fn scheme(&self) -> &BloomFileterScheme {
-        &self.inner.scheme
-    }
-
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.inner.bits
-    }
+    parts!(BloomFileterScheme, "preset and size");
 
     /// The class that wrote the file and can read it.
     pub fn class_name(&self) -> &str {
@@ -118,12 +70,12 @@ impl BloomFileter {
     /// `getUseCount`: marks since the last clearing, k for every added key. It exceeds the number
     /// of set bits, and may exceed m.
     pub fn use_count(&self) -> i32 {
-        self.state.use_count
+        self.state.frame.count
     }
 
     /// `getUseRate`: use count / m.
     pub fn use_rate(&self) -> f64 {
-        f64::from(self.state.use_count) / self.inner.bits.num_bits() as f64
+        f64::from(self.state.frame.count) / self.inner.bits.num_bits() as f64
     }
 
     /// The use rate at which an insertion clears the filter first.
@@ -141,7 +93,7 @@ impl BloomFileter {
         self.add_utf16(&utf16(text));
     }
 
-    /// [`BloomFileter::add`] of UTF-16 code units, least significant byte first.
+    /// Like [`BloomFileter::add`], for UTF-16 code units, least significant byte first.
     pub fn add_utf16(&mut self, key: &[u8]) {
         self.clear_if_due();
         self.mark(key);
@@ -153,7 +105,8 @@ impl BloomFileter {
         self.add_if_not_exist_utf16(&utf16(text))
     }
 
-    /// [`BloomFileter::add_if_not_exist`] of UTF-16 code units, least significant byte first.
+    /// Like [`BloomFileter::add_if_not_exist`], for UTF-16 code units, least significant byte
+    /// first.
     pub fn add_if_not_exist_utf16(&mut self, key: &[u8]) -> bool {
         self.clear_if_due();
         let exists = self.inner.contains(key);
@@ -165,9 +118,9 @@ impl BloomFileter {
 
     /// `clear`.
     pub fn clear(&mut self) {
-        self.state.words.before_clear(&self.inner.bits);
+        self.state.frame.before_clear(&self.inner.bits);
         self.inner.bits.clear();
-        self.state.use_count = 0;
+        self.state.frame.count = 0;
     }
 
     fn is_due(&self) -> bool {
@@ -183,7 +136,7 @@ impl BloomFileter {
     fn mark(&mut self, key: &[u8]) {
         self.inner.insert(key);
         let marks = self.num_hashes().cast_signed();
-        self.state.use_count = self.state.use_count.wrapping_add(marks);
+        self.state.frame.count = self.state.frame.count.wrapping_add(marks);
     }
 }
 

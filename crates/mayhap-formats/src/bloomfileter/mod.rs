@@ -15,10 +15,19 @@
 //! | useCount | an `AtomicInteger`: i32, which wraps after 2^31 − 1 marks |
 //!
 //! Read from and checked against the published source of the class on Java 17.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `filter.rs` | the filter and its state machine |
+//! | `options.rs` | the arguments of the constructor |
+//! | `scheme.rs` | key bytes → positions |
+//! | `serialized.rs` | the object through `ObjectOutputStream` |
 
 mod filter;
+mod options;
 mod scheme;
 mod serialized;
 
-pub use filter::{BloomFileter, BloomFileterOptions};
+pub use filter::BloomFileter;
+pub use options::BloomFileterOptions;
 pub use scheme::{BloomFileterRate, BloomFileterScheme};

@@ -30,8 +30,8 @@ impl BloomFileterRate {
         4 << self as u32
     }
 
-    /// The rate with as many keys as it is for: `(1 − 1/e)^k`, were the positions of different
-    /// keys independent.
+    /// The rate at its design load: `(1 − 1/e)^k`, if the positions of different keys were
+    /// independent.
     ///
     /// # Examples
     ///
@@ -45,8 +45,8 @@ impl BloomFileterRate {
         fill.powi(self.num_hashes().cast_signed())
     }
 
-    /// The preset with the fewest bits whose rate is at most `fpp` for as many keys as it is for;
-    /// `None` if there is none.
+    /// The preset with the fewest bits whose rate is at most `fpp` at its design load; `None` if
+    /// there is none.
     ///
     /// With k n bits for n keys, 1 − 1/e of them are set, and the rate is `(1 − 1/e)^k`: 16 %,
     /// 2.5 %, 6.5e-4 and 4.2e-7, were the positions of different keys independent.
@@ -95,7 +95,7 @@ impl BloomFileterScheme {
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for a size below 1, by which the class would divide.
+    /// [`Error::BadField`] for a size below 1, since the class would divide by it.
     ///
     /// # Examples
     ///

@@ -1,12 +1,14 @@
 //! The filter.
 
-use super::codec::Form;
+use super::codec::{self, Form};
 use super::scheme::{GuavaScheme, GuavaStrategy};
-use super::serialized::GuavaFunnel;
+use super::serialized::{self, GuavaFunnel};
 use super::sizing::GuavaOptions;
-use crate::filter::{answered_by, same, same_format};
-use crate::java::{approximate_count, expected_fpp};
-use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
+use crate::error::same;
+use crate::filter::{answered_by, java_streams, parts, typed};
+use crate::java::approximate_count;
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, SchemeFilter};
+use std::convert::identity;
 
 /// A Bloom filter of Guava.
 ///
@@ -37,7 +39,7 @@ impl GuavaFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] as [`GuavaOptions::num_longs_and_hashes`]; [`Error::TooLarge`] by the
+    /// [`Error::Refused`] as for [`GuavaOptions::num_longs_and_hashes`]; [`Error::TooLarge`] by the
     /// limits; [`Error::OutOfMemory`].
     pub fn create(options: &GuavaOptions, limits: &Limits) -> Result<Self, Error> {
         let (num_longs, num_hashes) = options.num_longs_and_hashes()?;
@@ -46,67 +48,32 @@ impl GuavaFilter {
         Ok(Self { inner: SchemeFilter { scheme, bits }, form: Form::Stream })
     }
 
-    /// The scheme: strategy, k and m.
-    pub fn scheme(&self) -> &GuavaScheme {
-        &self.inner.scheme
+    java_streams!();
+
+    /// The filter as an `ObjectOutputStream` writes it, for a JVM that has this funnel.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for a [`GuavaFunnel::Other`], whose fields are not known.
+    pub fn to_serialized(&self, funnel: &GuavaFunnel) -> Result<Vec<u8>, Error> {
+        serialized::write(&self.inner, funnel)
     }
 
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.inner.bits
+    /// The funnel, if the file names it.
+    pub fn funnel(&self) -> Option<&GuavaFunnel> {
+        match &self.form {
+            Form::Stream => None,
+            Form::Serialized(around) => Some(around.funnel()),
+        }
     }
 
-    /// Whether the key, as the bytes of its funnel, may be in it: `mightContain`.
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.inner.contains(key)
-    }
+    parts!(GuavaScheme, "strategy, k and m");
 
-    /// Whether the text may be in it; for `stringFunnel(UTF_8)`.
-    #[inline]
-    pub fn contains_str(&self, key: &str) -> bool {
-        self.contains(key.as_bytes())
-    }
-
-    /// Whether the number may be in it; for `integerFunnel()`.
-    #[inline]
-    pub fn contains_i32(&self, key: i32) -> bool {
-        self.contains(&key.to_le_bytes())
-    }
-
-    /// Whether the number may be in it; for `longFunnel()`.
-    #[inline]
-    pub fn contains_i64(&self, key: i64) -> bool {
-        self.contains(&key.to_le_bytes())
-    }
-
-    /// `put`: whether a bit changed.
-    #[inline]
-    pub fn insert(&mut self, key: &[u8]) -> bool {
-        self.inner.insert(key)
-    }
-
-    /// Inserts a text; for `stringFunnel(UTF_8)`.
-    #[inline]
-    pub fn insert_str(&mut self, key: &str) -> bool {
-        self.insert(key.as_bytes())
-    }
-
-    /// Inserts a number; for `integerFunnel()`.
-    #[inline]
-    pub fn insert_i32(&mut self, key: i32) -> bool {
-        self.insert(&key.to_le_bytes())
-    }
-
-    /// Inserts a number; for `longFunnel()`.
-    #[inline]
-    pub fn insert_i64(&mut self, key: i64) -> bool {
-        self.insert(&key.to_le_bytes())
-    }
-
-    /// `expectedFpp()`: `(set bits / m)^k`.
-    pub fn expected_fpp(&self) -> f64 {
-        expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
+    typed! {
+        contains, insert: &[u8], identity, "the bytes of its funnel (`mightContain`, `put`)";
+        contains_str, insert_str: &str, str::as_bytes, "a text, for `stringFunnel(UTF_8)`";
+        contains_i32, insert_i32: i32, i32::to_le_bytes, "a number, for `integerFunnel()`";
+        contains_i64, insert_i64: i64, i64::to_le_bytes, "a number, for `longFunnel()`";
     }
 
     /// `approximateElementCount()`: `round(−ln(1 − set bits / m) m / k)`; `None` for a filter whose
@@ -143,7 +110,7 @@ impl GuavaFilter {
 }
 
 impl ForeignFilter for GuavaFilter {
-    answered_by!(inner);
+    answered_by!(inner: insert, union_with, java_estimates);
 
     fn format(&self) -> Format {
         Format::Guava
@@ -170,31 +137,12 @@ impl ForeignFilter for GuavaFilter {
         }
     }
 
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
     /// `MITZ_32` reaches no bit from 2^31 on.
     fn reachable_bits(&self) -> u64 {
         match self.strategy() {
             GuavaStrategy::Mitz32 => self.num_bits().min(1 << 31),
             GuavaStrategy::Mitz64 => self.num_bits(),
         }
-    }
-
-    /// `expectedFpp()`, of the bits that a position can be.
-    fn estimated_fpp(&self) -> f64 {
-        expected_fpp(self.reachable_fill(), self.num_hashes())
-    }
-
-    /// `approximateElementCount()`, of the bits that a position can be.
-    fn estimated_items(&self) -> Option<u64> {
-        approximate_count(self.reachable_fill(), self.reachable_bits(), self.num_hashes())
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -204,6 +152,9 @@ impl ForeignFilter for GuavaFilter {
     }
 
     fn encode(&self) -> Vec<u8> {
-        self.to_file()
+        match &self.form {
+            Form::Stream => self.to_stream(),
+            Form::Serialized(around) => around.encode(self.bits()),
+        }
     }
 }

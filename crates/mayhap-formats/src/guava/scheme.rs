@@ -1,7 +1,8 @@
 //! Key bytes → positions.
 
+use crate::Scheme;
+use crate::limits::not_zero;
 use crate::modulo::Modulo;
-use crate::{Limits, Scheme};
 
 /// How Guava computes positions from a Murmur3 hash (x64, 128 bits, seed 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,9 +59,8 @@ impl GuavaScheme {
         num_hashes: u8,
         num_longs: u32,
     ) -> Result<Self, crate::Error> {
-        let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
-        no_limit.check_hashes("number of hash functions", u64::from(num_hashes))?;
-        no_limit.check_bits("number of bits", u64::from(num_longs))?;
+        not_zero("number of hash functions", u64::from(num_hashes))?;
+        not_zero("number of bits", u64::from(num_longs))?;
         Ok(Self { strategy, num_hashes, num_bits: Modulo::new(u64::from(num_longs) * 64) })
     }
 

@@ -4,10 +4,8 @@
 //! `[J data`, `L funnel`, `L strategy`. Funnel and strategy are enum constants; that of a charset
 //! is an object with its name.
 
-use super::codec::Form;
-use super::filter::GuavaFilter;
 use super::scheme::{GuavaScheme, GuavaStrategy};
-use crate::java::{ClassSpec, LONGS, Object, SERIALIZABLE, Stream, Value, Writer};
+use crate::java::{ClassSpec, LONGS, Object, Stream, Value, Writer};
 use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
 use std::fmt;
 
@@ -52,21 +50,27 @@ impl fmt::Display for GuavaFunnel {
     }
 }
 
-impl GuavaFilter {
-    /// Reads what an `ObjectOutputStream` wrote.
-    pub(super) fn decode_serialized(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+/// The stream apart from the bits: the bytes before and after the longs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Serialized {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    funnel: GuavaFunnel,
+}
+
+impl Serialized {
+    /// Reads the output of an `ObjectOutputStream`.
+    pub(super) fn read(
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<(SchemeFilter<GuavaScheme>, Self), Error> {
         let (stream, root) = Stream::read(bytes, |_| false)?;
         let class = stream.class(root.class)?;
         // Other projects bundle Guava under a different package.
-        if !class.name.ends_with(&["hash.", SERIAL_FORM].concat()) {
-            return Err(Error::bad("Java class", "BloomFilter$SerialForm", class.name));
-        }
-        if class.uid != 1 {
-            return Err(Error::bad("serialVersionUID", "1", class.uid));
-        }
-        if root.fields.len() != 4 {
-            return Err(Error::bad("number of fields", "4", root.fields.len()));
-        }
+        let is_filter = class.name.ends_with(&["hash.", SERIAL_FORM].concat());
+        Error::check(is_filter, "Java class", "BloomFilter$SerialForm", class.name)?;
+        Error::check(class.uid == 1, "serialVersionUID", "1", class.uid)?;
+        Error::check(root.fields.len() == 4, "number of fields", "4", root.fields.len())?;
         let (num_hashes, _) = stream.int(&root, "numHashFunctions")?;
         let num_hashes = u8::try_from(num_hashes)
             .map_err(|_| Error::bad("number of hash functions", "1 to 255", num_hashes))?;
@@ -80,67 +84,70 @@ impl GuavaFilter {
         let mut words = Reader::new(&bytes[data.clone()]);
         let bits = Bits::read_be_words(&mut words, u64::from(num_longs) * 64, limits)?;
         let scheme = GuavaScheme::new(strategy, num_hashes, num_longs)?;
-        let head = bytes[..data.start].to_vec();
-        let form = Form::Serialized { head, tail: bytes[data.end..].to_vec(), funnel };
-        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+        let (head, tail) = (bytes[..data.start].to_vec(), bytes[data.end..].to_vec());
+        Ok((SchemeFilter { scheme, bits }, Self { head, tail, funnel }))
     }
 
-    /// The filter as an `ObjectOutputStream` writes it, for a JVM that has this funnel.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unsupported`] for a [`GuavaFunnel::Other`], whose fields are not known.
-    pub fn to_serialized(&self, funnel: &GuavaFunnel) -> Result<Vec<u8>, Error> {
-        let named = |name: &str| [PACKAGE, name].concat();
-        let serial_form = named(SERIAL_FORM);
-        let mut writer = Writer::new();
-        writer.object(&ClassSpec {
-            name: &serial_form,
-            uid: 1,
-            flags: SERIALIZABLE,
-            fields: &[
-                ("I", "numHashFunctions"),
-                ("[J", "data"),
-                ("Lcom/google/common/hash/Funnel;", "funnel"),
-                ("Lcom/google/common/hash/BloomFilter$Strategy;", "strategy"),
-            ],
-            parent: None,
-        });
-        writer.raw(&self.inner.scheme.num_hashes().to_be_bytes());
-        writer.array(&LONGS, self.bits().words().len() as u32);
-        let mut words = Vec::new();
-        self.bits().write_be_words(&mut words);
-        writer.raw(&words);
-        let constant = match funnel {
-            GuavaFunnel::ByteArray => "Funnels$ByteArrayFunnel",
-            GuavaFunnel::Integer => "Funnels$IntegerFunnel",
-            GuavaFunnel::Long => "Funnels$LongFunnel",
-            GuavaFunnel::UnencodedChars => "Funnels$UnencodedCharsFunnel",
-            GuavaFunnel::String { charset } => {
-                writer.object(&ClassSpec {
-                    name: &named(CHARSET_FORM),
-                    uid: 0,
-                    flags: SERIALIZABLE,
-                    fields: &[("Ljava/lang/String;", "charsetCanonicalName")],
-                    parent: None,
-                });
-                writer.text(charset);
-                ""
-            }
-            GuavaFunnel::Other { .. } => {
-                return Err(Error::Unsupported {
-                    format: "guava",
-                    operation: "Java serialization",
-                    reason: "the fields of this funnel are not known; write a stream instead",
-                });
-            }
-        };
-        if !constant.is_empty() {
-            writer.constant(&named(constant), "INSTANCE");
-        }
-        writer.constant(&named("BloomFilterStrategies"), self.strategy().name());
-        Ok(writer.finish())
+    pub(super) fn funnel(&self) -> &GuavaFunnel {
+        &self.funnel
     }
+
+    pub(super) fn encode(&self, bits: &Bits) -> Vec<u8> {
+        let mut out = self.head.clone();
+        bits.write_be_words(&mut out);
+        out.extend_from_slice(&self.tail);
+        out
+    }
+}
+
+/// The filter as an `ObjectOutputStream` writes it.
+pub(super) fn write(
+    filter: &SchemeFilter<GuavaScheme>,
+    funnel: &GuavaFunnel,
+) -> Result<Vec<u8>, Error> {
+    let SchemeFilter { scheme, bits } = filter;
+    let named = |name: &str| [PACKAGE, name].concat();
+    let mut writer = Writer::new();
+    writer.object(&ClassSpec {
+        fields: &[
+            ("I", "numHashFunctions"),
+            ("[J", "data"),
+            ("Lcom/google/common/hash/Funnel;", "funnel"),
+            ("Lcom/google/common/hash/BloomFilter$Strategy;", "strategy"),
+        ],
+        ..ClassSpec::plain(&named(SERIAL_FORM), 1)
+    });
+    writer.raw(&scheme.num_hashes().to_be_bytes());
+    writer.array(&LONGS, bits.words().len() as u32);
+    let mut words = Vec::new();
+    bits.write_be_words(&mut words);
+    writer.raw(&words);
+    let constant = match funnel {
+        GuavaFunnel::ByteArray => "Funnels$ByteArrayFunnel",
+        GuavaFunnel::Integer => "Funnels$IntegerFunnel",
+        GuavaFunnel::Long => "Funnels$LongFunnel",
+        GuavaFunnel::UnencodedChars => "Funnels$UnencodedCharsFunnel",
+        GuavaFunnel::String { charset } => {
+            writer.object(&ClassSpec {
+                fields: &[("Ljava/lang/String;", "charsetCanonicalName")],
+                ..ClassSpec::plain(&named(CHARSET_FORM), 0)
+            });
+            writer.text(charset);
+            ""
+        }
+        GuavaFunnel::Other { .. } => {
+            return Err(Error::Unsupported {
+                format: "guava",
+                operation: "Java serialization",
+                reason: "the fields of this funnel are not known; write a stream instead",
+            });
+        }
+    };
+    if !constant.is_empty() {
+        writer.constant(&named(constant), "INSTANCE");
+    }
+    writer.constant(&named("BloomFilterStrategies"), scheme.strategy().name());
+    Ok(writer.finish())
 }
 
 fn strategy_of(stream: &Stream<'_>, root: &Object<'_>) -> Result<GuavaStrategy, Error> {

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A [`GuavaFilter`] that many threads fill and query at once, without locks, and that knows at any
 /// time how many of its bits are set: the `LockFreeBitArray` of Guava 23 and later.
 ///
-/// A bit that is set already is only read. Another one is set by one atomic step, and the call that
-/// changed it counts it, so that no bit is counted twice. The count never exceeds the bits that are
-/// set; it is exact when no insertion is under way. A query touches up to k cache lines; so does an
-/// insertion, and that of the count if the key is new.
+/// A bit that is set already is only read. Any other bit is set by one atomic step, and the call
+/// that changed it counts it, so that no bit is counted twice. The count never exceeds the bits
+/// that are set; it is exact when no insertion is under way. A query touches up to k cache lines;
+/// so does an insertion, and that of the count if the key is new.
 ///
 /// # Examples
 ///
@@ -48,36 +48,36 @@ pub struct SharedGuavaFilter {
 impl SharedGuavaFilter {
     /// Whether the key, as the bytes of its funnel, may be in it: `mightContain`.
     ///
-    /// A key whose insertion has ended before, in the order of the program, is found.
+    /// A key is found if its insertion happened before.
     #[inline]
     pub fn contains(&self, key: &[u8]) -> bool {
         let mut all = true;
         self.scheme.positions(key, |position| {
             let (word, mask) = self.bit(position);
-            // ORDERING: Relaxed. Bits are never cleared, and who knows of an insertion has
-            // synchronised with it already.
+            // ORDERING: Relaxed. Bits are never cleared, and a thread that knows of an insertion
+            // has already synchronised with it.
             all = word.load(Ordering::Relaxed) & mask != 0;
             all
         });
         all
     }
 
-    /// `put`: whether this call changed a bit. Of several threads that insert a new key at once,
-    /// one or more get true.
+    /// `put`: whether this call changed a bit. If several threads insert a new key at once, one or
+    /// more get true.
     #[inline]
     pub fn insert(&self, key: &[u8]) -> bool {
         let mut changed = 0;
         self.scheme.positions(key, |position| {
             let (word, mask) = self.bit(position);
-            // ORDERING: Relaxed, as above. The second one decides who has changed the bit, which a
-            // read-modify-write does in any order.
+            // ORDERING: Relaxed, as above. The second one decides which thread has changed the bit,
+            // which a read-modify-write does in any order.
             let is_set = word.load(Ordering::Relaxed) & mask != 0
                 || word.fetch_or(mask, Ordering::Relaxed) & mask != 0;
             changed += u64::from(!is_set);
             true
         });
         if changed > 0 {
-            // ORDERING: Relaxed. The number stands for itself.
+            // ORDERING: Relaxed. The number guards no other memory.
             self.ones.fetch_add(changed, Ordering::Relaxed);
         }
         changed > 0

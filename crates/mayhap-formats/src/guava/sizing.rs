@@ -60,24 +60,12 @@ impl GuavaOptions {
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
     pub fn num_longs_and_hashes(&self) -> Result<(u32, u8), Error> {
-        let refused = |message: String| Err(Error::Refused { message });
         let (n, fpp) = (self.expected_insertions, self.fpp);
-        if n < 0 {
-            return refused(format!("Expected insertions ({n}) must be >= 0"));
-        }
+        Error::require(n >= 0, format_args!("Expected insertions ({n}) must be >= 0"))?;
+        let what = format!("False positive probability ({})", double_to_string(fpp));
         // NaN is not above 0 either.
-        if fpp.is_nan() || fpp <= 0.0 {
-            return refused(format!(
-                "False positive probability ({}) must be > 0.0",
-                double_to_string(fpp)
-            ));
-        }
-        if fpp >= 1.0 {
-            return refused(format!(
-                "False positive probability ({}) must be < 1.0",
-                double_to_string(fpp)
-            ));
-        }
+        Error::require(fpp > 0.0, format_args!("{what} must be > 0.0"))?;
+        Error::require(fpp < 1.0, format_args!("{what} must be < 1.0"))?;
         let n = n.max(1);
         let num_bits = optimal_num_bits(n, fpp);
         let num_hashes = match self.release {
@@ -85,18 +73,12 @@ impl GuavaOptions {
             GuavaRelease::From33 => round_half_up(-libm::log(fpp) / LN_2).max(1),
         };
         let num_longs = num_bits.unsigned_abs().div_ceil(64);
-        let cause = |cause: &str| {
-            refused(format!("Could not create BloomFilter of {num_bits} bits: {cause}"))
-        };
-        if num_longs > i32::MAX as u64 {
-            return cause(&format!("Out of range: {num_longs}"));
-        }
-        if num_longs == 0 {
-            return cause("data length is zero!");
-        }
-        let Ok(num_hashes) = u8::try_from(num_hashes) else {
-            return cause(&format!("numHashFunctions ({num_hashes}) must be <= 255"));
-        };
-        Ok((num_longs as u32, num_hashes))
+        let what = format!("Could not create BloomFilter of {num_bits} bits");
+        let fits = i32::try_from(num_longs).is_ok();
+        Error::require(fits, format_args!("{what}: Out of range: {num_longs}"))?;
+        Error::require(num_longs > 0, format_args!("{what}: data length is zero!"))?;
+        let rule = format_args!("{what}: numHashFunctions ({num_hashes}) must be <= 255");
+        Error::require(num_hashes <= 255, rule)?;
+        Ok((num_longs as u32, num_hashes as u8))
     }
 }

@@ -28,10 +28,10 @@ pub(crate) fn approximate_count(fill: f64, num_bits: u64, num_hashes: u32) -> Op
     items.is_finite().then(|| round_half_up(items) as u64)
 }
 
-/// `(set bits / m)^k`, as Guava and Spark have it. The power is the platform's: it agrees with the
-/// JVM's to the last bit on all files of theirs that are kept here, which `libm`'s does not.
+/// `(set bits / m)^k`, as in Guava and Spark. The power is the platform's: unlike `libm`'s, it
+/// agrees with the JVM's to the last bit on all of their files that are kept here.
 pub(crate) fn expected_fpp(fill: f64, num_hashes: u32) -> f64 {
-    // WebAssembly has no power of the platform: Rust's would be a second copy of `libm`'s.
+    // WebAssembly has no platform `pow`: Rust's would be a second copy of the one in `libm`.
     if cfg!(target_family = "wasm") {
         return libm::pow(fill, f64::from(num_hashes));
     }

@@ -14,6 +14,7 @@
 //! Source: Java Object Serialization Specification, 6.4. Arrays and numbers are positions in the
 //! bytes, so nothing is allocated by declared sizes.
 
+use crate::limits::not_zero;
 use crate::{Error, Reader};
 use std::ops::Range;
 
@@ -48,7 +49,7 @@ pub(crate) enum Value<'a> {
     Handle(usize),
 }
 
-/// An object: the fields of all its classes, those of its ancestors first.
+/// An object: the fields of all its classes, its ancestors' first.
 #[derive(Debug, Clone)]
 pub(crate) struct Object<'a> {
     pub(crate) class: usize,
@@ -96,10 +97,8 @@ impl<'a> Stream<'a> {
         blocks_only: fn(&str) -> bool,
     ) -> Result<(Self, Object<'a>), Error> {
         let mut stream = Self { bytes, reader: Reader::new(bytes), items: Vec::new(), blocks_only };
-        if stream.reader.array("magic") != Ok(MAGIC) {
-            let reason = "it does not begin with AC ED 00 05";
-            return Err(Error::NotThisFormat { format: "Java stream", reason });
-        }
+        let is_stream = stream.reader.array("magic") == Ok(MAGIC);
+        Error::check_format(is_stream, "Java stream", "it does not begin with AC ED 00 05")?;
         let root = stream.value(0)?;
         stream.reader.clone().finish()?;
         let root = stream.object("root", root)?.clone();
@@ -199,18 +198,13 @@ impl<'a> Stream<'a> {
 
     fn unexpected<T>(&self, token: u8) -> Result<T, Error> {
         let at = self.reader.position() - 1;
-        Err(Error::bad(
-            "Java token",
-            "one that belongs there",
-            format_args!("{token:#04x} at {at}"),
-        ))
+        let found = format_args!("{token:#04x} at {at}");
+        Err(Error::bad("Java token", "one that belongs there", found))
     }
 
     fn new_handle(&mut self, item: Item<'a>) -> Result<usize, Error> {
         let handle = self.items.len();
-        if handle == MAX_HANDLES {
-            return Err(too_large("Java handles", MAX_HANDLES, handle + 1));
-        }
+        check_limit("Java handles", MAX_HANDLES, handle + 1)?;
         self.items.push(item);
         Ok(handle)
     }
@@ -225,9 +219,7 @@ impl<'a> Stream<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Value<'a>, Error> {
-        if depth > MAX_DEPTH {
-            return Err(too_large("nesting of Java objects", MAX_DEPTH, depth));
-        }
+        check_limit("nesting of Java objects", MAX_DEPTH, depth)?;
         match self.token()? {
             0x70 => Ok(Value::Null),
             0x71 => {
@@ -277,9 +269,7 @@ impl<'a> Stream<'a> {
     }
 
     fn optional_class_descriptor(&mut self, depth: usize) -> Result<Option<usize>, Error> {
-        if depth > MAX_DEPTH {
-            return Err(too_large("nesting of Java classes", MAX_DEPTH, depth));
-        }
+        check_limit("nesting of Java classes", MAX_DEPTH, depth)?;
         match self.token()? {
             0x70 => Ok(None),
             0x71 => {
@@ -292,9 +282,8 @@ impl<'a> Stream<'a> {
                 let uid = self.reader.i64_be("serialVersionUID")?;
                 let handle = self.new_handle(Item::Unfinished)?;
                 let flags = self.reader.u8("class flags")?;
-                if !matches!(flags, 0x02 | 0x03 | 0x12) {
-                    return Err(Error::bad("class flags", "02, 03 or 12", flags));
-                }
+                let are_known = matches!(flags, 0x02 | 0x03 | 0x12);
+                Error::check(are_known, "class flags", "02, 03 or 12", flags)?;
                 let fields = self.field_descriptors(depth)?;
                 let end = self.token()?;
                 if end != 0x78 {
@@ -310,9 +299,7 @@ impl<'a> Stream<'a> {
 
     fn field_descriptors(&mut self, depth: usize) -> Result<Vec<(u8, &'a str)>, Error> {
         let count = self.reader.u16_be("number of fields")?;
-        if count > MAX_FIELDS {
-            return Err(too_large("number of fields", MAX_FIELDS.into(), count.into()));
-        }
+        check_limit("number of fields", MAX_FIELDS.into(), count.into())?;
         let mut fields = Vec::new();
         for _ in 0..count {
             let code = self.reader.u8("field type")?;
@@ -321,9 +308,8 @@ impl<'a> Stream<'a> {
                 b'I' | b'D' | b'J' => {}
                 b'L' | b'[' => {
                     let of = self.value(depth + 1)?;
-                    if !matches!(of, Value::Text(_)) {
-                        return Err(Error::bad("class of a field", "text", format_args!("{of:?}")));
-                    }
+                    let is_text = matches!(of, Value::Text(_));
+                    Error::check(is_text, "class of a field", "text", format_args!("{of:?}"))?;
                 }
                 _ => return Err(Error::bad("field type", "I, J, D, L or [", code)),
             }
@@ -366,9 +352,8 @@ impl<'a> Stream<'a> {
             let Class { name, flags, fields, .. } = self.class(class)?.clone();
             let fields = if (self.blocks_only)(name) { Vec::new() } else { fields };
             for (code, name) in fields {
-                if object.fields.iter().any(|field| field.1 == name) {
-                    return Err(Error::bad("field name", "one that is new", name));
-                }
+                let is_new = object.fields.iter().all(|field| field.1 != name);
+                Error::check(is_new, "field name", "one that is new", name)?;
                 let value = match code {
                     b'I' => self.primitive(4)?,
                     b'D' | b'J' => self.primitive(8)?,
@@ -403,9 +388,7 @@ impl<'a> Stream<'a> {
                 0x78 => return Ok(()),
                 other => return self.unexpected(other),
             };
-            if len == 0 {
-                return Err(Error::Zero { field: "length of a block" });
-            }
+            not_zero("length of a block", u64::from(len))?;
             let start = self.reader.position();
             self.reader.take("block", u64::from(len))?;
             blocks.push(start..self.reader.position());
@@ -413,6 +396,6 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn too_large(field: &'static str, limit: usize, found: usize) -> Error {
-    Error::TooLarge { field, limit: limit as u64, found: found as u64 }
+fn check_limit(field: &'static str, limit: usize, found: usize) -> Result<(), Error> {
+    Error::check_limit(field, limit as u64, found as u64)
 }

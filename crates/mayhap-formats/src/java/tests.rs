@@ -1,12 +1,12 @@
-//! Streams that no JVM writes, and what the writer leaves for the reader.
+//! Streams that no JVM writes, and the values that the reader gets back from the writer.
 
-use super::{ClassSpec, LONGS, SERIALIZABLE, Stream, Value, Writer};
+use super::{ClassSpec, LONGS, Stream, Value, Writer};
 use crate::Error;
 
 const EMPTY: &[(&str, &str)] = &[];
 
 fn class<'a>(name: &'a str, fields: &'a [(&'a str, &'a str)]) -> ClassSpec<'a> {
-    ClassSpec { name, uid: 1, flags: SERIALIZABLE, fields, parent: None }
+    ClassSpec { fields, ..ClassSpec::plain(name, 1) }
 }
 
 fn error(bytes: &[u8]) -> Error {
@@ -136,7 +136,7 @@ fn handles_and_fields_have_a_limit() {
 
 #[test]
 fn references_to_what_is_not_there_or_not_finished_are_refused() {
-    // 0 is a class, 1 a signature, 2 the object itself, 3 not given out.
+    // 0 is a class, 1 a signature, 2 the object itself, 3 not assigned.
     for (handle, accepted) in [(0u32, false), (1, true), (2, false), (3, false), (0x7FFF, false)] {
         let mut writer = object(&[("LA;", "x")]);
         writer.raw(&[0x71]);

@@ -13,22 +13,23 @@ pub(crate) struct ClassSpec<'a> {
     pub(crate) parent: Option<&'a ClassSpec<'a>>,
 }
 
-/// Flags of a plain class, of one with a `writeObject` of its own, of an enum.
-pub(crate) const SERIALIZABLE: u8 = 0x02;
+/// Flags of a plain class, of one with its own `writeObject`, of an enum.
+const SERIALIZABLE: u8 = 0x02;
 pub(crate) const WRITE_METHOD: u8 = 0x03;
-pub(crate) const ENUM: u8 = 0x12;
+const ENUM: u8 = 0x12;
+
+impl<'a> ClassSpec<'a> {
+    /// A plain class without fields and parent.
+    pub(crate) const fn plain(name: &'a str, uid: i64) -> Self {
+        Self { name, uid, flags: SERIALIZABLE, fields: &[], parent: None }
+    }
+}
 
 /// `[J`.
-pub(crate) const LONGS: ClassSpec<'static> = ClassSpec {
-    name: "[J",
-    uid: 8_655_923_659_555_304_851,
-    flags: SERIALIZABLE,
-    fields: &[],
-    parent: None,
-};
+pub(crate) const LONGS: ClassSpec<'static> = ClassSpec::plain("[J", 8_655_923_659_555_304_851);
 
 /// `java.lang.Enum`.
-pub(crate) const ENUM_BASE: ClassSpec<'static> =
+const ENUM_BASE: ClassSpec<'static> =
     ClassSpec { name: "java.lang.Enum", uid: 0, flags: ENUM, fields: &[], parent: None };
 
 /// A stream being written.
@@ -44,7 +45,7 @@ impl Writer {
         Self { out: MAGIC.to_vec(), handles: Vec::new() }
     }
 
-    /// What is written so far.
+    /// The stream written so far.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.out
     }
@@ -68,7 +69,7 @@ impl Writer {
         self.out.push(0x78);
     }
 
-    /// Begins an object; its fields follow, those of its ancestors first.
+    /// Begins an object; its fields follow, its ancestors' first.
     pub(crate) fn object(&mut self, class: &ClassSpec<'_>) {
         self.out.push(0x73);
         self.class(class);
@@ -100,7 +101,7 @@ impl Writer {
     }
 
     fn utf(&mut self, text: &str) {
-        // The names written are those of classes and fields, or were read from such a stream.
+        // The names written belong to classes and fields, or were read from such a stream.
         self.raw(&(text.len() as u16).to_be_bytes());
         self.raw(text.as_bytes());
     }

@@ -3,7 +3,8 @@
 use super::scheme::{MagnusHash, MagnusScheme};
 use super::serialized::Serialized;
 use super::sizing::MagnusSizing;
-use crate::filter::{answered_by, same};
+use crate::error::same;
+use crate::filter::{answered_by, parts};
 use crate::java::{MAGIC, approximate_count, expected_fpp};
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Scheme, SchemeFilter};
 
@@ -22,10 +23,8 @@ pub enum MagnusForm {
 #[derive(Debug, Clone)]
 enum Form {
     /// A bitmap that was this many bytes long.
-    BitSet {
-        kept: usize,
-    },
-    Redis {
+    Bitmap {
+        is_redis: bool,
         kept: usize,
     },
     Serialized(Serialized),
@@ -62,21 +61,19 @@ impl MagnusFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`MagnusSizing::num_bits_and_hashes`]; [`Error::BadField`] for an m below 0, unless
-    /// the bits are in Redis; [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
+    /// The errors of [`MagnusSizing::num_bits_and_hashes`]; [`Error::BadField`] for an m below 0,
+    /// unless the bits are in Redis; [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
     pub fn create(sizing: &MagnusSizing, form: MagnusForm, limits: &Limits) -> Result<Self, Error> {
         let numbers = sizing.numbers()?;
         limits.check_hashes("number of hash functions", u64::from(numbers.num_hashes))?;
         // `new BitSet(m)` throws.
-        if numbers.num_bits < 0 && form != MagnusForm::Redis {
-            return Err(Error::bad("number of bits", "1 and more", numbers.num_bits));
-        }
+        let is_right = numbers.num_bits >= 0 || form == MagnusForm::Redis;
+        Error::check(is_right, "number of bits", "1 and more", numbers.num_bits)?;
         let scheme = MagnusScheme::new(MagnusHash::Md5, numbers.num_hashes, numbers.num_bits)?;
         let bits = Bits::new(u64::from(numbers.num_bits.unsigned_abs()), limits)?;
         let form = match form {
-            MagnusForm::BitSet => Form::BitSet { kept: 0 },
-            MagnusForm::Redis => Form::Redis { kept: 0 },
             MagnusForm::Serialized => Form::Serialized(Serialized::of_new(&numbers)),
+            bitmap => Form::Bitmap { is_redis: bitmap == MagnusForm::Redis, kept: 0 },
         };
         Ok(Self { inner: SchemeFilter { scheme, bits }, form })
     }
@@ -85,12 +82,10 @@ impl MagnusFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotThisFormat`] for other bytes; those of a malformed stream.
+    /// [`Error::NotThisFormat`] for other bytes; the errors of a malformed stream.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        if !bytes.starts_with(&MAGIC) {
-            let reason = "it is no Java object; a bare bitmap needs m and k";
-            return Err(Error::NotThisFormat { format: "magnuss", reason });
-        }
+        let reason = "it is no Java object; a bare bitmap needs m and k";
+        Error::check_format(bytes.starts_with(&MAGIC), "magnuss", reason)?;
         let (inner, serialized) = Serialized::read(bytes, limits)?;
         Ok(Self { inner, form: Form::Serialized(serialized) })
     }
@@ -100,44 +95,42 @@ impl MagnusFilter {
     /// # Errors
     ///
     /// [`Error::Zero`], [`Error::TooLarge`]; [`Error::TrailingBytes`] and [`Error::BadField`] if
-    /// bits past m are there.
+    /// bits past m are set.
     pub fn decode_bitset(
         bytes: &[u8],
         num_bits: i32,
         num_hashes: u32,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        Self::decode_bare(bytes, num_bits, num_hashes, Form::BitSet { kept: bytes.len() }, limits)
+        Self::decode_bare(bytes, num_bits, num_hashes, false, limits)
     }
 
     /// Reads the Redis string of a filter of this m, which may be negative, and k.
     ///
     /// # Errors
     ///
-    /// Those of [`MagnusFilter::decode_bitset`].
+    /// The errors of [`MagnusFilter::decode_bitset`].
     pub fn decode_redis(
         bytes: &[u8],
         num_bits: i32,
         num_hashes: u32,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        Self::decode_bare(bytes, num_bits, num_hashes, Form::Redis { kept: bytes.len() }, limits)
+        Self::decode_bare(bytes, num_bits, num_hashes, true, limits)
     }
 
     fn decode_bare(
         bytes: &[u8],
         num_bits: i32,
         num_hashes: u32,
-        form: Form,
+        is_redis: bool,
         limits: &Limits,
     ) -> Result<Self, Error> {
         limits.check_hashes("number of hash functions", u64::from(num_hashes))?;
         let scheme = MagnusScheme::new(MagnusHash::Md5, num_hashes, num_bits)?;
-        let read = match form {
-            Form::Redis { .. } => Bits::from_msb_bytes,
-            _ => Bits::from_lsb_bytes,
-        };
+        let read = if is_redis { Bits::from_msb_bytes } else { Bits::from_lsb_bytes };
         let bits = read(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
+        let form = Form::Bitmap { is_redis, kept: bytes.len() };
         Ok(Self { inner: SchemeFilter { scheme, bits }, form })
     }
 
@@ -146,7 +139,7 @@ impl MagnusFilter {
     ///
     /// # Errors
     ///
-    /// Only those that [`MagnusScheme::new`] has returned before.
+    /// Only the errors that [`MagnusScheme::new`] has returned before.
     pub fn hashed_with(mut self, hash: MagnusHash) -> Result<Self, Error> {
         let (num_hashes, num_bits) =
             (self.inner.scheme.num_hashes(), self.inner.scheme.signed_num_bits());
@@ -154,15 +147,7 @@ impl MagnusFilter {
         Ok(self)
     }
 
-    /// The scheme: digest, k and m.
-    pub fn scheme(&self) -> &MagnusScheme {
-        &self.inner.scheme
-    }
-
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.inner.bits
-    }
+    parts!(MagnusScheme, "digest, k and m");
 
     /// Whether the key may be in it.
     #[inline]
@@ -174,7 +159,7 @@ impl MagnusFilter {
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         if let Form::Serialized(serialized) = &mut self.form {
-            serialized.count_add();
+            serialized.count_adds(1);
         }
         self.inner.insert(key)
     }
@@ -183,7 +168,7 @@ impl MagnusFilter {
     pub fn added(&self) -> Option<i32> {
         match &self.form {
             Form::Serialized(serialized) => Some(serialized.added()),
-            _ => None,
+            Form::Bitmap { .. } => None,
         }
     }
 
@@ -223,7 +208,7 @@ impl ForeignFilter for MagnusFilter {
 
     fn format(&self) -> Format {
         match self.form {
-            Form::Redis { .. } => Format::MagnusRedis,
+            Form::Bitmap { is_redis: true, .. } => Format::MagnusRedis,
             _ => Format::MagnusS,
         }
     }
@@ -268,8 +253,8 @@ impl ForeignFilter for MagnusFilter {
 
     fn encode(&self) -> Vec<u8> {
         match &self.form {
-            Form::BitSet { kept } => self.inner.bits.to_short_lsb_bytes(*kept),
-            Form::Redis { kept } => self.inner.bits.to_short_msb_bytes(*kept),
+            Form::Bitmap { is_redis: false, kept } => self.inner.bits.to_short_lsb_bytes(*kept),
+            Form::Bitmap { kept, .. } => self.inner.bits.to_short_msb_bytes(*kept),
             Form::Serialized(serialized) => serialized.encode(&self.inner.bits),
         }
     }

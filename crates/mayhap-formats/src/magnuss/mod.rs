@@ -12,6 +12,13 @@
 //! The first two record neither m nor k nor n.
 //!
 //! Read from and checked against the original class on Java 17 and `SETBIT` of Redis 7.0.15.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `filter.rs` | the filter |
+//! | `scheme.rs` | key bytes → positions |
+//! | `serialized.rs` | the object through `ObjectOutputStream` |
+//! | `sizing.rs` | m and k of a new filter |
 
 mod filter;
 mod scheme;

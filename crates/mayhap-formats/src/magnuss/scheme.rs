@@ -1,7 +1,8 @@
 //! Key bytes → positions.
 
+use crate::limits::not_zero;
 use crate::modulo::Modulo;
-use crate::{Error, Limits, Scheme};
+use crate::{Error, Scheme};
 use md5::{Digest, Md5};
 use sha1::Sha1;
 
@@ -29,7 +30,7 @@ impl MagnusScheme {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for zero bits, by which the class would divide, or no hash functions.
+    /// [`Error::Zero`] for zero bits, since the class would divide by them, or no hash functions.
     ///
     /// # Examples
     ///
@@ -46,10 +47,9 @@ impl MagnusScheme {
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
     pub fn new(hash: MagnusHash, num_hashes: u32, num_bits: i32) -> Result<Self, Error> {
-        let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
-        no_limit.check_hashes("number of hash functions", u64::from(num_hashes))?;
+        not_zero("number of hash functions", u64::from(num_hashes))?;
         let bits = u64::from(num_bits.unsigned_abs());
-        no_limit.check_bits("number of bits", bits)?;
+        not_zero("number of bits", bits)?;
         Ok(Self { hash, num_hashes, num_bits, modulo: Modulo::new(bits) })
     }
 

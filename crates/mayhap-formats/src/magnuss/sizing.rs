@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::java::round_half_up;
-use crate::limits::check_fpp;
+use crate::limits::{check_fpp, not_zero};
 use std::f64::consts::LN_2;
 
 /// The arguments of a constructor.
@@ -129,15 +129,10 @@ impl MagnusSizing {
         };
         let num_hashes = u32::try_from(num_hashes)
             .map_err(|_| Error::bad("number of hash functions", "1 and more", num_hashes))?;
-        if num_hashes == 0 {
-            return Err(Error::Zero { field: "number of hash functions" });
-        }
-        if num_bits == 0 {
-            return Err(Error::Zero { field: "number of bits" });
-        }
-        if num_bits < 0 && !matches!(self, Self::RedisRate { .. }) {
-            return Err(Error::bad("number of bits", "1 and more", num_bits));
-        }
+        not_zero("number of hash functions", u64::from(num_hashes))?;
+        not_zero("number of bits", u64::from(num_bits.unsigned_abs()))?;
+        let is_right = num_bits >= 0 || matches!(self, Self::RedisRate { .. });
+        Error::check(is_right, "number of bits", "1 and more", num_bits)?;
         Ok(Numbers { num_bits, num_hashes, bits_per_item, expected_items })
     }
 }

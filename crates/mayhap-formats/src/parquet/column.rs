@@ -7,13 +7,13 @@ use mayhap::Bitmap;
 
 /// The filters of one column, one for each row group; queried together.
 ///
-/// It cannot be changed: a filter in a Parquet file belongs to the rows beside it.
+/// It cannot be changed: a filter in a Parquet file belongs to the rows in that file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParquetColumn {
     path: String,
     column_type: ColumnType,
     filters: Vec<SplitBlockFilter>,
-    /// How many row groups have rows and no filter, and the number of the first.
+    /// The number of row groups that have rows but no filter, and the index of the first.
     without_filter: (usize, usize),
     /// The smallest and the largest number of the column, if all row groups record it.
     range: Range,
@@ -43,12 +43,12 @@ impl ParquetColumn {
         };
     }
 
-    /// The filters in the order of the row groups, without those that have no rows.
+    /// The filters in the order of the row groups, except for row groups without rows.
     pub fn filters(&self) -> &[SplitBlockFilter] {
         &self.filters
     }
 
-    /// How many row groups have rows and no filter: any key may be in them.
+    /// The number of row groups that have rows but no filter: any key may be in them.
     pub fn num_without_filter(&self) -> usize {
         self.without_filter.0
     }
@@ -72,7 +72,7 @@ impl ForeignFilter for ParquetColumn {
         Format::Parquet
     }
 
-    /// Those of all row groups together.
+    /// The bits of all row groups together.
     fn num_bits(&self) -> u64 {
         self.filters.iter().map(ForeignFilter::num_bits).sum()
     }
@@ -94,7 +94,7 @@ impl ForeignFilter for ParquetColumn {
         if key_type != KeyType::Column {
             return key_type.encode(text, scratch);
         }
-        // Where any key may be, the bytes of one do not matter.
+        // If any key may be present, the bytes of the key do not matter.
         if self.num_without_filter() > 0 && self.column_type.has_no_text() {
             return Ok(text);
         }
@@ -124,7 +124,7 @@ impl ForeignFilter for ParquetColumn {
         })
     }
 
-    /// By the value: zeros of both signs are equal, and a not-a-number may be there.
+    /// By value: zeros of both signs are equal, and a NaN may be present.
     fn contains(&self, key: &[u8]) -> bool {
         self.num_without_filter() > 0 || self.any_contains(key) || self.any_contains_equal(key)
     }

@@ -1,7 +1,7 @@
-//! What the values of a column are, by its logical type.
+//! The type of the values of a column, by its logical type.
 
 use super::decimal::{bytes_of, shortest, widened};
-use super::schema::{Element, Logical, Unit};
+use super::schema::{Leaf, Logical, Unit};
 use crate::{Error, Format, KeyType};
 
 /// Digits of the largest decimals.
@@ -12,7 +12,7 @@ const WIDE_BYTES: usize = 16;
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnType {
-    /// Bytes, text among them; of this number if it is fixed.
+    /// Bytes, including text; of this length if it is fixed.
     Bytes(Option<usize>),
     Integer {
         bits: u8,
@@ -42,18 +42,18 @@ pub(super) enum ColumnType {
     NoText(&'static str),
 }
 
-/// How a decimal is stored.
+/// The physical type of a decimal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Store {
     Int32,
     Int64,
-    /// In so many bytes.
+    /// In this number of bytes.
     Fixed(usize),
-    /// In as few bytes as possible, says the specification.
+    /// In as few bytes as possible, by the specification.
     Bytes,
 }
 
-/// Whether times are moments in UTC, or of an unknown zone; older files do not say.
+/// Whether times are moments in UTC, or of an unknown zone; older files do not record it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Zone {
     Utc,
@@ -84,9 +84,9 @@ impl ColumnType {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for a type that is not known here or not sound: then nothing can be
-    /// said of its keys.
-    pub(super) fn of(leaf: &Element<'_>) -> Result<Self, Error> {
+    /// [`Error::Unsupported`] for a type that is unknown or unsound: then its keys cannot be
+    /// queried.
+    pub(super) fn of(leaf: &Leaf) -> Result<Self, Error> {
         let unknown = || Error::Unsupported {
             format: Format::Parquet.name(),
             operation: "querying this column",
@@ -119,7 +119,7 @@ impl ColumnType {
         .ok_or_else(unknown)
     }
 
-    fn physical(leaf: &Element<'_>) -> Option<Self> {
+    fn physical(leaf: &Leaf) -> Option<Self> {
         Some(match leaf.physical? {
             0 => Self::NoText("BOOLEAN"),
             1 => Self::Integer { bits: 32, is_signed: true },
@@ -133,11 +133,7 @@ impl ColumnType {
         })
     }
 
-    fn logical(
-        leaf: &Element<'_>,
-        logical: Logical,
-        (zone, is_sure): (Zone, bool),
-    ) -> Option<Self> {
+    fn logical(leaf: &Leaf, logical: Logical, (zone, is_sure): (Zone, bool)) -> Option<Self> {
         use Unit::{Micros, Millis, Nanos};
         Some(match (logical, leaf.physical?) {
             (Logical::Text(_), 6 | 7) => return Self::physical(leaf),
@@ -145,7 +141,7 @@ impl ColumnType {
             (Logical::Date, 1) => Self::Date,
             (Logical::Time { unit: unit @ Millis, .. }, 1)
             | (Logical::Time { unit: unit @ (Micros | Nanos), .. }, 2) => {
-                // There is one unit in four bytes.
+                // Four bytes have only one possible unit.
                 let is_sure = is_sure || unit == Millis;
                 Self::Time { unit, zone, is_sure }
             }
@@ -217,12 +213,12 @@ impl ColumnType {
         }
     }
 
-    /// Whether `contains` is true of any other bytes that are equal to the value of these, or may
-    /// have been written for it.
+    /// Whether `contains` is true for any other bytes that encode an equal value or may have been
+    /// written for it.
     ///
-    /// Zeros of both signs are equal. Not-a-numbers are so many that nothing can be said of them.
-    /// The number of a time is that of its unit, which one flipped bit would change where only the
-    /// logical type has it; `range` is that of all values of the column, if it is known.
+    /// Zeros of both signs are equal. There are too many NaNs to try them all. The number of a time
+    /// depends on its unit, which one flipped bit would change where only the logical type has it;
+    /// `range` covers all values of the column, if it is known.
     pub(super) fn any_equal(
         self,
         key: &[u8],
@@ -295,11 +291,11 @@ fn other_units(number: i64, unit: Unit) -> impl Iterator<Item = i64> {
     })
 }
 
-fn fixed_len(leaf: &Element<'_>) -> Option<usize> {
+fn fixed_len(leaf: &Leaf) -> Option<usize> {
     usize::try_from(leaf.len?).ok().filter(|&len| len > 0)
 }
 
-fn decimal(leaf: &Element<'_>, scale: i64, precision: i64) -> Option<ColumnType> {
+fn decimal(leaf: &Leaf, scale: i64, precision: i64) -> Option<ColumnType> {
     if !(1..=MAX_PRECISION).contains(&precision) || !(0..=precision).contains(&scale) {
         return None;
     }
@@ -315,11 +311,9 @@ fn decimal(leaf: &Element<'_>, scale: i64, precision: i64) -> Option<ColumnType>
 }
 
 /// The logical type that an older file has as a number; times are in UTC.
-fn converted(leaf: &Element<'_>, number: i64) -> Logical {
+fn converted(leaf: &Leaf, number: i64) -> Logical {
     use Unit::{Micros, Millis};
     let is_utc = true;
-    let unsigned = |bits| Logical::Integer { bits, is_signed: false };
-    let signed = |bits| Logical::Integer { bits, is_signed: true };
     match number {
         0 => Logical::Text(1),
         4 => Logical::Text(4),
@@ -332,21 +326,15 @@ fn converted(leaf: &Element<'_>, number: i64) -> Logical {
         8 => Logical::Time { unit: Micros, is_utc },
         9 => Logical::Timestamp { unit: Millis, is_utc },
         10 => Logical::Timestamp { unit: Micros, is_utc },
-        11 => unsigned(8),
-        12 => unsigned(16),
-        13 => unsigned(32),
-        14 => unsigned(64),
-        15 => signed(8),
-        16 => signed(16),
-        17 => signed(32),
-        18 => signed(64),
+        // Of 8, 16, 32 and 64 bits; the first four are unsigned.
+        11..=18 => Logical::Integer { bits: 8 << ((number - 11) % 4), is_signed: number > 14 },
         19 => Logical::Text(12),
         20 => Logical::Text(13),
         _ => Logical::Other,
     }
 }
 
-/// Whether both are one type; the older form has times in UTC, whatever they are.
+/// Whether both are the same type; the older form has all times in UTC.
 fn agree(logical: Logical, converted: Logical) -> bool {
     match (logical, converted) {
         (Logical::Text(_), Logical::Text(_)) => true,

@@ -2,7 +2,8 @@
 
 /// A decimal without its point, as a number of the column's scale.
 ///
-/// `None` for what is no decimal number; `Some(Err)` for one that this column cannot have.
+/// `None` for text that is no decimal number; `Some(Err)` for a number that this column cannot
+/// have.
 pub(super) fn parse(text: &str, precision: u32, scale: u32) -> Option<Result<Vec<u8>, TooLong>> {
     let (is_negative, number) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -31,7 +32,7 @@ pub(super) fn parse(text: &str, precision: u32, scale: u32) -> Option<Result<Vec
     Some(Ok(number_of(digits.chain((0..zeros).map(|_| 0)), is_negative)))
 }
 
-/// Why a decimal is none of a column.
+/// The reason why a decimal cannot be in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TooLong {
     /// It has more digits behind the point.
@@ -82,7 +83,7 @@ pub(super) fn widened(number: &[u8], len: usize) -> Option<Vec<u8>> {
     Some(std::iter::repeat_n(sign, more).chain(number.iter().copied()).collect())
 }
 
-/// Bytes that every number of so many digits fits in.
+/// The number of bytes that any number of this many digits fits in.
 pub(super) fn bytes_of(precision: u32) -> usize {
     number_of((0..precision).map(|_| 9), false).len()
 }

@@ -5,6 +5,7 @@ use super::column_type::ColumnType;
 use super::filter::{MAX_HEADER_BYTES, SplitBlockFilter, read_header};
 use super::footer::Footer;
 use super::places::{Place, bad_length, places};
+use crate::limits::try_room;
 use crate::{Error, Format, KeyType, Limits, Reader};
 use std::io::{Read, Seek, SeekFrom};
 
@@ -39,7 +40,7 @@ impl ColumnInfo {
     }
 }
 
-/// A Parquet file, of which only the metadata and the filters are read.
+/// A Parquet file; only the metadata and the filters are read.
 ///
 /// # Examples
 ///
@@ -86,17 +87,10 @@ impl<R: Read + Seek> ParquetFile<R> {
             _ => return Err(not_parquet),
         }
         let field = "length of the metadata";
-        if len > tail - 4 {
-            return Err(Error::Truncated { field, needed: len, left: tail - 4 });
-        }
-        let limit = MAX_METADATA_BYTES.min(limits.max_bytes);
-        if len > limit {
-            return Err(Error::TooLarge { field, limit, found: len });
-        }
-        if read_at(&mut reader, 0, 4)? != MAGIC {
-            let reason = "it does not start with PAR1";
-            return Err(Error::NotThisFormat { format, reason });
-        }
+        Error::check_left(field, len, tail - 4)?;
+        Error::check_limit(field, MAX_METADATA_BYTES.min(limits.max_bytes), len)?;
+        let is_parquet = read_at(&mut reader, 0, 4)? == MAGIC;
+        Error::check_format(is_parquet, format, "it does not start with PAR1")?;
         let footer = Footer::parse(read_at(&mut reader, tail - len, len)?)?;
         Ok(Self { reader, end: tail - len, footer })
     }
@@ -118,7 +112,7 @@ impl<R: Read + Seek> ParquetFile<R> {
             }
         }
         let row_groups = self.footer.num_row_groups() as u32;
-        // Counted before, so that memory is that of the columns alone.
+        // Counted first, so that only the memory of the columns is allocated.
         let mut columns = Vec::with_capacity(counts.iter().filter(|&&count| count > 0).count());
         let (mut leaves, mut counts) = (self.footer.leaves()?, counts.into_iter());
         while let (Some(leaf), Some(filters)) = (leaves.next()?, counts.next()) {
@@ -141,8 +135,8 @@ impl<R: Read + Seek> ParquetFile<R> {
     /// # Errors
     ///
     /// [`Error::Refused`] if there is no such column (naming those with filters), two have this
-    /// path, no row group has a filter for it, one of them has no bits beside rows, or two refer to
-    /// one filter. Those of [`SplitBlockFilter::decode`]; [`Error::BadField`] for a position
+    /// path, no row group has a filter for it, one of them has rows but no bits, or two refer to
+    /// one filter. The errors of [`SplitBlockFilter::decode`]; [`Error::BadField`] for a position
     /// outside the file; [`Error::Unsupported`] for a column of an unknown type; [`Error::Io`].
     pub fn column(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
         let column = self.column_if_any(path, limits)?;
@@ -155,12 +149,12 @@ impl<R: Read + Seek> ParquetFile<R> {
         Ok(column)
     }
 
-    /// [`ParquetFile::column`] also of a column without filters, for queries of many files: any key
-    /// may be in it.
+    /// Like [`ParquetFile::column`], but also for a column without filters, for queries of many
+    /// files: any key may be in it.
     ///
     /// # Errors
     ///
-    /// As [`ParquetFile::column`].
+    /// Same as [`ParquetFile::column`].
     pub fn column_if_any(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
         let (index, column_type) = self.find(path)?;
         let mut column = ParquetColumn::new(path, column_type);
@@ -231,37 +225,25 @@ fn read_filter(
     if let Some(len) = place.len.filter(|&len| u64::from(len) != num_bytes) {
         return Err(bad_length(len));
     }
-    if num_bytes > room {
-        return Err(Error::Truncated { field: "bits", needed: num_bytes, left: room });
-    }
+    Error::check_left("bits", num_bytes, room)?;
     // Without a length, one flipped bit of the header would make it smaller.
-    if place.len.is_none() && num_bytes != room {
-        let allowed = "all bytes before the next part of the file";
-        return Err(Error::bad("length of a filter", allowed, num_bytes));
-    }
-    if bit_set_bytes > max_bytes {
-        let field = "bytes of all filters of the column";
-        return Err(Error::TooLarge { field, limit: max_bytes, found: bit_set_bytes });
-    }
+    let (fills, allowed) = (num_bytes == room, "all bytes before the next part of the file");
+    Error::check(place.len.is_some() || fills, "length of a filter", allowed, num_bytes)?;
+    Error::check_limit("bytes of all filters of the column", max_bytes, bit_set_bytes)?;
     SplitBlockFilter::decode(&read_at(reader, start, num_bytes)?, limits)
 }
 
-/// Whether names are those of a path.
+/// Whether names form a path.
 fn is_path(names: &[&[u8]], path: &[u8]) -> bool {
     let len: usize = names.iter().map(|name| name.len()).sum();
     len + names.len().saturating_sub(1) == path.len() && names.join(&b'.') == path
 }
 
-/// `len` is checked by the caller: it is at most what the file has.
+/// `len` is checked by the caller: it is at most the length of the file.
 fn read_at(reader: &mut (impl Read + Seek), offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-    let mut bytes = Vec::new();
-    let out_of_memory = Error::OutOfMemory { bytes: len };
-    let capacity = usize::try_from(len).map_err(|_| out_of_memory.clone())?;
-    bytes.try_reserve_exact(capacity).map_err(|_| out_of_memory)?;
+    let mut bytes = try_room(len)?;
     reader.seek(SeekFrom::Start(offset))?;
     reader.by_ref().take(len).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 {
-        left if left < len => Err(Error::Truncated { field: "file", needed: len, left }),
-        _ => Ok(bytes),
-    }
+    Error::check_left("file", len, bytes.len() as u64)?;
+    Ok(bytes)
 }

@@ -1,7 +1,7 @@
 //! One filter: a header and a bit set, or the bit set alone.
 
 use super::sizing::{BLOCK_BYTES, MAX_BYTES, SplitBlockSize};
-use crate::filter::answered_by;
+use crate::filter::{answered_by, typed};
 use crate::{
     Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
 };
@@ -75,27 +75,12 @@ pub struct SplitBlockFilter {
     has_header: bool,
 }
 
-/// One pair of methods for each type that a column may have.
-macro_rules! typed {
-    ($($contains:ident, $insert:ident: $type:ty, $bytes:expr, $of:literal;)*) => {$(
-        #[doc = concat!("Whether the value of ", $of, " may be in it.")]
-        pub fn $contains(&self, key: $type) -> bool {
-            self.inner.contains($bytes(key).as_ref())
-        }
-
-        #[doc = concat!("Inserts a value of ", $of, "; whether a bit changed.")]
-        pub fn $insert(&mut self, key: $type) -> bool {
-            self.inner.insert($bytes(key).as_ref())
-        }
-    )*};
-}
-
 impl SplitBlockFilter {
     /// An empty filter with a rate of at most `target_fpp` once it has `items` distinct keys.
     ///
     /// # Errors
     ///
-    /// Those of [`SplitBlockSize::num_bytes`] and [`SplitBlockFilter::with_num_bytes`].
+    /// The errors of [`SplitBlockSize::num_bytes`] and [`SplitBlockFilter::with_num_bytes`].
     pub fn create(
         items: u64,
         target_fpp: f64,
@@ -179,12 +164,13 @@ impl SplitBlockFilter {
     }
 
     typed! {
-        contains_bytes, insert_bytes: &[u8], identity, "BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY";
-        contains_str, insert_str: &str, str::as_bytes, "BYTE_ARRAY that holds text";
-        contains_i32, insert_i32: i32, i32::to_le_bytes, "INT32";
-        contains_i64, insert_i64: i64, i64::to_le_bytes, "INT64";
-        contains_f32, insert_f32: f32, f32::to_le_bytes, "FLOAT: −0 is not 0";
-        contains_f64, insert_f64: f64, f64::to_le_bytes, "DOUBLE: −0 is not 0";
+        contains_bytes, insert_bytes: &[u8], identity,
+            "a value of BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY";
+        contains_str, insert_str: &str, str::as_bytes, "a value of BYTE_ARRAY that holds text";
+        contains_i32, insert_i32: i32, i32::to_le_bytes, "a value of INT32";
+        contains_i64, insert_i64: i64, i64::to_le_bytes, "a value of INT64";
+        contains_f32, insert_f32: f32, f32::to_le_bytes, "a value of FLOAT, where −0 is not 0";
+        contains_f64, insert_f64: f64, f64::to_le_bytes, "a value of DOUBLE, where −0 is not 0";
     }
 
     /// Adds the bits of `other`.
@@ -197,7 +183,7 @@ impl SplitBlockFilter {
     }
 }
 
-/// Whether bytes that begin like a header are nevertheless a bare bit set.
+/// Whether bytes that begin like a header are still a bare bit set.
 fn is_bare(bytes: &[u8]) -> bool {
     (bytes.len() as u64).is_multiple_of(BLOCK_BYTES)
         && read_header(&mut Reader::new(bytes)).is_err()
@@ -214,9 +200,8 @@ pub(crate) fn header_and_bits(bytes: &[u8]) -> Option<u64> {
 /// Reads a header; returns the number of bytes in the bit set.
 pub(super) fn read_header(reader: &mut Reader<'_>) -> Result<u64, Error> {
     let start = reader.u8("header")?;
-    if start != HEADER_START {
-        return Err(Error::bad("first byte of the header", "0x15", format_args!("{start:#x}")));
-    }
+    let found = format_args!("{start:#x}");
+    Error::check(start == HEADER_START, "first byte of the header", "0x15", found)?;
     let (mut zigzag, mut shift) = (0u64, 0);
     loop {
         let byte = reader.u8("number of bytes")?;
@@ -236,18 +221,16 @@ pub(super) fn read_header(reader: &mut Reader<'_>) -> Result<u64, Error> {
     let num_bytes = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
     let num_bytes = check_num_bytes(u64::try_from(num_bytes).unwrap_or(0), num_bytes)?;
     let end = reader.take("header", HEADER_END.len() as u64)?;
-    if end != HEADER_END {
-        let allowed = "split block, XXH64 and no compression";
-        return Err(Error::bad("algorithm, hash or compression", allowed, "another one"));
-    }
+    let allowed = "split block, XXH64 and no compression";
+    Error::check(end == HEADER_END, "algorithm, hash or compression", allowed, "another one")?;
     Ok(num_bytes)
 }
 
 fn check_num_bytes(num_bytes: u64, found: impl std::fmt::Display) -> Result<u64, Error> {
-    if num_bytes.is_multiple_of(BLOCK_BYTES) && (BLOCK_BYTES..=MAX_BYTES).contains(&num_bytes) {
-        return Ok(num_bytes);
-    }
-    Err(Error::bad("number of bytes", "a multiple of 32 from 32 to 134217728", found))
+    let fits = num_bytes.is_multiple_of(BLOCK_BYTES);
+    let fits = fits && (BLOCK_BYTES..=MAX_BYTES).contains(&num_bytes);
+    Error::check(fits, "number of bytes", "a multiple of 32 from 32 to 134217728", found)?;
+    Ok(num_bytes)
 }
 
 fn header(num_bytes: u64) -> Vec<u8> {

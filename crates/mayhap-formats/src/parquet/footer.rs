@@ -1,7 +1,7 @@
 //! The footer of a Parquet file: its columns, and the positions of their filters.
 //!
-//! Thrift's compact protocol, of which only these fields are kept (apache/parquet-format,
-//! `parquet.thrift`); all others are skipped:
+//! Thrift's compact protocol; only these fields are kept (apache/parquet-format, `parquet.thrift`),
+//! all others are skipped:
 //!
 //! | structure | field | type | |
 //! |---|---|---|---|
@@ -25,10 +25,10 @@
 //! | | 3 | i64 | nulls |
 //!
 //! This is a reader of our own because general ones allocate whatever a footer of some hundred
-//! bytes claims. It keeps the footer as it is and goes over it again for each question, so that it
-//! takes no more memory than the footer's own bytes.
+//! bytes claims. It keeps the footer as it is and scans it again for each query, so that it takes
+//! no more memory than the footer's own bytes.
 //!
-//! Parquet has no checksum of a footer. What is in it twice must agree, so that a damaged one is an
+//! Parquet has no checksum of a footer. Redundant parts must agree, so that a damaged footer is an
 //! error and not a wrong answer: rows in all and by row group, columns and their types in the
 //! schema and in each row group.
 
@@ -64,7 +64,7 @@ pub(super) struct Chunk<'a> {
     indexes: [Option<i64>; 2],
 }
 
-/// What a chunk says of itself.
+/// The metadata of a chunk.
 #[derive(Debug, Clone)]
 pub(super) struct Metadata<'a> {
     physical: i64,
@@ -83,7 +83,7 @@ struct Statistics<'a> {
 }
 
 impl Chunk<'_> {
-    /// The offsets in the file at which something of it starts.
+    /// The offsets in the file of all its parts: indexes, pages and filter.
     pub(super) fn offsets(&self) -> impl Iterator<Item = i64> {
         let pages = self.metadata.as_ref().map(|metadata| metadata.pages);
         let filter = self.metadata.as_ref().and_then(|metadata| metadata.filter);
@@ -93,7 +93,7 @@ impl Chunk<'_> {
 }
 
 impl Metadata<'_> {
-    /// Whether its statistics say that it has nulls alone.
+    /// Whether it has only nulls by its statistics.
     pub(super) fn is_null(&self) -> bool {
         let all = self.num_values == Some(0) || self.num_values == self.statistics.num_nulls;
         self.num_values.is_some() && all && self.statistics.bounds == [None, None]
@@ -159,7 +159,7 @@ impl Footer {
         Compact::new(&self.bytes[group.chunks as usize..]).structures(chunk)
     }
 
-    /// How many row groups have rows.
+    /// The number of row groups that have rows.
     pub(super) fn num_row_groups(&self) -> usize {
         self.row_groups.iter().filter(|group| group.has_rows).count()
     }
@@ -174,7 +174,7 @@ impl Footer {
         others.iter().try_for_each(|&other| check_alike(self.chunks(first)?, self.chunks(other)?))
     }
 
-    /// The columns of the first row group are those of the schema.
+    /// Checks the columns of the first row group against the schema.
     fn check_first(&self, mut chunks: List<'_, Chunk<'_>>) -> Result<(), Error> {
         let mut leaves = self.leaves()?;
         while let Some(leaf) = leaves.next()? {
@@ -199,7 +199,7 @@ impl Footer {
     }
 }
 
-/// The columns of every row group are those of the first.
+/// Checks the columns of every row group against the first.
 fn check_alike<'a>(
     mut first: List<'a, Chunk<'a>>,
     mut others: List<'a, Chunk<'a>>,
@@ -225,7 +225,7 @@ fn other_columns(found: &str) -> Error {
     Error::bad("columns of a row group", "those of the schema", found)
 }
 
-/// The row groups of a list, which must have so many rows together.
+/// The row groups of a list, which must have `num_rows` rows in total.
 fn row_groups(bytes: &[u8], list: usize, num_rows: i64) -> Result<Vec<RowGroup>, Error> {
     let (mut groups, mut rows) = (Vec::new(), 0i64);
     for group in Compact::new(&bytes[list..]).structures(row_group)? {
@@ -238,13 +238,11 @@ fn row_groups(bytes: &[u8], list: usize, num_rows: i64) -> Result<Vec<RowGroup>,
         groups.push(RowGroup { chunks, has_rows });
     }
     groups.shrink_to_fit();
-    if rows != num_rows {
-        return Err(Error::bad("rows", "the sum of those of the row groups", num_rows));
-    }
+    Error::check(rows == num_rows, "rows", "the sum of those of the row groups", num_rows)?;
     Ok(groups)
 }
 
-/// How many bytes are left where the list of columns starts, and the number of rows.
+/// The number of bytes left where the list of columns starts, and the number of rows.
 fn row_group(source: &mut Compact<'_>) -> Result<(usize, i64), Error> {
     let (mut num_rows, mut chunks) = (None, None);
     source.fields(|source, field| {

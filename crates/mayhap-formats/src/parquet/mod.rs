@@ -17,6 +17,21 @@
 //!
 //! Source: apache/parquet-format, `BloomFilter.md`. Read from and checked against parquet-mr 1.13.1
 //! and 1.17.0, pyarrow 26.0.1 and the Rust crate `parquet` 60.1.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `column.rs` | the filters of one column |
+//! | `column_type.rs` | the type of the values of a column, by its logical type |
+//! | `compact.rs` | Thrift's compact protocol, as far as a Parquet footer needs it |
+//! | `decimal.rs` | decimals: their text, and their number as bytes |
+//! | `file.rs` | a Parquet file: its columns, and the filters of one |
+//! | `filter.rs` | one filter: a header and a bit set, or the bit set alone |
+//! | `footer.rs` | the footer of a Parquet file |
+//! | `moment.rs` | dates and times: their text, and their number |
+//! | `places.rs` | where the filters of a column are in the file |
+//! | `schema.rs` | the schema of a Parquet footer: its leaves are the columns |
+//! | `sizing.rs` | the number of bytes of a filter |
+//! | `value.rs` | the text of a value → the bytes that a writer hashes: its plain encoding |
 
 mod column;
 mod column_type;

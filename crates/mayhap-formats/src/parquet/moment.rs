@@ -13,10 +13,10 @@ pub(super) fn per_second(unit: Unit) -> i64 {
     }
 }
 
-/// Why a text is no date or time of a column.
+/// The reason why a text is no date or time of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoMoment {
-    /// It is none at all.
+    /// It has not the form of one.
     Form,
     /// It is finer than the column's unit.
     TooFine,
@@ -61,7 +61,7 @@ pub(super) fn timestamp(text: &str, unit: Unit) -> Result<(i64, Option<i64>), No
     Ok((i64::try_from(units).map_err(|_| NoMoment::Range)?, offset))
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `len` digits.
 fn take_digits(rest: &mut &str, len: usize) -> Result<i64, NoMoment> {
     let digits = rest.get(..len).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     let digits = digits.ok_or(NoMoment::Form)?;
@@ -113,7 +113,7 @@ fn take_time(rest: &mut &str, unit: Unit) -> Result<i64, NoMoment> {
     let seconds = if take(rest, ':') { take_digits(rest, 2)? } else { 0 };
     let fraction = if take(rest, '.') { take_fraction(rest, unit)? } else { 0 };
     let units = (hours * 3_600 + minutes * 60 + seconds) * per_second(unit) + fraction;
-    // The end of a day is a time of it in DuckDB.
+    // In DuckDB, 24:00 is a time of the day too.
     if minutes > 59 || seconds > 59 || units > DAY_SECONDS * per_second(unit) {
         return Err(NoMoment::Form);
     }

@@ -13,21 +13,21 @@ pub(super) struct Place {
     /// Bytes of header and bits; not all writers record it.
     pub(super) len: Option<u32>,
     pub(super) row_group: u32,
-    /// How many columns refer to it.
+    /// The number of columns that refer to it.
     uses: u8,
-    /// Whether its column has nulls alone.
+    /// Whether its column has only nulls.
     pub(super) is_null: bool,
 }
 
 /// The places of the filters of a column, by their offset, in a file whose footer starts at `end`;
-/// tells `found` what else there is to know of the column.
+/// fills in the other facts about the column in `found`.
 pub(super) fn places(
     footer: &Footer,
     index: usize,
     end: u64,
     found: &mut ParquetColumn,
 ) -> Result<Vec<Place>, Error> {
-    // Counted before, so that memory is that of the places alone.
+    // Counted first, so that only the memory of the places is allocated.
     let mut places = Vec::with_capacity(footer.num_row_groups());
     for group in footer.row_groups() {
         let (row_group, mut chunks) = group?;

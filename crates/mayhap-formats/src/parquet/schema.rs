@@ -50,17 +50,23 @@ pub(super) enum Logical {
     },
     Uuid,
     Float16,
-    /// Another one, or one that is not sound.
+    /// Another type, or a damaged one.
     Other,
 }
 
 /// A node of the schema.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Element<'a> {
-    pub(super) name: &'a [u8],
+    name: &'a [u8],
+    children: Option<i64>,
+    leaf: Leaf,
+}
+
+/// The type of a column, as it is recorded; a group has none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Leaf {
     pub(super) physical: Option<i64>,
     pub(super) len: Option<i64>,
-    children: Option<i64>,
     pub(super) converted: Option<i64>,
     pub(super) scale: Option<i64>,
     pub(super) precision: Option<i64>,
@@ -73,22 +79,22 @@ pub(super) fn element<'a>(source: &mut Compact<'a>) -> Result<Element<'a>, Error
     let mut element = Element::default();
     source.fields(|source, field| {
         let place = match field {
-            (1, I32) => &mut element.physical,
-            (2, I32) => &mut element.len,
+            (1, I32) => &mut element.leaf.physical,
+            (2, I32) => &mut element.leaf.len,
             (5, I32) => &mut element.children,
-            (6, I32) => &mut element.converted,
-            (7, I32) => &mut element.scale,
-            (8, I32) => &mut element.precision,
+            (6, I32) => &mut element.leaf.converted,
+            (7, I32) => &mut element.leaf.scale,
+            (8, I32) => &mut element.leaf.precision,
             (4, BINARY) => {
                 element.name = source.binary()?;
                 return Ok(());
             }
             (10, STRUCT) => {
-                element.logical = Some(logical(source)?);
+                element.leaf.logical = Some(logical(source)?);
                 return Ok(());
             }
             (id, kind) => {
-                element.has_unknown |= !matches!((id, kind), (3 | 9, I32));
+                element.leaf.has_unknown |= !matches!((id, kind), (3 | 9, I32));
                 return source.skip(kind);
             }
         };
@@ -123,7 +129,7 @@ fn logical(source: &mut Compact<'_>) -> Result<Logical, Error> {
     Ok(found.unwrap_or(Logical::Other))
 }
 
-/// The fields of any logical type: only their kinds tell them apart.
+/// The fields of any logical type: they differ only in their kinds.
 #[derive(Default)]
 struct Parameters {
     ints: [Option<i64>; 2],
@@ -161,7 +167,7 @@ impl Parameters {
         Ok(found)
     }
 
-    /// The logical type of this number in the union, if all of its fields are there.
+    /// The logical type of this number in the union, if all of its fields are present.
     fn of(&self, id: i64) -> Option<Logical> {
         Some(match id {
             1 | 4 | 12 | 13 => Logical::Text(id),
@@ -181,13 +187,13 @@ impl Parameters {
 #[derive(Debug)]
 pub(super) struct Leaves<'a> {
     elements: List<'a, Element<'a>>,
-    /// The names below the root, and how many children are to come at each level.
+    /// The names below the root, and the number of children still to be read at each level.
     names: Vec<&'a [u8]>,
     to_come: Vec<i64>,
 }
 
 impl<'a> Leaves<'a> {
-    /// The leaves of a list of elements, of which the first is the root.
+    /// The leaves of a list of elements; the first element is the root.
     pub(super) fn of(mut elements: List<'a, Element<'a>>) -> Result<Self, Error> {
         let root = elements.next().ok_or_else(|| bad("a root", "nothing"))??;
         let to_come = vec![root.children.unwrap_or(0).max(0)];
@@ -200,7 +206,7 @@ impl<'a> Leaves<'a> {
     }
 
     /// The next leaf; after the last one the tree must be complete.
-    pub(super) fn next(&mut self) -> Result<Option<Element<'a>>, Error> {
+    pub(super) fn next(&mut self) -> Result<Option<Leaf>, Error> {
         // The leaf returned last.
         self.names.truncate(self.to_come.len() - 1);
         loop {
@@ -219,8 +225,8 @@ impl<'a> Leaves<'a> {
             let element = self.elements.next();
             let element = element.ok_or_else(|| bad("as many elements as children", "fewer"))??;
             self.names.push(element.name);
-            match (element.physical, element.children) {
-                (Some(_), None | Some(0)) => return Ok(Some(element)),
+            match (element.leaf.physical, element.children) {
+                (Some(_), None | Some(0)) => return Ok(Some(element.leaf)),
                 (None, Some(children @ 1..)) if self.to_come.len() < MAX_LEVELS => {
                     self.to_come.push(children);
                 }

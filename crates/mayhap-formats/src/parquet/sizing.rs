@@ -11,7 +11,7 @@ pub(super) const MAX_BYTES: u64 = 128 << 20;
 /// Bits of a word; a block has eight.
 const WORD_BITS: u64 = 32;
 
-/// How the number of blocks is chosen.
+/// The rule for the number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitBlockSize {
     /// The smallest power of two that keeps the promised rate, since Arrow for C++ reads no other
@@ -112,7 +112,7 @@ pub fn parquet_mr_num_bits(items: u64, target_fpp: f64) -> Result<u32, Error> {
     check_fpp("p", target_fpp)?;
     let bits = -8.0 * items as f64 / libm::log(1.0 - libm::pow(target_fpp, 1.0 / 8.0));
     let most = (MAX_BYTES * 8) as u32;
-    // As `(int)` of a double, which saturates.
+    // Like `(int)` of a double, which saturates.
     let bits = bits as i32;
     let bits = if bits < 0 || bits as u32 > most { most } else { bits as u32 };
     Ok((((bits + 255) & !256).max(256)).min(most))

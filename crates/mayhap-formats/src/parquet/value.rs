@@ -62,7 +62,7 @@ impl ColumnType {
         Ok(())
     }
 
-    /// [`ColumnType::encode`] of dates and times; returns why a text is none.
+    /// Like [`ColumnType::encode`], for dates and times; returns the reason if a text is none.
     fn encode_moment(self, text: &str, out: &mut Vec<u8>) -> Result<(), &'static str> {
         match self {
             Self::Time { unit, zone, .. } => {

@@ -2,9 +2,10 @@
 
 use super::filter::RedisBloomFilter;
 use super::layer::{LAYER_BYTES, Layer, LayerHeader};
+use crate::limits::{not_zero, try_room};
 use crate::{Bits, Error, Format, Limits, Reader};
 
-/// What files of this crate start with.
+/// The start of files of this crate.
 pub(crate) const MAGIC: &[u8; 16] = b"RedisBloom dump\n";
 /// The server sends at most this many bytes at once.
 const MAX_CHUNK_BYTES: usize = 16 << 20;
@@ -53,12 +54,7 @@ impl RedisBloomFilter {
         };
         let needed: u64 = headers.iter().map(|header| header.num_bytes).sum();
         let left: u64 = chunks.iter().map(|(_, bytes)| bytes.as_ref().len() as u64).sum();
-        if left < needed {
-            return Err(Error::Truncated { field: "bits of the layers", needed, left });
-        }
-        if left > needed {
-            return Err(Error::TrailingBytes { found: left - needed });
-        }
+        Error::check_length("bits of the layers", needed, left)?;
         let mut rest = chunks.iter();
         let mut cursor = 1;
         let layer = |header: LayerHeader| {
@@ -95,7 +91,7 @@ impl RedisBloomFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotThisFormat`]; those of [`RedisBloomFilter::from_chunks`].
+    /// [`Error::NotThisFormat`]; the errors of [`RedisBloomFilter::from_chunks`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let Some(bytes) = bytes.strip_prefix(MAGIC) else {
             let reason = "it does not start with \"RedisBloom dump\"";
@@ -127,39 +123,25 @@ fn decode_header(bytes: &[u8], limits: &Limits) -> Result<(Vec<LayerHeader>, u32
     let mut reader = Reader::new(bytes);
     let num_items = reader.u64_le("items")?;
     // So that no insertion makes the sum over the layers overflow.
-    if num_items > MAX_ITEMS {
-        return Err(Error::TooLarge { field: "items", limit: MAX_ITEMS, found: num_items });
-    }
+    Error::check_limit("items", MAX_ITEMS, num_items)?;
     let num_layers = reader.u32_le("number of layers")?;
-    if num_layers == 0 {
-        return Err(Error::Zero { field: "number of layers" });
-    }
+    not_zero("number of layers", u64::from(num_layers))?;
     let options = reader.u32_le("options")?;
-    if options > 15 {
-        return Err(Error::bad("options", "0 to 15", options));
-    }
+    Error::check(options <= 15, "options", "0 to 15", options)?;
     let growth = reader.u32_le("growth")?;
     let needed = u64::from(num_layers) * LAYER_BYTES;
-    match reader.left().len() as u64 {
-        left if left < needed => return Err(Error::Truncated { field: "layers", needed, left }),
-        left if left > needed => return Err(Error::TrailingBytes { found: left - needed }),
-        _ => {}
-    }
+    Error::check_length("layers", needed, reader.left().len() as u64)?;
     debug_assert_eq!(reader.position() as u64, HEADER_BYTES);
     let mut max_bytes = limits.max_bytes;
-    let mut left_items = num_items;
+    let mut items = 0u64;
     let mut layers = Vec::new();
     for _ in 0..num_layers {
         let layer = LayerHeader::decode(&mut reader, &Limits { max_bytes, ..*limits })?;
         max_bytes -= layer.num_bytes;
-        left_items = left_items
-            .checked_sub(layer.num_items)
-            .ok_or_else(|| Error::bad("items", "the sum over the layers", num_items))?;
+        items = items.saturating_add(layer.num_items);
         layers.push(layer);
     }
-    if left_items != 0 {
-        return Err(Error::bad("items", "the sum over the layers", num_items));
-    }
+    Error::check(items == num_items, "items", "the sum over the layers", num_items)?;
     Ok((layers, options, growth))
 }
 
@@ -170,10 +152,8 @@ fn read_bits<'a, B: AsRef<[u8]> + 'a>(
     cursor: &mut i64,
     limits: &Limits,
 ) -> Result<Bits, Error> {
-    let mut bytes = Vec::new();
-    let out_of_memory = Error::OutOfMemory { bytes: header.num_bytes };
-    let len = usize::try_from(header.num_bytes).map_err(|_| out_of_memory.clone())?;
-    bytes.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+    let mut bytes = try_room(header.num_bytes)?;
+    let len = header.num_bytes as usize;
     while bytes.len() < len {
         let Some((next, chunk)) = chunks.next() else {
             let (needed, left) = (header.num_bytes, bytes.len() as u64);
@@ -181,12 +161,10 @@ fn read_bits<'a, B: AsRef<[u8]> + 'a>(
         };
         let chunk = chunk.as_ref();
         *cursor += chunk.len().cast_signed() as i64;
-        if next != cursor || chunk.is_empty() {
-            return Err(Error::bad("cursor", "1 + the bytes of bits up to its chunk's end", next));
-        }
-        if chunk.len() > len - bytes.len() {
-            return Err(Error::bad("chunk", "bits of one layer", "one across two layers"));
-        }
+        let allowed = "1 + the bytes of bits up to its chunk's end";
+        Error::check(next == cursor && !chunk.is_empty(), "cursor", allowed, next)?;
+        let fits = chunk.len() <= len - bytes.len();
+        Error::check(fits, "chunk", "bits of one layer", "one across two layers")?;
         bytes.extend_from_slice(chunk);
     }
     let bits = Bits::from_lsb_bytes(&bytes, header.num_bytes * 8, limits)?;

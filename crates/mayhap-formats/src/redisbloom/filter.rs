@@ -94,18 +94,12 @@ impl RedisBloomFilter {
     /// [`Error::OutOfMemory`].
     pub fn create(options: &RedisBloomOptions, limits: &Limits) -> Result<Self, Error> {
         let RedisBloomOptions { error_rate, capacity, growth } = *options;
-        let message = if !(error_rate > 0.0 && error_rate < 1.0) {
-            "ERR error rate must be in the range (0.000000, 1.000000)"
-        } else if !(1..=1 << 30).contains(&capacity) {
-            "ERR capacity must be in the range [1, 1073741824]"
-        } else if growth.is_some_and(|growth| growth > 32_768) {
-            "ERR expansion must be in the range [0, 32768]"
-        } else {
-            ""
-        };
-        if !message.is_empty() {
-            return Err(Error::refused(message));
-        }
+        let is_rate = error_rate > 0.0 && error_rate < 1.0;
+        Error::require(is_rate, "ERR error rate must be in the range (0.000000, 1.000000)")?;
+        let is_capacity = (1..=1 << 30).contains(&capacity);
+        Error::require(is_capacity, "ERR capacity must be in the range [1, 1073741824]")?;
+        let is_growth = growth.is_none_or(|growth| growth <= 32_768);
+        Error::require(is_growth, "ERR expansion must be in the range [0, 32768]")?;
         let growth = growth.filter(|&growth| growth > 0);
         let (scaling, tightening) = match growth {
             Some(_) => (0, TIGHTENING),
@@ -193,8 +187,8 @@ impl RedisBloomFilter {
     /// newest layer that is full, and may not be followed by another, takes it beyond its capacity.
     /// `true` if it is new.
     ///
-    /// A server that answers "there" to a key, and writes it down all the same, needs this to read
-    /// what it has written.
+    /// A server that answers "present" for a key, and records it all the same, needs this to read
+    /// its own records.
     ///
     /// # Errors
     ///
@@ -220,13 +214,9 @@ impl RedisBloomFilter {
         if num_items < capacity {
             return Ok(());
         }
-        if self.options & NO_SCALING != 0 {
-            return Err(Error::refused("ERR non scaling filter is full"));
-        }
-        if self.layers.len() >= MAX_LAYERS {
-            let (limit, found) = (MAX_LAYERS as u64, MAX_LAYERS as u64 + 1);
-            return Err(Error::TooLarge { field: "number of layers", limit, found });
-        }
+        Error::require(self.options & NO_SCALING == 0, "ERR non scaling filter is full")?;
+        let found = self.layers.len().min(MAX_LAYERS) as u64 + 1;
+        Error::check_limit("number of layers", MAX_LAYERS as u64, found)?;
         let capacity = capacity.checked_mul(u64::from(self.growth)).filter(|&next| next > 0);
         let capacity =
             capacity.ok_or_else(|| Error::refused("ERR problem inserting into filter"))?;
@@ -239,12 +229,12 @@ impl ForeignFilter for RedisBloomFilter {
         Format::RedisBloom
     }
 
-    /// Those of all layers.
+    /// The bits of all layers.
     fn num_bits(&self) -> u64 {
         self.layers.iter().map(|layer| layer.bits.num_bits()).sum()
     }
 
-    /// Of the newest layer, which has the most.
+    /// The number of the newest layer, which has the most.
     fn num_hashes(&self) -> u32 {
         self.layers.last().map_or(0, |layer| layer.header.num_hashes)
     }

@@ -1,7 +1,7 @@
 //! One filter of the chain.
 
 use super::hash::Hashes;
-use crate::limits::check_fpp;
+use crate::limits::{check_fpp, not_zero};
 use crate::modulo::Modulo;
 use crate::{Bits, Error, Limits, Reader};
 use mayhap::sizing::estimated_fpp;
@@ -53,9 +53,7 @@ impl LayerHeader {
         limits: &Limits,
     ) -> Result<Self, Error> {
         check_fpp("error rate", fpp)?;
-        if capacity == 0 {
-            return Err(Error::Zero { field: "capacity" });
-        }
+        not_zero("capacity", capacity)?;
         let per_item = bits_per_item(fpp);
         let wanted = capacity as f64 * per_item;
         let (mut entries, mut n2) = (capacity, 0);
@@ -69,9 +67,7 @@ impl LayerHeader {
             (wanted as u64).max(1)
         } else {
             let exponent = libm::log2(wanted).floor() + 1.0;
-            if exponent > 63.0 {
-                return Err(Error::bad("capacity", "fewer than 2^63 bits", capacity));
-            }
+            Error::check(exponent <= 63.0, "capacity", "fewer than 2^63 bits", capacity)?;
             n2 = exponent.max(0.0) as u8;
             let bits = 1u64 << n2;
             entries += ((bits as f64 - wanted) as u64 as f64 / per_item) as u64;
@@ -90,28 +86,23 @@ impl LayerHeader {
         let num_bytes = reader.u64_le("bytes of a layer")?;
         limits.check_bits("bits of a layer", num_bytes.saturating_mul(8))?;
         let num_bits = reader.u64_le("bits of a layer")?;
-        if Some(num_bits) != num_bytes.checked_mul(8) || !num_bytes.is_multiple_of(8) {
-            return Err(Error::bad("bits of a layer", "8 × its bytes, in words of 64", num_bits));
-        }
+        let is_whole = Some(num_bits) == num_bytes.checked_mul(8) && num_bytes.is_multiple_of(8);
+        Error::check(is_whole, "bits of a layer", "8 × its bytes, in words of 64", num_bits)?;
         let num_items = reader.u64_le("items of a layer")?;
         let fpp = check_fpp("error rate of a layer", reader.f64_le("error rate of a layer")?)?;
         let per_item = reader.f64_le("bits for an item")?;
         let expected = bits_per_item(fpp);
         // The logarithms of C libraries differ in the last digit.
         let fits = (per_item - expected).abs() <= expected * 1e-12;
-        if !fits {
-            return Err(Error::bad("bits for an item", "-ln(error rate) / (ln 2)^2", per_item));
-        }
+        Error::check(fits, "bits for an item", "-ln(error rate) / (ln 2)^2", per_item)?;
         let hashes = u64::from(reader.u32_le("number of hashes")?);
-        if hashes != num_hashes(per_item) {
-            return Err(Error::bad("number of hashes", "ceil(ln 2 · bits for an item)", hashes));
-        }
+        let (fits, allowed) = (hashes == num_hashes(per_item), "ceil(ln 2 · bits for an item)");
+        Error::check(fits, "number of hashes", allowed, hashes)?;
         let num_hashes = limits.check_hashes("number of hashes", hashes)?;
         let capacity = reader.u64_le("capacity of a layer")?;
         let n2 = reader.u8("log2 of the bits")?;
-        if n2 > 63 || (n2 != 0 && num_bits < 1 << n2) {
-            return Err(Error::bad("log2 of the bits", "at most that of the bits", n2));
-        }
+        let fits = n2 == 0 || n2 <= 63 && num_bits >= 1 << n2;
+        Error::check(fits, "log2 of the bits", "at most that of the bits", n2)?;
         Ok(Self { num_bytes, num_items, fpp, bits_per_item: per_item, num_hashes, capacity, n2 })
     }
 
@@ -174,8 +165,8 @@ impl Layer {
 mod tests {
     use super::*;
 
-    /// By hand: 9.585 bits for each of 100 keys are 958.5, of 1,024 bits 65 are left, and those are
-    /// for 6 keys more.
+    /// By hand: 9.585 bits for each of 100 keys are 958.5; 65 of 1,024 bits remain, enough for 6
+    /// more keys.
     #[test]
     fn a_layer_of_a_power_of_two_is_for_as_many_keys_as_its_bits_hold() {
         let layer = |capacity, options| {
@@ -185,6 +176,9 @@ mod tests {
         assert_eq!((rounded.num_bytes, rounded.n2, rounded.capacity), (128, 10, 106));
         let exact = layer(100, 4 | NO_ROUNDING);
         assert_eq!((exact.num_bytes, exact.n2, exact.capacity), (120, 0, 100));
+        // 95 bits in words of 64.
+        let few = layer(10, 4 | NO_ROUNDING);
+        assert_eq!((few.num_bytes, few.n2, few.capacity), (16, 0, 10));
         let by_bits = layer(10, 4 | CAPACITY_IS_BITS);
         assert_eq!((by_bits.num_bytes, by_bits.n2, by_bits.capacity), (128, 10, 106));
     }

@@ -34,6 +34,13 @@
 //! Read from the sources of `RedisBloom` 2.2 to 8.8; checked against its chain of filters compiled
 //! from them. Headers with a configured hash seed (in development in 2026) have a different length
 //! and are rejected.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `codec.rs` | the chunks of `BF.SCANDUMP`, and a file of them |
+//! | `filter.rs` | the chain of layers |
+//! | `hash.rs` | the two hashes: MurmurHash2 with 64 and with 32 bits |
+//! | `layer.rs` | one filter of the chain |
 
 mod codec;
 mod filter;

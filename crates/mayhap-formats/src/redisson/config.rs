@@ -8,7 +8,7 @@ const MAX_SIZE: i64 = 2 * (i32::MAX as i64);
 /// A Java int.
 const MAX_HASHES: u32 = i32::MAX.unsigned_abs();
 
-/// How `falseProbability` is spelt.
+/// The spelling of `falseProbability`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RedissonSpelling {
     /// `0.00010`, before 3.30.0.
@@ -29,7 +29,7 @@ pub struct RedissonConfig {
 }
 
 impl RedissonConfig {
-    /// What `tryInit(n, p)` would write.
+    /// The config that `tryInit(n, p)` would write.
     ///
     /// `size = (long)(−n ln p / (ln 2)^2)`, `k = max(1, round(size / n ln 2))`; p = 0 counts as the
     /// smallest double. A negative n gives a negative size, as in Redisson.
@@ -53,23 +53,15 @@ impl RedissonConfig {
         false_probability: f64,
         spelling: RedissonSpelling,
     ) -> Result<Self, Error> {
-        let refused = |message: String| Err(Error::Refused { message });
-        if false_probability > 1.0 {
-            return refused("Bloom filter false probability can't be greater than 1".to_owned());
-        }
-        if false_probability < 0.0 {
-            return refused("Bloom filter false probability can't be negative".to_owned());
-        }
+        let (is_greater, is_negative) = (false_probability > 1.0, false_probability < 0.0);
+        Error::require(!is_greater, "Bloom filter false probability can't be greater than 1")?;
+        Error::require(!is_negative, "Bloom filter false probability can't be negative")?;
         let not_zero = if false_probability == 0.0 { f64::from_bits(1) } else { false_probability };
         let size = optimal_num_bits(expected_insertions, not_zero);
-        if size == 0 {
-            return refused(format!("Bloom filter calculated size is {size}"));
-        }
-        if size > MAX_SIZE {
-            return refused(format!(
-                "Bloom filter size can't be greater than {MAX_SIZE}. But calculated size is {size}"
-            ));
-        }
+        let found = format!("calculated size is {size}");
+        Error::require(size != 0, format_args!("Bloom filter {found}"))?;
+        let rule = "Bloom filter size can't be greater than";
+        Error::require(size <= MAX_SIZE, format_args!("{rule} {MAX_SIZE}. But {found}"))?;
         let num_hashes = optimal_num_hashes(expected_insertions, size);
         let false_probability = match spelling {
             RedissonSpelling::Plain => double_to_plain_string(false_probability),
@@ -101,18 +93,15 @@ impl RedissonConfig {
             number.ok_or_else(|| Error::bad(Self::NAMES[at], "a decimal number", text))
         };
         let size = number(0)?;
-        if size == 0 || !(-MAX_SIZE..=MAX_SIZE).contains(&size) {
-            return Err(Error::bad("size", "1 to 4294967294", size));
-        }
+        let fits = size != 0 && (-MAX_SIZE..=MAX_SIZE).contains(&size);
+        Error::check(fits, "size", "1 to 4294967294", size)?;
         let num_hashes = number(1)?;
         let Ok(num_hashes @ 1..=MAX_HASHES) = u32::try_from(num_hashes) else {
             return Err(Error::bad("hashIterations", "1 to 2147483647", num_hashes));
         };
         let false_probability = text(3)?;
-        match false_probability.parse::<f64>() {
-            Ok(p) if (0.0..=1.0).contains(&p) => {}
-            _ => return Err(Error::bad("falseProbability", "0 to 1", false_probability)),
-        }
+        let is_share = false_probability.parse().is_ok_and(|p: f64| (0.0..=1.0).contains(&p));
+        Error::check(is_share, "falseProbability", "0 to 1", false_probability)?;
         Ok(Self {
             size,
             num_hashes,

@@ -3,8 +3,10 @@
 use super::config::RedissonConfig;
 use super::rate;
 use super::scheme::RedissonScheme;
-use crate::filter::{answered_by, same};
+use crate::error::same;
+use crate::filter::{answered_by, parts, typed};
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
+use std::convert::identity;
 
 /// A Bloom filter of Redisson: the value of its string key, with its config.
 ///
@@ -24,7 +26,7 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 /// let mut scratch = Vec::new();
 /// let key = KeyType::KryoString.encode("user:1".as_bytes(), &mut scratch)?;
 /// assert!(filter.insert(key) && filter.contains(key) && !filter.contains(b"user:1"));
-/// // GET of the name and HGETALL of the config's key give it back.
+/// // GET of the name and HGETALL of the config's key return it.
 /// let again = RedissonFilter::decode(&filter.encode(), config, &Limits::default())?;
 /// assert!(again.contains(key));
 /// # Ok::<(), mayhap_formats::Error>(())
@@ -52,7 +54,7 @@ impl RedissonFilter {
     /// # Errors
     ///
     /// [`Error::TooLarge`] by the limits; [`Error::TrailingBytes`] and [`Error::BadField`] if bits
-    /// past the size are there.
+    /// past the size are set.
     pub fn decode(value: &[u8], config: RedissonConfig, limits: &Limits) -> Result<Self, Error> {
         let mut filter = Self::decode_bare(value, config.size(), config.num_hashes(), limits)?;
         filter.config = Some(config);
@@ -63,7 +65,7 @@ impl RedissonFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`RedissonFilter::decode`].
+    /// The errors of [`RedissonFilter::decode`].
     pub fn decode_bare(
         value: &[u8],
         size: i64,
@@ -81,26 +83,10 @@ impl RedissonFilter {
         self.config.as_ref()
     }
 
-    /// The scheme: size and k.
-    pub fn scheme(&self) -> &RedissonScheme {
-        &self.inner.scheme
-    }
+    parts!(RedissonScheme, "size and k");
 
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.inner.bits
-    }
-
-    /// Whether the encoded element may be in it.
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.inner.contains(key)
-    }
-
-    /// `add`: whether a bit changed.
-    #[inline]
-    pub fn insert(&mut self, key: &[u8]) -> bool {
-        self.inner.insert(key)
+    typed! {
+        contains, insert: &[u8], identity, "the element as its codec writes it (`contains`, `add`)";
     }
 
     /// `count()` ([`RedissonScheme::count`]).

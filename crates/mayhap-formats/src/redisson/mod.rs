@@ -15,6 +15,14 @@
 //! Read from and checked against the hash classes of Redisson 4.7, Kryo 5.6.2, `JBoss` Marshalling
 //! 2.0.14, Jackson 2.15 and Redis 7.0.15. Filters of Redisson before 3.6.0 use a different hash and
 //! cannot be distinguished from newer ones by their bytes.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `codec.rs` | the encodings of strings and numbers by Redisson's codecs |
+//! | `config.rs` | the hash beside the bits |
+//! | `filter.rs` | the filter |
+//! | `rate.rs` | the rate at which absent keys are found |
+//! | `scheme.rs` | key bytes → positions |
 
 pub(crate) mod codec;
 mod config;

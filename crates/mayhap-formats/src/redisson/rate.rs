@@ -3,7 +3,7 @@
 use super::scheme::RedissonScheme;
 use crate::{Bits, Scheme};
 
-/// The largest number of first halves drawn, and of those used further.
+/// The largest number of first halves drawn, and of first halves used further.
 const DRAWS: u32 = 1 << 20;
 const SURVIVORS: u32 = 1 << 16;
 /// The total number of second halves.
@@ -12,15 +12,15 @@ const SECOND_DRAWS: u32 = 1 << 20;
 /// The rate of a random key, which is not `(set bits / size)^k`: the k sums of a key depend on each
 /// other, and not only in small filters.
 ///
-/// With S = h0 + h1 the positions are those of `S, 2 S, 3 S, …` and of `h0, h0 + S, h0 + 2 S, …`,
-/// k/2 of each. So keys with the same S share the whole first half, and 1.1 times as many absent
-/// keys are found at 1 %, and 1.9 times at 1e-4, as with independent positions. If the size is
-/// even, half of all keys have only even positions in their first half, a quarter in both, and even
-/// positions are set more often: 1.3 times at 1 %, and more if the size is a multiple of 4, 8, ….
+/// With S = h0 + h1 the positions are `S, 2 S, 3 S, …` and `h0, h0 + S, h0 + 2 S, …`, k/2 of each.
+/// So keys with the same S share the whole first half, and 1.1 times as many absent keys are found
+/// at 1 %, and 1.9 times at 1e-4, as with independent positions. If the size is even, half of all
+/// keys have only even positions in their first half, a quarter in both, and even positions are set
+/// more often: 1.3 times at 1 %, and more if the size is a multiple of 4, 8, ….
 ///
 /// No formula covers all of this, so it is sampled with a fixed sequence of random numbers: values
-/// of S, and for those whose half is set, values of h0. Accurate to 1 % at rates of 1 %, and to 2 %
-/// at 1e-4; if no S is found whose half is set, `(set bits / size)^k`.
+/// of S, and for each S whose half is set, values of h0. Accurate to 1 % at rates of 1 %, and to 2
+/// % at 1e-4; if no S is found whose half is set, `(set bits / size)^k`.
 pub(super) fn estimated_fpp(bits: &Bits, scheme: &RedissonScheme) -> f64 {
     let k = scheme.num_hashes();
     let (of_sums, of_others) = (u64::from(k / 2), u64::from(k - k / 2));

@@ -1,8 +1,9 @@
 //! Key bytes → positions.
 
 use crate::java::round_half_up;
+use crate::limits::not_zero;
 use crate::modulo::Modulo;
-use crate::{Error, Limits, Scheme};
+use crate::{Error, Scheme};
 use highway::{HighwayHash, HighwayHasher, Key};
 
 const KEY: [u64; 4] =
@@ -38,9 +39,8 @@ impl RedissonScheme {
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
     pub fn new(num_hashes: u32, size: i64) -> Result<Self, Error> {
-        let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
-        no_limit.check_hashes("hashIterations", u64::from(num_hashes))?;
-        no_limit.check_bits("size", size.unsigned_abs())?;
+        not_zero("hashIterations", u64::from(num_hashes))?;
+        not_zero("size", size.unsigned_abs())?;
         Ok(Self { size, num_hashes, modulo: Modulo::new(size.unsigned_abs()) })
     }
 

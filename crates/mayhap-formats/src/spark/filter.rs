@@ -1,17 +1,21 @@
 //! The filter.
 
-use super::codec::Form;
+use super::codec::{self, Form};
 use super::scheme::{SparkScheme, SparkVersion};
 use super::sizing::SparkOptions;
-use crate::filter::{answered_by, same, same_format};
-use crate::java::{approximate_count, expected_fpp};
-use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
+use crate::error::same;
+use crate::filter::{answered_by, java_streams, parts, typed};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, SchemeFilter};
+use std::convert::identity;
 
 /// A Bloom filter of Spark.
 ///
 /// m is at most 64 (2^31 − 1). A query touches up to k cache lines. A batch hashes 32 keys side by
 /// side, and the remaining ones one by one. Text columns are hashed as UTF-8, binary ones
 /// unchanged, and all integer columns as longs: int 5 is long 5.
+///
+/// Spark itself reads a k of 0 and less (and then answers yes to every query) and no longs (and
+/// then fails on the first query); both are rejected here.
 ///
 /// # Examples
 ///
@@ -28,8 +32,8 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 /// ```
 #[derive(Debug, Clone)]
 pub struct SparkFilter {
-    pub(super) inner: SchemeFilter<SparkScheme>,
-    pub(super) form: Form,
+    inner: SchemeFilter<SparkScheme>,
+    form: Form,
 }
 
 impl SparkFilter {
@@ -37,7 +41,7 @@ impl SparkFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] as [`SparkOptions::num_longs_and_hashes`]; [`Error::TooLarge`] by the
+    /// [`Error::Refused`] as for [`SparkOptions::num_longs_and_hashes`]; [`Error::TooLarge`] by the
     /// limits; [`Error::OutOfMemory`].
     pub fn create(options: &SparkOptions, limits: &Limits) -> Result<Self, Error> {
         let (num_longs, num_hashes) = options.num_longs_and_hashes()?;
@@ -46,60 +50,19 @@ impl SparkFilter {
         Ok(Self { inner: SchemeFilter { scheme, bits }, form: Form::Stream })
     }
 
-    /// The scheme: version, seed, k and m.
-    pub fn scheme(&self) -> &SparkScheme {
-        &self.inner.scheme
-    }
+    java_streams!();
+
+    parts!(SparkScheme, "version, seed, k and m");
 
     /// The version, with its seed.
     pub fn version(&self) -> SparkVersion {
         self.inner.scheme.version()
     }
 
-    /// The bits.
-    pub fn bits(&self) -> &Bits {
-        &self.inner.bits
-    }
-
-    /// Whether the key may be in it: `mightContainBinary`.
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.inner.contains(key)
-    }
-
-    /// Whether the text may be in it: `mightContainString`.
-    #[inline]
-    pub fn contains_str(&self, key: &str) -> bool {
-        self.contains(key.as_bytes())
-    }
-
-    /// Whether the number may be in it: `mightContainLong`.
-    #[inline]
-    pub fn contains_i64(&self, key: i64) -> bool {
-        self.contains(&key.to_le_bytes())
-    }
-
-    /// `putBinary`: whether a bit changed.
-    #[inline]
-    pub fn insert(&mut self, key: &[u8]) -> bool {
-        self.inner.insert(key)
-    }
-
-    /// `putString`.
-    #[inline]
-    pub fn insert_str(&mut self, key: &str) -> bool {
-        self.insert(key.as_bytes())
-    }
-
-    /// `putLong`.
-    #[inline]
-    pub fn insert_i64(&mut self, key: i64) -> bool {
-        self.insert(&key.to_le_bytes())
-    }
-
-    /// `expectedFpp()`: `(set bits / m)^k`.
-    pub fn expected_fpp(&self) -> f64 {
-        expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
+    typed! {
+        contains, insert: &[u8], identity, "bytes (`mightContainBinary`, `putBinary`)";
+        contains_str, insert_str: &str, str::as_bytes, "a text (`mightContainString`, `putString`)";
+        contains_i64, insert_i64: i64, i64::to_le_bytes, "a number (`mightContainLong`, `putLong`)";
     }
 
     fn check_like(&self, other: &Self) -> Result<(), Error> {
@@ -124,7 +87,7 @@ impl SparkFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`SparkFilter::union_with`].
+    /// The errors of [`SparkFilter::union_with`].
     pub fn intersect_with(&mut self, other: &Self) -> Result<(), Error> {
         self.check_like(other)?;
         self.inner.bits.intersect_with(&other.inner.bits)
@@ -132,7 +95,7 @@ impl SparkFilter {
 }
 
 impl ForeignFilter for SparkFilter {
-    answered_by!(inner);
+    answered_by!(inner: insert, union_with, java_estimates);
 
     fn format(&self) -> Format {
         Format::Spark
@@ -142,31 +105,12 @@ impl ForeignFilter for SparkFilter {
         &[KeyType::Bytes, KeyType::Long, KeyType::Hex]
     }
 
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
     /// Version 1 reaches no bit from 2^31 on.
     fn reachable_bits(&self) -> u64 {
         match self.version() {
             SparkVersion::V1 => self.num_bits().min(1 << 31),
             SparkVersion::V2 { .. } => self.num_bits(),
         }
-    }
-
-    /// `expectedFpp()`, of the bits that a position can be.
-    fn estimated_fpp(&self) -> f64 {
-        expected_fpp(self.reachable_fill(), self.num_hashes())
-    }
-
-    /// Spark has no such formula; this is Guava's, of the bits that a position can be.
-    fn estimated_items(&self) -> Option<u64> {
-        approximate_count(self.reachable_fill(), self.reachable_bits(), self.num_hashes())
     }
 
     fn facts(&self) -> Vec<Fact> {
@@ -178,6 +122,6 @@ impl ForeignFilter for SparkFilter {
     }
 
     fn encode(&self) -> Vec<u8> {
-        self.to_file()
+        self.form.encode(&self.inner)
     }
 }

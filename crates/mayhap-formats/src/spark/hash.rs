@@ -15,7 +15,7 @@ pub(super) fn murmur3_x86_32(bytes: &[u8], seed: u32) -> u32 {
 }
 
 /// Keys hashed side by side: a step of one hash waits for the step before it, so the steps of
-/// several fill the time. Two registers of AVX-512, whose steps fill each other's.
+/// several fill the time. Two registers of AVX-512, which hide each other's latency.
 pub(super) const LANES: usize = 32;
 
 /// The number of steps of a key done side by side; longer keys are finished one by one.
@@ -71,7 +71,7 @@ impl Rows {
         (h1, h2)
     }
 
-    /// Puts a key into its lane; returns the number of its rows, and the bytes that did not fit.
+    /// Puts a key into a lane; returns the number of its rows, and the bytes that did not fit.
     #[inline(always)]
     fn fill<'a>(&mut self, lane: usize, key: &'a [u8]) -> (u32, &'a [u8]) {
         let (blocks, tail) = key.as_chunks::<4>();

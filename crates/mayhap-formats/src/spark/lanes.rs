@@ -1,19 +1,42 @@
-//! Many keys at once: their hashes and positions side by side, in vector registers.
+//! [`Scheme`]: the positions of one key, and many keys at once: their hashes and positions side by
+//! side, in vector registers.
 #![expect(
     clippy::needless_range_loop,
     reason = "lanes of several arrays; adapters of iterators may stay functions of their own, \
               compiled for any CPU"
 )]
 
-use super::hash::{LANES, Rows};
+use super::hash::{LANES, Rows, murmur3_x86_32};
 use super::scheme::{SparkScheme, SparkVersion};
 use crate::{Bits, Scheme};
+use mayhap::on_this_cpu;
 
-/// The answers for up to 64 keys, bit `i` for `keys[i]`. Meant to be compiled for the CPU at hand.
+impl Scheme for SparkScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.k()
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool) {
+        let h1 = murmur3_x86_32(key, self.version().seed().cast_unsigned());
+        let h2 = murmur3_x86_32(key, h1);
+        self.spread(h1, h2, each);
+    }
+
+    fn contains_each(&self, keys: &[&[u8]], bits: &Bits, _: &mut Vec<u64>) -> u64 {
+        on_this_cpu(
+            #[inline(always)]
+            || contains_each(self, keys, bits),
+        )
+    }
+}
+
+/// The answers for up to 64 keys, bit `i` for `keys[i]`. Meant to be compiled for the detected CPU.
 ///
 /// Keys are queried in groups of [`LANES`], the remaining ones one by one.
 #[inline(always)]
-pub(super) fn contains_each(scheme: &SparkScheme, keys: &[&[u8]], bits: &Bits) -> u64 {
+fn contains_each(scheme: &SparkScheme, keys: &[&[u8]], bits: &Bits) -> u64 {
     let mut rows = Rows::new();
     let mut found = 0;
     let (groups, rest) = keys.as_chunks::<LANES>();
@@ -107,7 +130,7 @@ fn v2(
     }
 }
 
-/// Ands a bit of each key to the result so far, in bit 0.
+/// Ands a bit of each key into the result so far, in bit 0.
 #[inline(always)]
 fn judge(all: &mut [u64; LANES], words: &[u64], indices: [u32; LANES], shifts: [u32; LANES]) {
     // Every index is below the number of words. Expressed without a panic, so that the words are

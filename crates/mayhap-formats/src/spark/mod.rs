@@ -14,6 +14,15 @@
 //! m is 64 L. n, p and the type of the column are not recorded.
 //!
 //! Read from and checked against Spark 3.5.6, 4.0.1, 4.1.4 and 4.3.0.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `codec.rs` | the file |
+//! | `filter.rs` | the filter |
+//! | `hash.rs` | Spark's own 32-bit Murmur3 |
+//! | `lanes.rs` | one key, and many keys at once |
+//! | `scheme.rs` | hashes → positions |
+//! | `sizing.rs` | the size of a new filter: `BloomFilter.create` |
 
 mod codec;
 mod filter;

@@ -1,10 +1,8 @@
-//! Key bytes → positions.
+//! Hashes → positions.
 
-use super::hash::murmur3_x86_32;
-use super::lanes::contains_each;
+use crate::Error;
+use crate::limits::not_zero;
 use crate::modulo::{Modulo, NarrowModulo};
-use crate::{Bits, Error, Limits, Scheme};
-use mayhap::on_this_cpu;
 
 /// The two generations of Spark's filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +66,8 @@ impl SparkScheme {
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
     pub fn new(version: SparkVersion, num_hashes: u32, num_longs: u32) -> Result<Self, Error> {
-        let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
-        no_limit.check_hashes("number of hash functions", u64::from(num_hashes))?;
-        no_limit.check_bits("number of bits", u64::from(num_longs))?;
+        not_zero("number of hash functions", u64::from(num_hashes))?;
+        not_zero("number of bits", u64::from(num_longs))?;
         Ok(Self {
             version,
             num_hashes,
@@ -85,6 +82,11 @@ impl SparkScheme {
     }
 
     #[inline(always)]
+    pub(super) fn k(&self) -> u32 {
+        self.num_hashes
+    }
+
+    #[inline(always)]
     pub(super) fn num_bits(&self) -> Modulo {
         self.num_bits
     }
@@ -96,7 +98,7 @@ impl SparkScheme {
 
     /// The positions of a key with these hashes.
     #[inline]
-    fn spread(&self, h1: u32, h2: u32, mut each: impl FnMut(u64) -> bool) {
+    pub(super) fn spread(&self, h1: u32, h2: u32, mut each: impl FnMut(u64) -> bool) {
         match self.version {
             SparkVersion::V1 => {
                 let mut combined = h1.cast_signed();
@@ -120,26 +122,5 @@ impl SparkScheme {
                 }
             }
         }
-    }
-}
-
-impl Scheme for SparkScheme {
-    #[inline]
-    fn num_hashes(&self) -> u32 {
-        self.num_hashes
-    }
-
-    #[inline]
-    fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool) {
-        let h1 = murmur3_x86_32(key, self.version.seed().cast_unsigned());
-        let h2 = murmur3_x86_32(key, h1);
-        self.spread(h1, h2, each);
-    }
-
-    fn contains_each(&self, keys: &[&[u8]], bits: &Bits, _: &mut Vec<u64>) -> u64 {
-        on_this_cpu(
-            #[inline(always)]
-            || contains_each(self, keys, bits),
-        )
     }
 }

@@ -39,22 +39,17 @@ impl SparkOptions {
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
     pub fn num_longs_and_hashes(&self) -> Result<(u32, u32), Error> {
-        let refused = |message: &str| Err(Error::Refused { message: message.to_owned() });
         let n = self.expected_items;
-        if self.fpp <= 0.0 || self.fpp >= 1.0 {
-            return refused("False positive probability must be within range (0.0, 1.0)");
-        }
+        // NaN passes, as in Spark.
+        let is_outside = self.fpp <= 0.0 || self.fpp >= 1.0;
+        let rule = "False positive probability must be within range (0.0, 1.0)";
+        Error::require(!is_outside, rule)?;
         let num_bits = optimal_num_bits(n, self.fpp);
-        if n <= 0 {
-            return refused("Expected insertions must be positive");
-        }
-        if num_bits <= 0 {
-            return refused("Number of bits must be positive");
-        }
+        Error::require(n > 0, "Expected insertions must be positive")?;
+        Error::require(num_bits > 0, "Number of bits must be positive")?;
         let num_longs = num_bits.unsigned_abs().div_ceil(64);
-        if num_longs > i32::MAX as u64 {
-            return refused(&format!("Can't allocate enough space for {num_bits} bits"));
-        }
+        let rule = format_args!("Can't allocate enough space for {num_bits} bits");
+        Error::require(i32::try_from(num_longs).is_ok(), rule)?;
         Ok((num_longs as u32, optimal_num_hashes(n, num_bits) as u32))
     }
 }

@@ -1,4 +1,4 @@
-//! Our side of the exchange with JVM libraries; `run.sh` is the whole of it.
+//! Our side of the exchange with JVM libraries; `run.sh` runs all of it.
 //!
 //! `interop guava|spark|bloomfileter FOLDER` builds the filters that the JVM wrote into the folder
 //! from the same keys, compares bytes and answers, and writes its own files there.
@@ -53,7 +53,8 @@ impl Exchange {
         fs::read(self.folder.join(name)).map_err(|error| format!("{name}: {error}").into())
     }
 
-    /// The JVM's file opens, is written back, gives the JVM's answers and is what we have built.
+    /// The JVM's file opens, is written back, gives the JVM's answers and equals the one that we
+    /// have built.
     fn compare(&self, format: Format, name: &str, kind: &str, built: &[u8]) -> Result<()> {
         let theirs = self.read(name)?;
         let filter = open(format, &theirs, &Limits::default())?;
@@ -148,7 +149,7 @@ impl Exchange {
                 let name = format!("spark-{name}-{kind}");
                 let options = SparkOptions { fpp: 0.01, version, ..SparkOptions::new(MEMBERS) };
                 let mut stream = SparkFilter::create(&options, &Limits::default())?;
-                // Each release has another class there, so the object is theirs, emptied.
+                // Each release has another class there, so the object is the JVM's, emptied.
                 let empty = self.read(&format!("jvm-{name}.empty"))?;
                 let mut object = SparkFilter::decode(&empty, &Limits::default())?;
                 if object.to_stream() != stream.encode() {
@@ -169,7 +170,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// One filter between changes, read anew after each as the JVM's side does.
+    /// One filter between changes, reread after each as on the JVM's side.
     fn bloomfileter(&self) -> Result<()> {
         let options = BloomFileterOptions {
             rate: BloomFileterRate::Small,

@@ -1,6 +1,6 @@
 """Writes filters as others.rs does, and answers for both sides' files: others.py FOLDER
 
-Works with what is installed of pyarrow, rbloom, pybloomfiltermmap3 and pybloom_live.
+Works with any of pyarrow, rbloom, pybloomfiltermmap3 and pybloom_live that are installed.
 """
 import hashlib
 import importlib.metadata

@@ -1,6 +1,6 @@
 //! Our side of `others.sh`: `write FOLDER` makes the keys and our filters, `check FOLDER` compares
-//! what the other side left there. `sbbf NAME MEMBERS MORE` is the other side itself, for filters
-//! that the command has created: the crate `parquet` opens one.
+//! the files that the other side left there. `sbbf NAME MEMBERS MORE` is the other side itself, for
+//! filters that the command has created: the crate `parquet` opens one.
 
 use flate2::read::GzDecoder;
 use mayhap_formats::{
@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Keys that are inserted, and as many that are not.
+/// The number of keys inserted, and of keys queried that were not.
 const KEYS: usize = 10_000;
 const LIMITS: Limits = Limits { max_bytes: 1 << 20, max_hashes: 100 };
 /// File name and format.
@@ -142,7 +142,7 @@ fn check(folder: &Path) -> Result<(), Box<dyn StdError>> {
     if failed { Err("the sides disagree".into()) } else { Ok(()) }
 }
 
-/// What pyarrow wrote: every value is found in its row group, and few others are.
+/// The file of pyarrow: every value is found in its row group, and few others are.
 fn check_parquet(folder: &Path) -> Result<bool, Box<dyn StdError>> {
     let Ok(file) = fs::File::open(folder.join("theirs.parquet")) else { return Ok(true) };
     let mut file = ParquetFile::open(file, &LIMITS)?;

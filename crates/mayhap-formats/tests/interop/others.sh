@@ -3,9 +3,9 @@
 # ways: tests/interop/others.sh
 #
 # Each side builds the same filters from the same 10,000 keys; the files must be the same bytes, and
-# each side must give the other's answers for these keys and 10,000 others. pyarrow writes a file and
-# we answer; it has no way to ask a filter alone. RedisBloom needs a server with its module, which no
-# registry has. What is missing here is named by a SKIPPED line.
+# each side must give the other's answers for these keys and 10,000 others. pyarrow writes a file
+# and we answer; it has no way to query a filter alone. RedisBloom needs a server with its module,
+# which no registry has. Each missing tool is named by a SKIPPED line.
 set -eu
 cd "$(dirname "$0")"
 here=$(pwd)
@@ -23,7 +23,7 @@ if ! command -v bloom >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && command -v apt-ge
     apt-get install -y --no-install-recommends golang-github-dcso-bloom-cli >"$work/apt.log" 2>&1 || true
 fi
 if command -v bloom >/dev/null 2>&1; then
-    # `check` prints the keys that are there.
+    # `check` prints the present keys.
     bloom create -n 10000 -p 0.01 "$files/theirs.dcso"
     bloom insert "$files/theirs.dcso" <"$files/members"
     bloom --gzip create -n 10000 -p 0.01 "$files/theirs.dcso.gz"

@@ -2,7 +2,7 @@
 # Exchanges filters with the JVM's own libraries, both ways: tests/interop/run.sh
 #
 # Each side builds the same filters from the same keys; the files must be the same bytes, and each
-# side must give the other's answers for 10,000 keys. What is missing here is named by a SKIPPED line.
+# side must give the other's answers for 10,000 keys. Each missing tool is named by a SKIPPED line.
 #
 #   GUAVA_JAR   a Guava jar (default: Debian's; apt installs libguava-java and a JDK for root)
 #   SPARK_JARS  spark-sketch and spark-common-utils jars, colon-separated

@@ -1,4 +1,4 @@
-//! What the beginning of a file tells of its format.
+//! Detection of a format by the beginning of a file.
 
 use crate::golden;
 use mayhap_formats::{detect, detect_start};
@@ -31,14 +31,14 @@ fn the_beginning_and_the_length_are_as_good_as_the_whole() {
         }
         found += usize::from(!all.is_empty());
     }
-    assert!(found > 50 && longer > 15, "{found} filters, {longer} longer than what was shown");
+    assert!(found > 50 && longer > 15, "{found} filters, {longer} longer than the part shown");
 }
 
 #[test]
 fn without_the_length_only_marks_are_detected() {
     let marks = detect_start(b"RedisBloom dump\n", None);
     assert_eq!(marks.len(), 1);
-    // A length that does not fit tells of nothing, as no length does.
+    // A length that does not fit proves nothing, like an unknown length.
     let guava = [1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 32];
     assert_eq!(detect(&guava).len(), 1);
     assert!(detect_start(&guava, None).is_empty());

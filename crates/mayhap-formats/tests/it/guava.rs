@@ -1,7 +1,7 @@
 //! Guava.
 
 use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, number, positions};
-use crate::text::cases;
+use crate::suite::{self, cases};
 use mayhap_formats::{
     Error, ForeignFilter, Format, GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme,
     GuavaStrategy, KeyType, Limits, Reader, SharedGuavaFilter, detect, open,
@@ -152,7 +152,7 @@ fn sizes(json: &Value, release: GuavaRelease) {
     }
 }
 
-/// The hash itself, over what each funnel and sink call makes of its value.
+/// The hash itself, over the bytes that each funnel and sink call makes of its value.
 fn hashes(json: &Value) {
     let check = |bytes: &[u8], row: &Value| {
         let (h1, h2) = mur3::murmurhash3_x64_128(bytes, 0);
@@ -270,7 +270,7 @@ fn serialized(golden: &Golden) {
             };
             assert!(filter.contains(&key.encode(key_type).unwrap()), "{name}: {i}");
         }
-        // The JVM's own bytes for the same bits, from nothing but the stream.
+        // The JVM's own bytes for the same bits, from the stream alone.
         let funnel = filter.funnel().unwrap().clone();
         let plain = decode(&filter.to_stream());
         assert!(plain.to_serialized(&funnel).unwrap() == bytes, "{name}: serialized otherwise");
@@ -304,7 +304,7 @@ fn positions_of_hello_are_those_of_guava() {
 
 #[test]
 fn mitz_32_never_leaves_the_first_2_to_the_31_bits() {
-    // 2^32 bits; only positions are made.
+    // 2^32 bits; only positions are computed.
     let scheme = |strategy| GuavaScheme::new(strategy, 9, 1 << 26).unwrap();
     let highest = |strategy| {
         (0..2_000u32)
@@ -391,11 +391,7 @@ proptest! {
             bytes[0] &= 1;
             bytes[2..6].copy_from_slice(&(longs as u32).to_be_bytes());
         }
-        if let Ok(mut filter) = GuavaFilter::decode(&bytes, &Limits::default()) {
-            prop_assert_eq!(filter.encode(), bytes);
-            filter.insert(b"key");
-            prop_assert!(filter.contains(b"key"));
-        }
+        suite::are_refused_or_kept(&bytes, GuavaFilter::decode(&bytes, &Limits::default()))?;
     }
 
     #[test]
@@ -405,12 +401,8 @@ proptest! {
         let strategy = if narrow { GuavaStrategy::Mitz32 } else { GuavaStrategy::Mitz64 };
         let options = GuavaOptions { fpp, strategy, ..GuavaOptions::new(n) };
         let mut filter = GuavaFilter::create(&options, &Limits::default()).unwrap();
-        for key in &keys {
-            filter.insert(key);
-        }
-        let read = decode(&filter.encode());
-        prop_assert!(keys.iter().all(|key| read.contains(key)));
-        prop_assert_eq!(read.encode(), filter.encode());
+        let open = |file: &[u8]| open(Format::Guava, file, &Limits::default());
+        suite::is_read_again(&mut filter, &keys, open)?;
     }
 }
 
@@ -418,17 +410,17 @@ proptest! {
 fn many_threads_fill_a_shared_filter_as_one_fills_its_own() {
     const THREADS: i64 = 4;
     const KEYS: i64 = 20_000;
-    // Keys with all bits in common with others are none at this rate.
+    // At this rate, no key shares all of its bits with others.
     let options = GuavaOptions { fpp: 1e-9, ..GuavaOptions::new(60_000) };
     let mut alone = GuavaFilter::create(&options, &Limits::default()).unwrap();
-    // What is in it already counts too.
+    // Keys that are already inside count too.
     for key in -1000..0 {
         alone.insert_i64(key);
     }
     let shared = SharedGuavaFilter::from(alone.clone());
     assert_eq!(shared.count_ones(), alone.bits().count_ones());
     let new: BTreeSet<i64> = std::thread::scope(|scope| {
-        // Half of the keys of each are those of the next one, at the same time.
+        // Half of the keys of each thread are also inserted by the next one, at the same time.
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let shared = &shared;
@@ -443,7 +435,7 @@ fn many_threads_fill_a_shared_filter_as_one_fills_its_own() {
             .collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
-    // Of each key, one thread or more is answered that it is new.
+    // For each key, one thread or more gets the answer "new".
     assert!(new.into_iter().eq(0..(THREADS + 1) * KEYS / 2));
     for key in 0..(THREADS + 1) * KEYS / 2 {
         alone.insert_i64(key);

@@ -1,5 +1,5 @@
-//! What is made to harm, or is worn out: bytes that could be read in two ways, counts at their end,
-//! and whatever else could be written and then not be read again.
+//! Hostile or worn-out input: bytes that could be read in two ways, counts at their maximum, and
+//! anything else that could be written and then not be read again.
 
 use crate::golden::Golden;
 use mayhap_formats::{
@@ -43,7 +43,7 @@ fn a_java_object_whose_bits_come_before_its_numbers_is_refused() {
     assert!(error.to_string().starts_with("order of the fields"), "{error}");
 }
 
-/// An object that is cut off may be no longer than the bits that m and k promise.
+/// A truncated object may be no longer than the bits that m and k promise.
 #[test]
 fn a_java_object_that_is_cut_off_is_not_taken_for_a_bitmap() {
     let mut filter = java_object();
@@ -96,7 +96,7 @@ fn items_of_layers_that_cannot_be_added_up_are_refused() {
     let mut put = |at: usize, number: u64| {
         chunks[0].1[at..at + 8].copy_from_slice(&number.to_le_bytes());
     };
-    // All items, those of the two layers, and that there is room for more in the second.
+    // The items in all, the items of the two layers, and the room left in the second.
     put(0, u64::MAX);
     put(20 + 16, 1 << 63);
     put(73 + 16, (1 << 63) - 1);
@@ -109,7 +109,7 @@ fn items_of_layers_that_cannot_be_added_up_are_refused() {
     assert!(matches!(added, Err(Error::TooLarge { field: "items", .. })), "{added:?}");
 }
 
-/// Each such object around another one would be a deeper call.
+/// Each level of nesting would be one more recursive call.
 #[test]
 fn a_spark_object_in_a_spark_object_is_refused() {
     let golden = Golden::of("spark");
@@ -137,7 +137,7 @@ fn a_spark_object_in_a_spark_object_is_refused() {
     assert!(error.to_string().starts_with("version is"), "{error}");
 }
 
-/// All that shows an rbloom file is a small number, and DCSO's begin with one.
+/// Only a small number identifies an rbloom file, and DCSO's files begin with one too.
 #[test]
 fn a_damaged_file_of_dcso_is_not_taken_for_one_of_rbloom() {
     let golden = Golden::of("dcso");
@@ -160,7 +160,7 @@ fn a_parquet_file_that_is_cut_off_is_not_taken_for_a_bit_set() {
     }
 }
 
-/// A name with a dot, and a name within another: the filter asked may be that of the wrong one.
+/// A name with a dot, and a name within another: the queried filter may belong to the wrong one.
 #[test]
 fn a_path_that_two_columns_have_is_refused() {
     // One row group of one row: [["a.b"], ["a", "b"]], without filters.

@@ -1,4 +1,4 @@
-//! Every golden file, opened and asked as its own system answered, and each system's quirks.
+//! Every golden file, opened and queried for its own system's answers, and each system's quirks.
 
 mod bits_and_blooms;
 mod bloomfileter;
@@ -14,11 +14,12 @@ mod redisbloom;
 mod redisson;
 mod releases;
 mod spark;
+mod suite;
 mod text;
 
 use test_data::golden;
 
-/// The systems that have a module here; it takes every file of its folder into account.
+/// The systems that have a module here, which accounts for every file of the system's folder.
 const SYSTEMS: &[&str] = &[
     "bits-and-blooms",
     "bloomfileter",

@@ -3,7 +3,8 @@
 mod borders;
 
 use crate::golden::{Golden, Key, hex};
-use crate::text::{cases, damage, f64_of, indices, noise, text, u64_of};
+use crate::suite::{self, cases, damage, noise};
+use crate::text::{f64_of, indices, text, u64_of};
 use ::parquet::bloom_filter::Sbbf;
 use ::parquet::data_type::AsBytes;
 use mayhap::Bitmap;
@@ -43,7 +44,7 @@ fn every_golden_file_is_answered_and_made_as_by_the_original() {
     sizing(&golden);
     pyarrow(&golden);
     parquet_mr(&golden);
-    // What is in them is queried in the module `borders`.
+    // Their contents are queried in the module `borders`.
     for name in ["duckdb-types", "pyarrow-types"] {
         let columns = golden.json(&format!("{name}.json"));
         assert_eq!(detect(&golden.bytes(&format!("{name}.parquet")))[0].format, Format::Parquet);
@@ -124,7 +125,7 @@ fn value(column: &str, i: u32) -> String {
     }
 }
 
-/// Asks for the rows up to `end` in each column, and as many values beyond.
+/// Queries the rows up to `end` in each column, and as many values beyond.
 fn ask_columns(golden: &Golden, name: &str, columns: &[&str], row_group_rows: u32) {
     let bytes = golden.bytes(name);
     let mut file = file(&bytes).unwrap();
@@ -150,7 +151,7 @@ fn ask_columns(golden: &Golden, name: &str, columns: &[&str], row_group_rows: u3
         }
         let absent = found.count_ones() - 1_000;
         assert!(absent < 60, "{name} {column}: {absent} of 1,000 absent are found");
-        // The very bytes stand in the file.
+        // The same bytes are in the file.
         let encoded = filters.filters()[0].encode();
         assert!(bytes.windows(encoded.len()).any(|window| window == encoded), "{name} {column}");
     }
@@ -225,7 +226,7 @@ fn damaged_files_are_refused_or_answer() {
         let len = (footer.len() as u32).to_le_bytes();
         [b"PAR1", footer, &len, b"PAR1"].concat()
     };
-    // Two thousand million row groups in seven bytes.
+    // Two billion row groups in seven bytes.
     let claims = with_footer(&hex("49fcffffffff07"));
     assert!(matches!(file(&claims), Err(Error::Truncated { .. })));
     // Lists in lists.
@@ -311,7 +312,7 @@ fn filters_of_other_sizes_have_no_union() {
 fn damaged_bytes_are_refused_or_kept() {
     let mut filter = SplitBlockFilter::with_num_bytes(96, &Limits::default()).unwrap();
     filter.insert_str("hello");
-    // Cut off, it is a bare bit set where the length allows that.
+    // Truncated, it is a bare bit set if its length allows that.
     damage("parquet", &filter.encode(), true, boxed);
 }
 
@@ -322,18 +323,14 @@ proptest! {
     fn what_was_written_is_read(blocks in 1u64..100, keys: Vec<Vec<u8>>, has_header: bool) {
         let mut filter = SplitBlockFilter::with_num_bytes(blocks * 32, &Limits::default()).unwrap();
         filter.set_header(has_header);
-        for key in &keys {
-            filter.insert_bytes(key);
-        }
+        suite::is_read_again(&mut filter, &keys, |file| boxed(file, &Limits::default()))?;
         prop_assert!(keys.iter().all(|key| filter.contains_bytes(key)));
         prop_assert_eq!(decode(&filter.encode()), Ok(filter));
     }
 
     #[test]
     fn any_bytes_are_refused_or_kept(bytes in noise()) {
-        if let Ok(filter) = decode(&bytes) {
-            prop_assert_eq!(filter.encode(), bytes);
-        }
+        suite::are_refused_or_kept(&bytes, decode(&bytes))?;
     }
 
     /// The independent implementation of the crate `parquet`.

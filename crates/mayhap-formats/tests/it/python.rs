@@ -1,7 +1,8 @@
 //! `rbloom`, `pybloom_live` and `pybloomfiltermmap3`.
 
 use crate::golden::Golden;
-use crate::text::{Open, ask_all, cases, damage, f64_of, indices, keys, noise, text, u64_of};
+use crate::suite::{self, Open, cases, damage, noise};
+use crate::text::{ask_all, f64_of, indices, keys, text, u64_of};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, PyBloomFilterMmap, PyBloomLiveFilter,
     PyBloomLiveRelease, RbloomFilter, detect, open,
@@ -62,8 +63,8 @@ fn rbloom(golden: &Golden, name: &str) {
     assert!(made.encode() == bytes, "{name} made otherwise");
 }
 
-/// What `add` returned for each member; it says whether the key was there, `insert` whether it was
-/// not.
+/// The results of `add` for each member; it returns whether the key was present, `insert` whether
+/// it was not.
 fn insert_all(name: &str, json: &Value, filter: &mut dyn ForeignFilter) {
     let explicit = json["members_explicit"].as_array().unwrap();
     let explicit = explicit.iter().map(|row| row["add_returned"].as_bool().unwrap());
@@ -170,7 +171,7 @@ fn pickled_texts_are_those_of_python() {
     let mut scratch = Vec::new();
     let mut pickle =
         |text: &str| KeyType::PickledStr.encode(text.as_bytes(), &mut scratch).map(<[u8]>::to_vec);
-    // pickle.dumps("", 4), and of a longer one.
+    // pickle.dumps("", 4), and that of a longer string.
     assert_eq!(pickle("").unwrap(), b"\x80\x04\x95\x04\0\0\0\0\0\0\0\x8C\0\x94.");
     assert_eq!(pickle("hi").unwrap(), b"\x80\x04\x95\x06\0\0\0\0\0\0\0\x8C\x02hi\x94.");
     let long = pickle(&"x".repeat(256)).unwrap();
@@ -231,11 +232,8 @@ proptest! {
             Box::new(PyBloomLiveFilter::create(n, p, PyBloomLiveRelease::V4, &limits()).unwrap()),
         ];
         for filter in &mut filters {
-            let added: Vec<_> = keys.iter().filter(|key| filter.insert(key).is_ok()).collect();
-            prop_assert!(added.iter().all(|key| filter.contains(key)));
-            let read = open(filter.format(), &filter.encode(), &limits()).unwrap();
-            prop_assert_eq!(read.encode(), filter.encode());
-            prop_assert!(added.iter().all(|key| read.contains(key)));
+            let format = filter.format();
+            suite::is_read_again(&mut **filter, &keys, |file| open(format, file, &limits()))?;
         }
     }
 
@@ -243,8 +241,8 @@ proptest! {
     fn any_bytes_are_refused_or_kept(bytes in noise()) {
         use Format::{PyBloomFilterMmap, PyBloomLive3, PyBloomLive4, Rbloom};
         for format in [Rbloom, PyBloomLive3, PyBloomLive4, PyBloomFilterMmap] {
-            if let Ok(filter) = open(format, &bytes, &limits()) {
-                prop_assert_eq!(filter.encode(), bytes.clone());
+            if let Ok(mut filter) = open(format, &bytes, &limits()) {
+                suite::are_kept(&bytes, &mut *filter)?;
             }
         }
     }

@@ -1,13 +1,14 @@
 //! `RedisBloom`.
 
 use crate::golden::Golden;
-use crate::text::{ask_all, cases, damage, f64_of, indices, keys, noise, text, u64_of};
+use crate::suite::{self, cases, damage, noise};
+use crate::text::{ask_all, f64_of, indices, keys, text, u64_of};
 use mayhap_formats::{
     Chunk, Error, ForeignFilter, Format, Limits, RedisBloomFilter, RedisBloomOptions, detect, open,
 };
 use proptest::prelude::*;
 
-/// A filter in the options of which a bit has this meaning.
+/// The options bit of a filter with this meaning.
 const FORCE_64: u64 = 4;
 const NO_SCALING: u64 = 8;
 
@@ -56,7 +57,7 @@ fn every_golden_file_is_answered_and_made_as_by_the_original() {
             ask_all(name, &json, "probes_rule_contains_true_at", &filter);
         }
         let options = u64_of(&json, "options");
-        // Filters of BF.RESERVE; others are of old servers.
+        // Filters of BF.RESERVE; the others are from old servers.
         if options & !NO_SCALING == FORCE_64 | 1 {
             made(name, &json, &filter);
         }
@@ -92,7 +93,7 @@ fn filters_of_old_servers_go_on_with_their_own_hash() {
         let header = golden.bytes(&format!("{name}.header"));
         let chunks = chunks(header, &golden.bytes(&format!("{name}.bits")));
         let mut filter = from_chunks(&chunks).unwrap();
-        // The members again: each is found, or was a false positive; nothing changes.
+        // The members once more: each is found, or was a false positive; nothing changes.
         for key in keys(&golden.json(&format!("{name}.json")), "members") {
             assert_eq!(filter.insert(&key), Ok(false), "{name}");
         }
@@ -148,7 +149,7 @@ fn forged_headers_are_refused() {
     // 64 GiB in one layer, which a server allocates.
     let large = (64u64 << 30).to_le_bytes();
     assert!(matches!(put(20, &large), Error::TooLarge { .. }));
-    // Two thousand million hash functions by the bits for an item, which block a server.
+    // Two billion hash functions, by way of the bits per item; they block a server.
     let bits_for_an_item = (2.1e9 / std::f64::consts::LN_2).to_le_bytes();
     assert!(put(52, &bits_for_an_item).to_string().starts_with("bits for an item is"));
     assert!(put(60, &7u32.to_le_bytes()).to_string().starts_with("number of hashes is"));
@@ -226,8 +227,7 @@ proptest! {
     ) {
         let options = RedisBloomOptions { growth, ..RedisBloomOptions::new(rate, capacity) };
         let mut filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
-        let added: Vec<_> = keys.iter().filter(|key| filter.insert(key).is_ok()).collect();
-        prop_assert!(added.iter().all(|key| filter.contains(key)));
+        suite::is_read_again(&mut filter, &keys, |file| boxed(file, &Limits::default()))?;
         prop_assert_eq!(RedisBloomFilter::decode(&filter.encode(), &Limits::default()), Ok(filter));
     }
 

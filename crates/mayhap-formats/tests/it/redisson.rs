@@ -1,7 +1,7 @@
 //! Redisson.
 
 use crate::golden::{self, Golden, Key, Names, double, hex, number, positions};
-use crate::text::cases;
+use crate::suite::{self, cases};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, RedissonConfig, RedissonFilter, RedissonScheme,
     RedissonSpelling, Shape, open_with,
@@ -77,7 +77,7 @@ fn one_filter(golden: &Golden, name: &str, json: &Value) {
     let num_explicit = json["members_explicit"].as_array().unwrap().len();
     let calls = std::cell::Cell::new(0);
     let encode = |key: &Key| {
-        // Members are encoded twice in order: inserted, then asked with all others.
+        // Members are encoded twice in order: inserted, then queried with all others.
         let count = json["members_rule"]["count"].as_u64().unwrap() as usize + num_explicit;
         let at = calls.get();
         calls.set(at + 1);
@@ -278,9 +278,8 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..40), size: i64, num_hashes in 0u32..20,
     ) {
         let limits = Limits { max_bytes: 1 << 12, ..Limits::default() };
-        if let Ok(filter) = RedissonFilter::decode_bare(&bytes, size >> 48, num_hashes, &limits) {
-            prop_assert_eq!(filter.encode(), bytes);
-        }
+        let read = RedissonFilter::decode_bare(&bytes, size >> 48, num_hashes, &limits);
+        suite::are_refused_or_kept(&bytes, read)?;
     }
 
     #[test]
@@ -289,12 +288,9 @@ proptest! {
     ) {
         let config = RedissonConfig::new(n, p, RedissonSpelling::Plain).unwrap();
         let mut filter = RedissonFilter::create(config.clone(), &Limits::default()).unwrap();
-        for key in &keys {
-            filter.insert(key);
-        }
-        let read = RedissonFilter::decode(&filter.encode(), config, &Limits::default()).unwrap();
-        prop_assert!(keys.iter().all(|key| read.contains(key)));
-        prop_assert_eq!(read.encode(), filter.encode());
+        suite::is_read_again(&mut filter, &keys, |file| {
+            suite::boxed(RedissonFilter::decode(file, config.clone(), &Limits::default()))
+        })?;
     }
 }
 
@@ -304,7 +300,7 @@ proptest! {
 fn the_rate_is_that_of_absent_keys_whatever_divides_the_size() {
     const PROBES: u64 = 1_000_000;
     let limits = Limits::default();
-    // As `tryInit` sizes them for 1,000 to 20,000 keys, and some that many twos divide.
+    // Sizes by `tryInit` for 1,000 to 20,000 keys, and some that are divisible by many twos.
     for (size, num_hashes, keys) in [
         (9_585, 7, 1_000),
         (9_586, 7, 1_000),
@@ -327,14 +323,14 @@ fn the_rate_is_that_of_absent_keys_whatever_divides_the_size() {
         let found = (0..PROBES).filter(|i| filter.contains(format!("absent {i}").as_bytes()));
         let (found, fpp) = (found.count() as f64, filter.estimated_fpp());
         let expected = fpp * PROBES as f64;
-        // Of the count, and of the draws.
+        // The errors of the count, and of the draws.
         let drawn = if fpp > 1e-3 { 0.008 } else { 0.02 };
         let deviation = (expected * (1.0 - fpp) + (drawn * expected).powi(2)).sqrt();
         let usual = filter.bits().fill_ratio().powf(f64::from(num_hashes));
         let off = (found - expected) / deviation;
         println!("{size} k = {num_hashes}: {fpp:.6}, {:.2} of the usual, {off:+.2}", fpp / usual);
         assert!(off.abs() < 3.0, "{size}: {found} of {expected}, {off} standard deviations");
-        // The usual one is for independent positions, as few are.
+        // The usual formula is for independent positions; a few positions nearly are.
         let near = if num_hashes < 4 { 0.99..1.02 } else { 1.1..5.0 };
         assert!(near.contains(&(fpp / usual)), "{size}: {fpp} {usual}");
     }

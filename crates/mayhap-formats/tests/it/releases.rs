@@ -1,4 +1,4 @@
-//! Releases whose files look alike, and how the keys of a filter become bytes.
+//! Releases whose files look alike, and the encoding of a filter's keys.
 
 use crate::golden::{Golden, hex};
 use mayhap_formats::{
@@ -6,13 +6,13 @@ use mayhap_formats::{
     Limits, NewFilter, PyBloomFilterMmap, create, detect, open, unread,
 };
 
-/// By an own script after the source of willf/bloom 2.0.0: m = 512, k = 5, `key 0` to `key 29`.
+/// By a separate script after the source of willf/bloom 2.0.0: m = 512, k = 5, `key 0` to `key 29`.
 const WILLF: &str = "\
     00000000000002000000000000000005000000000000020090221022086100004a08610c40800382\
     00751c10063102000000019628608884e032c8081030a080183182a800204406004060e408c00003\
     9c08c01803806302";
-/// By an own script after the source of pybloomfiltermmap 0.3: the bits of 1,920, with the seeds
-/// 11 to 66, `key 0` to `key 49`.
+/// By a separate script after the source of pybloomfiltermmap 0.3: the bits of 1,920, with the
+/// seeds 11 to 66, `key 0` to `key 49`.
 const AXIAK: &str = "\
     0340405050042444800081000002a010400004020540d001010000020012011c0400150111000008\
     0000472202018c40a0004204480888180412b0800200808800402048211000400a00000000828120\
@@ -66,7 +66,7 @@ fn ints_of_pybloomfiltermmap_are_longs() {
     assert!((1..10_000).filter(|i| has(i * 7919 + 1)).count() < 200);
 }
 
-/// As 0.6.3 sizes them: n, p, m, k.
+/// Sizes by 0.6.3: n, p, m, k.
 #[test]
 fn small_filters_of_pybloomfiltermmap_have_128_bits_at_least() {
     for (n, p, m, k) in [

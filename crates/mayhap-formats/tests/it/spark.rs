@@ -1,7 +1,7 @@
 //! Spark.
 
 use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, number, positions};
-use crate::text::cases;
+use crate::suite::{self, cases};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, Reader, SparkFilter, SparkOptions, SparkScheme,
     SparkVersion, detect, open,
@@ -102,8 +102,8 @@ fn serialized(golden: &Golden, version: &str) {
     assert!(again.contains(b"one more") && again.to_stream() == filter.to_stream());
 }
 
-/// What Spark refuses is refused; of what it accepts, bytes that follow are left, and filters that
-/// could not be asked or answer yes to everything are refused.
+/// Everything that Spark refuses is refused; where it accepts, following bytes are left unread, and
+/// filters that could not be queried or answer yes to everything are refused.
 fn malformed(json: &Value) {
     for row in json["rows"].as_array().unwrap() {
         let bytes = hex(row["hex"].as_str().unwrap());
@@ -136,7 +136,7 @@ fn positions_of_hello_are_those_of_spark() {
 
 #[test]
 fn v1_never_leaves_the_first_2_to_the_31_bits_and_v2_does() {
-    // 2^32 bits; only positions are made.
+    // 2^32 bits; only positions are computed.
     let highest = |version| {
         let keys =
             (0..2_000i64).flat_map(|key| positions(&scheme(version, 1 << 26), &key.to_le_bytes()));
@@ -199,7 +199,7 @@ fn contents_of_an_object_are_cut_into_blocks_of_1024_bytes() {
     assert!(filter.encode() == bytes);
     filter.insert(b"key");
     assert!(decode(&filter.encode()).contains(b"key"));
-    // Cut otherwise it could not be written back.
+    // Split otherwise, it could not be written back.
     let other = SparkFilter::decode(&object([1024, 1000, 388]), &Limits::default());
     assert!(matches!(other, Err(Error::BadField { field: "blocks", .. })));
 }
@@ -242,11 +242,7 @@ proptest! {
             bytes[4..6].fill(0);
             bytes[offset - 4..offset].copy_from_slice(&(longs as u32).to_be_bytes());
         }
-        if let Ok(mut filter) = SparkFilter::decode(&bytes, &Limits::default()) {
-            prop_assert_eq!(filter.encode(), bytes);
-            filter.insert(b"key");
-            prop_assert!(filter.contains(b"key"));
-        }
+        suite::are_refused_or_kept(&bytes, SparkFilter::decode(&bytes, &Limits::default()))?;
     }
 
     #[test]
@@ -275,12 +271,8 @@ proptest! {
     ) {
         let version = if old { SparkVersion::V1 } else { SparkVersion::V2 { seed } };
         let mut filter = create(n, fpp, version);
-        for key in &keys {
-            filter.insert(key);
-        }
-        let read = decode(&filter.encode());
-        prop_assert!(keys.iter().all(|key| read.contains(key)));
-        prop_assert_eq!(read.version(), version);
-        prop_assert_eq!(read.encode(), filter.encode());
+        let open = |file: &[u8]| open(Format::Spark, file, &Limits::default());
+        suite::is_read_again(&mut filter, &keys, open)?;
+        prop_assert_eq!(decode(&filter.encode()).version(), version);
     }
 }

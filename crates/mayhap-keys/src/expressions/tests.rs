@@ -129,7 +129,7 @@ fn expressions_are_those_of_the_source() {
     assert_eq!((most.len(), most[5].as_str()), (30, "a.b.c.d.e.f/1/2/3/"));
 }
 
-/// Passes over the whole text until one changes nothing, as the page says it.
+/// Passes over the whole text until one changes nothing, as the page describes it.
 fn unescaped_in_passes(url: &[u8]) -> Vec<u8> {
     let mut text = url.to_vec();
     loop {

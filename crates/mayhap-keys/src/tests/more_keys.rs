@@ -29,7 +29,7 @@ fn fields_of_csv_are_those_of_other_files() {
     let key = text(&csv, "\"a, \"\"b\"\"\nc\",d").unwrap();
     assert_eq!(key, "d\x1Fa, \"b\"\nc");
     assert_eq!(text(&fields("2,1", b'\t'), "a, \"b\"\nc\td").unwrap(), key);
-    // The carriage return of CR LF is none of the last field, unless it is quoted.
+    // The carriage return of CR LF is no part of the last field, unless it is quoted.
     assert_eq!(text(&csv, "a,b\r").unwrap(), "b\x1Fa");
     assert_eq!(text(&csv, "a,\"b\r\"\r").unwrap(), "b\r\x1Fa");
     assert_eq!(text(&csv, "a,\"b"), Err(NoKey::Quote));
@@ -63,11 +63,11 @@ fn lists_of_words_and_of_hashes_query_one_another() {
     assert_eq!(words.clone().agree("f", &hex).unwrap(), hex.for_new());
     assert_eq!(
         problem(options().agree("f", &words)),
-        "--trim is given, but f was created without --trim"
+        "trim is given, but f was created without trim"
     );
     assert_eq!(
         problem(hashes.agree("f", &KeyOptions { fold: true, ..options() })),
-        "--fold is given, but f was created without --fold"
+        "fold is given, but f was created without fold"
     );
 }
 

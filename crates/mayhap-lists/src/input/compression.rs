@@ -36,18 +36,18 @@ pub enum Compression {
 
 use Compression::{Bzip2, Gzip, Lz4, Xz, Zstd};
 
-/// First bytes. `?` in a mask stands for a byte that is looked at elsewhere.
+/// First bytes. `?` in a mask stands for a byte that is checked elsewhere.
 const MAGICS: &[(&[u8], Compression)] = &[
     (b"\x1F\x8B\x08", Gzip),
     (b"\x28\xB5\x2F\xFD", Zstd),
     (b"\xFD7zXZ\0", Xz),
     (b"\x04\x22\x4D\x18", Lz4),
-    // The level is a digit; then comes the first block, or the end of an empty file.
+    // The level is a digit, followed by the first block, or the end of an empty file.
     (b"BZh?\x31\x41\x59\x26\x53\x59", Bzip2),
     (b"BZh?\x17\x72\x45\x38\x50\x90", Bzip2),
 ];
 
-/// The most bytes that [`Compression::of`] looks at.
+/// The most bytes that [`Compression::of`] reads.
 pub(super) const MAGIC_BYTES: usize = 10;
 
 impl Compression {
@@ -73,7 +73,7 @@ impl Compression {
         MAGICS.iter().any(|(magic, _)| start.len() < magic.len() && fits(start, magic))
     }
 
-    /// The name that people know it by.
+    /// Its common name.
     pub fn name(self) -> &'static str {
         match self {
             Gzip => "gzip",
@@ -89,7 +89,7 @@ impl Compression {
     ///
     /// # Errors
     ///
-    /// Those of the system, for memory.
+    /// The errors of the system, for lack of memory.
     pub(super) fn decoder(
         self,
         compressed: impl Read + Send + 'static,
@@ -106,7 +106,7 @@ impl Compression {
     }
 }
 
-/// Whether the shorter of the two is how the longer one starts.
+/// Whether the shorter of the two is a prefix of the longer one.
 fn fits(start: &[u8], magic: &[u8]) -> bool {
     start.iter().zip(magic).all(|(byte, &wanted)| match wanted {
         b'?' => matches!(byte, b'1'..=b'9'),
@@ -114,7 +114,7 @@ fn fits(start: &[u8], magic: &[u8]) -> bool {
     })
 }
 
-/// Says more of a dictionary that is too large than "out of memory".
+/// Gives more details about a dictionary that is too large than "out of memory".
 struct Xzs<R: Read>(XzReader<R>);
 
 impl<R: Read> Read for Xzs<R> {

@@ -1,16 +1,18 @@
-//! What can go wrong while a list is read.
+//! The errors of reading a list.
 
 use super::NotAList;
 use mayhap_units::number::format_bytes;
-use std::{fmt, io};
+use std::io;
 
-/// Why a list was not read, or not to its end. `Display` says what, bound and value.
-#[derive(Debug)]
+/// The reason why a list was not read, or not to its end. `Display` gives the problem, the bound
+/// and the value.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The system refused to open or read something.
+    #[error("cannot {action} {name}: {source}")]
     Io {
-        /// What was tried: `read`, `open` …
+        /// The operation: `read`, `open` …
         action: &'static str,
         /// The file.
         name: String,
@@ -18,22 +20,25 @@ pub enum Error {
         source: io::Error,
     },
     /// The input is no list of keys.
+    #[error("{name} is {what}, not a list of keys")]
     NotAList {
         /// The file.
         name: String,
         /// Whether it is standard input, which has no name to type.
         is_stdin: bool,
-        /// What it is.
+        /// The contents found instead.
         what: NotAList,
     },
     /// A file cannot be searched as a sorted list.
+    #[error("{name}{why}")]
     NotSearchable {
         /// The file.
         name: String,
-        /// Why not.
+        /// The reason.
         why: NotSearchable,
     },
     /// A line is longer than allowed.
+    #[error("{name}: line {line} is longer than the limit of {}", format_bytes(*limit as u64))]
     LineTooLong {
         /// The file.
         name: String,
@@ -42,31 +47,38 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
-    /// There is no memory for a line.
+    /// Memory for a line ran out.
+    #[error("no memory for a line of {}", format_bytes(*.bytes))]
     OutOfMemory {
         /// Bytes that were needed.
         bytes: u64,
     },
-    /// A signal came.
+    /// A signal arrived.
+    #[error("stopped by signal {signal}")]
     Stopped {
         /// The signal's number.
         signal: i32,
     },
 }
 
-/// Why a file cannot be searched as a sorted list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason why a file cannot be searched as a sorted list. `Display` gives what follows the name
+/// of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotSearchable {
-    /// It is a pipe or the like.
+    /// It is a pipe or another special file.
+    #[error(" is not a regular file and cannot be searched")]
     NoRegularFile,
     /// It is compressed.
+    #[error(" is compressed and cannot be searched")]
     Compressed,
     /// The line that begins at byte `at` has no key.
+    #[error(": the line at byte {at} has no key")]
     NoKey {
         /// Where.
         at: u64,
     },
     /// The line that begins at byte `at` is longer than allowed.
+    #[error(": the line at byte {at} is longer than {}", format_bytes(*.limit as u64))]
     LineTooLong {
         /// Where.
         at: u64,
@@ -74,6 +86,7 @@ pub enum NotSearchable {
         limit: usize,
     },
     /// The line that begins at byte `at` is out of order.
+    #[error(" is not sorted by its keys: the line at byte {at} is out of order")]
     NotSorted {
         /// Where.
         at: u64,
@@ -83,7 +96,7 @@ pub enum NotSearchable {
 }
 
 impl Error {
-    /// Turns an I/O error into one that names what was tried; a signal keeps its own meaning.
+    /// Turns an I/O error into one that names the operation; a signal keeps its own meaning.
     pub(crate) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| {
             let stopped = source.get_ref().and_then(|inner| inner.downcast_ref());
@@ -95,59 +108,7 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
-            Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
-            Self::NotSearchable { name, why } => match why {
-                NotSearchable::NoRegularFile => {
-                    write!(f, "{name} is not a regular file and cannot be searched")
-                }
-                NotSearchable::Compressed => {
-                    write!(f, "{name} is compressed and cannot be searched")
-                }
-                NotSearchable::NoKey { at } => {
-                    write!(f, "{name}: the line at byte {at} has no key")
-                }
-                NotSearchable::LineTooLong { at, limit } => {
-                    let limit = format_bytes(*limit as u64);
-                    write!(f, "{name}: the line at byte {at} is longer than {limit}")
-                }
-                NotSearchable::NotSorted { at, .. } => write!(
-                    f,
-                    "{name} is not sorted by its keys: the line at byte {at} is out of order"
-                ),
-            },
-            Self::LineTooLong { name, line, limit } => {
-                let limit = format_bytes(*limit as u64);
-                write!(f, "{name}: line {line} is longer than the limit of {limit}")
-            }
-            Self::OutOfMemory { bytes } => {
-                write!(f, "no memory for a line of {}", format_bytes(*bytes))
-            }
-            Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
-
-/// What a read that a signal ended carries through decoders, inside an [`io::Error`].
-#[derive(Debug)]
+/// Carried through decoders inside an [`io::Error`], for a read that was ended by a signal.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped by signal {0}")]
 pub(super) struct StoppedBySignal(pub(super) i32);
-
-impl fmt::Display for StoppedBySignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stopped by signal {}", self.0)
-    }
-}
-
-impl std::error::Error for StoppedBySignal {}

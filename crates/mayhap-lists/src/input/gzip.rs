@@ -1,12 +1,12 @@
-//! Gzip members one after another, and the zero bytes that tapes and disks leave behind them.
+//! Gzip members one after another, and the zero bytes that tapes and disks leave after them.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Decodes all members of a file. Zero bytes behind the last one are counted and left out, as
-/// gzip(1) does; anything else there is an error.
+/// Decodes all members of a file. Zero bytes after the last one are counted and left out, as by
+/// gzip(1); anything else there is an error.
 pub(super) struct Gzips<R: BufRead> {
     /// `None` at the end, and after an error.
     member: Option<GzDecoder<R>>,
@@ -29,7 +29,7 @@ impl<R: BufRead> Gzips<R> {
             let (is_end, some) = (bytes.is_empty(), bytes.iter().take_while(|b| **b == 0).count());
             if is_end || some == 0 {
                 if is_end {
-                    // ORDERING: Relaxed. Only the reading thread looks at it.
+                    // ORDERING: Relaxed. Only the reading thread reads it.
                     self.padding.fetch_add(zeros, Ordering::Relaxed);
                     return Ok(None);
                 }
@@ -85,7 +85,7 @@ mod tests {
         for zeros in [1, 512, 10_240] {
             let padded = [both.clone(), vec![0; zeros]].concat();
             assert_eq!(decode(&padded).unwrap(), (b"one\ntwo\n".to_vec(), zeros as u64));
-            // A member behind zeros, or other bytes, may be a part of the list.
+            // A member after zeros, or other bytes, may be a part of the list.
             for more in [member(b"three\n"), b"x".to_vec()] {
                 assert!(decode(&[padded.clone(), more].concat()).is_err(), "{zeros}");
             }

@@ -1,13 +1,13 @@
 //! LZ4 frames one after another.
 //!
-//! The crate decodes one frame. It takes a file that ends between two blocks for one that ends, so
-//! here the end mark of a frame is distinguished from the end of the file; and it knows no
+//! The crate decodes one frame. It accepts a file that ends between two blocks as complete, so here
+//! the end mark of a frame is distinguished from the end of the file; and it does not support
 //! skippable frames.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{self, Cursor, ErrorKind, Read};
 
-/// The magic of a skippable frame, but for its last four bits.
+/// The magic of a skippable frame, without its last four bits.
 const SKIPPABLE: u32 = 0x184D_2A50;
 
 type Whole<R> = io::Chain<Cursor<[u8; 4]>, R>;
@@ -30,11 +30,11 @@ impl<R: Read> Lz4Frames<R> {
         Self { state: State::Between(file) }
     }
 
-    /// Goes on to the next frame; `None` at the end of the file.
+    /// Continues with the next frame; `None` at the end of the file.
     fn begin(mut file: R) -> io::Result<Result<FrameDecoder<Watched<Whole<R>>>, R>> {
         loop {
             let mut magic = [0; 4];
-            match read_all(&mut file, &mut magic)? {
+            match io::copy(&mut file.by_ref().take(4), &mut magic.as_mut_slice())? {
                 0 => return Ok(Err(file)),
                 4 => {}
                 _ => return Err(ErrorKind::UnexpectedEof.into()),
@@ -91,7 +91,7 @@ impl<R: Read> Read for Lz4Frames<R> {
     }
 }
 
-/// Knows whether it was read to its end.
+/// A reader that knows whether its end was reached.
 struct Watched<R> {
     reader: R,
     has_ended: bool,
@@ -103,20 +103,6 @@ impl<R: Read> Read for Watched<R> {
         self.has_ended |= length == 0 && !buffer.is_empty();
         Ok(length)
     }
-}
-
-/// Fills the buffer, up to the end of the file; how many bytes there were.
-fn read_all(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read(&mut buffer[done..]) {
-            Ok(0) => break,
-            Ok(more) => done += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 #[cfg(test)]

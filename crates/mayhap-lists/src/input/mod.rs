@@ -1,11 +1,11 @@
-//! Lists of keys as streams of bytes: files and pipes, decompressed, and seen to be lists.
+//! Lists of keys as streams of bytes: files and pipes, decompressed, and checked to be lists.
 //!
-//! [`Source`] names what is read (`source.rs`). [`Input`] opens it (`open.rs`): the first bytes say
-//! how it is compressed (`compression.rs`, and `gzip.rs` and `lz4.rs` for what those crates leave
-//! out), and the first 64 KiB of what comes out whether these are lines at all (`sniff.rs`): a
-//! byte-order mark is no part of keys, archives, filters and UTF-16 are refused (`not_a_list.rs`,
-//! among the errors of `error.rs`). [`Reading`] is how all of it is done, and
-//! [`Note`] what there is to say of it (`reading.rs`); [`Stop`] ends it (`stop.rs`).
+//! [`Source`] names a file or standard input (`source.rs`). [`Input`] opens it (`open.rs`): the
+//! first bytes determine its compression (`compression.rs`, and `gzip.rs` and `lz4.rs` for the
+//! parts that those crates leave out), and the first 64 KiB after decompression whether these are
+//! lines at all (`sniff.rs`): a byte-order mark is no part of keys, archives, filters and UTF-16
+//! are refused (`not_a_list.rs`, among the errors of `error.rs`). [`Reading`] has the options of
+//! all this, and [`Note`] is a message about an input (`reading.rs`); [`Stop`] ends it (`stop.rs`).
 
 mod compression;
 mod error;

@@ -1,50 +1,40 @@
-//! What input is that is no list of keys.
+//! Kinds of input that are no lists of keys.
 
-use mayhap_units::number::grouped;
-use std::fmt;
+use mayhap_units::number::counted;
 
-/// What some input is that is no list of keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The kind of an input that is no list of keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAList {
     /// A filter, of mayhap or of another system.
+    #[error("a {system} filter{}", of_keys(*keys))]
     Filter {
         /// The name of its system.
         system: &'static str,
-        /// How many keys it counts, where that is known.
+        /// The number of keys that it counts, where that is known.
         keys: Option<u64>,
     },
     /// Files in a file, or one compressed in a way that is not read here.
+    #[error("{what}")]
     Archive {
-        /// What it is, with its article.
+        /// Its name, with an article.
         what: &'static str,
-        /// What writes its contents to standard output.
+        /// The program that writes its contents to standard output.
         program: &'static str,
     },
-    /// Text whose bytes are not those of UTF-8.
+    /// Text in an encoding other than UTF-8.
+    #[error("text in {encoding}")]
     Text {
         /// Its encoding, as `iconv` knows it.
         encoding: &'static str,
     },
     /// Something else that is known.
+    #[error("{what}")]
     Data {
-        /// What it is, with its article.
+        /// Its name, with an article.
         what: &'static str,
     },
 }
 
-impl fmt::Display for NotAList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Filter { system, keys } => {
-                write!(f, "a {system} filter")?;
-                match keys {
-                    Some(1) => f.write_str(" of 1 key"),
-                    Some(keys) => write!(f, " of {} keys", grouped(*keys)),
-                    None => Ok(()),
-                }
-            }
-            Self::Archive { what, .. } | Self::Data { what } => f.write_str(what),
-            Self::Text { encoding } => write!(f, "text in {encoding}"),
-        }
-    }
+fn of_keys(keys: Option<u64>) -> String {
+    keys.map_or_else(String::new, |keys| format!(" of {}", counted(keys, "key")))
 }

@@ -12,12 +12,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An open input, decompressed if need be.
+/// An open input, decompressed if necessary.
 pub struct Input {
     name: String,
     is_stream: bool,
     mark_bytes: usize,
-    /// Zero bytes behind what was compressed so far.
+    /// The number of zero bytes after the compressed data so far.
     padding: Arc<AtomicU64>,
     /// Bytes taken from the file so far.
     raw_bytes: Arc<AtomicU64>,
@@ -25,12 +25,12 @@ pub struct Input {
     reader: Box<dyn Read + Send>,
 }
 
-/// Refuses files that are no lists, before anything is done for them. Pipes are looked at when they
+/// Refuses files that are no lists, before any work is done for them. Pipes are checked when they
 /// are read.
 ///
 /// # Errors
 ///
-/// Those of [`Input::open`].
+/// The errors of [`Input::open`].
 pub fn look(sources: &[Source], options: &KeyOptions, reading: &Reading) -> Result<(), Error> {
     for source in sources {
         if source.is_regular_file() {
@@ -48,13 +48,13 @@ pub fn is_filter(path: &Path, reading: &Reading) -> bool {
 }
 
 impl Input {
-    /// Opens a source, and looks at its first bytes for how it is compressed and at its first
-    /// 64 KiB for what it is; of a pipe only at its first line, unless that has a NUL or begins as
-    /// UTF-16 or data of a known kind do.
+    /// Opens a source, and determines its compression from its first bytes and its contents from
+    /// its first 64 KiB; for a pipe only from its first line, unless that has a NUL or begins like
+    /// UTF-16 or data of a known kind.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAList`]; [`Error::Io`]; [`Error::Stopped`] if a signal came while waiting for
+    /// [`Error::NotAList`]; [`Error::Io`]; [`Error::Stopped`] if a signal arrived while waiting for
     /// those bytes.
     pub fn open(
         source: &Source,
@@ -65,20 +65,18 @@ impl Input {
         let file = source.open()?;
         let metadata = file.metadata().map_err(Error::io("read", &source.name()))?;
         let (is_stream, total_bytes) = (!metadata.is_file(), source.size()?);
-        let raw_bytes = Arc::new(AtomicU64::new(0));
-        let bytes = Arc::clone(&raw_bytes);
-        let raw = Raw { file, is_stream, stop: stop.clone(), bytes };
-        let begun = begin(raw, (source, is_stream, total_bytes), separator, reading)?;
-        let Begun { mark_bytes, padding, reader } = begun;
-        Ok(Self { name: source.name(), is_stream, mark_bytes, padding, raw_bytes, stop, reader })
+        let raw_bytes = Arc::default();
+        let raw = Raw { file, is_stream, stop: stop.clone(), bytes: Arc::clone(&raw_bytes) };
+        let begun = Self::begin(raw, (source, is_stream, total_bytes), separator, reading)?;
+        Ok(Self { raw_bytes, stop, ..begun })
     }
 
-    /// [`Input::open`] of bytes in memory, as a file or as a pipe whose bytes are all there: for
-    /// tests and fuzzers.
+    /// Like [`Input::open`], for bytes in memory, as a file or as a pipe whose bytes are all
+    /// available: for tests and fuzzers.
     ///
     /// # Errors
     ///
-    /// As [`Input::open`].
+    /// Same as [`Input::open`].
     pub fn of_bytes(
         bytes: Vec<u8>,
         is_stream: bool,
@@ -89,18 +87,45 @@ impl Input {
         Self::of_reader(Cursor::new(bytes), (is_stream, total_bytes), separator, reading)
     }
 
-    /// [`Input::open`] of what a reader returns, in the pieces in which it does.
+    /// Like [`Input::open`], for the bytes of a reader, in the pieces that it returns.
     pub(crate) fn of_reader(
         bytes: impl Read + Send + 'static,
         (is_stream, total_bytes): (bool, Option<u64>),
         separator: u8,
         reading: &Reading,
     ) -> Result<Self, Error> {
-        let source = Source::Stdin;
-        let begun = begin(bytes, (&source, is_stream, total_bytes), separator, reading)?;
-        let Begun { mark_bytes, padding, reader } = begun;
-        let (name, raw_bytes) = (source.name(), Arc::default());
-        Ok(Self { name, is_stream, mark_bytes, padding, raw_bytes, stop: None, reader })
+        Self::begin(bytes, (&Source::Stdin, is_stream, total_bytes), separator, reading)
+    }
+
+    /// Examines the first bytes from a source.
+    fn begin(
+        raw: impl Read + Send + 'static,
+        (source, is_stream, total_bytes): (&Source, bool, Option<u64>),
+        separator: u8,
+        reading: &Reading,
+    ) -> Result<Self, Error> {
+        let (name, padding) = (source.name(), Arc::default());
+        let (mark_bytes, reader): (_, Box<dyn Read + Send>) = if reading.raw {
+            (0, Box::new(raw))
+        } else {
+            // Of a small file no more room than it needs, and one byte to see its end.
+            let room = total_bytes.map_or(SAMPLE_BYTES as u64, |bytes| bytes.saturating_add(1));
+            let room = room.min(SAMPLE_BYTES as u64) as usize;
+            let opened = Opened::of(raw, (is_stream, separator), room, &padding);
+            let Opened { start, is_whole, is_compressed, rest } =
+                opened.map_err(Error::io("read", &name))?;
+            let total_bytes = total_bytes.filter(|_| !is_compressed);
+            // However much is available: the judgement of a list must not depend on the arrival
+            // times of its bytes.
+            let bytes = if is_stream { &start[..judged_bytes(&start, separator)] } else { &start };
+            let is_whole = is_whole && bytes.len() == start.len();
+            let judged = sniff(&Sample { bytes, is_whole, total_bytes, separator });
+            let (is_stdin, refused) = (*source == Source::Stdin, name.clone());
+            let refused = |what| Error::NotAList { name: refused, is_stdin, what };
+            (judged.map_err(refused)?, Box::new(Cursor::new(start).chain(rest)))
+        };
+        let (raw_bytes, stop) = (Arc::default(), None);
+        Ok(Self { name, is_stream, mark_bytes, padding, raw_bytes, stop, reader })
     }
 
     /// The name for messages.
@@ -118,13 +143,13 @@ impl Input {
         self.mark_bytes
     }
 
-    /// Zero bytes behind what was compressed, once that is read to its end.
+    /// The number of zero bytes after the compressed data, once that is read to its end.
     pub fn padding_bytes(&self) -> u64 {
         // ORDERING: Relaxed. Read by the thread that adds to it.
         self.padding.load(Ordering::Relaxed)
     }
 
-    /// Bytes taken from the file so far, as they stand there.
+    /// The number of bytes taken from the file so far, before decompression.
     pub fn raw_bytes(&self) -> u64 {
         // ORDERING: Relaxed. Read by the thread that adds to it.
         self.raw_bytes.load(Ordering::Relaxed)
@@ -143,38 +168,6 @@ impl Input {
     }
 }
 
-/// What comes from a source: all of it, decompressed, and what is known of it.
-struct Begun {
-    mark_bytes: usize,
-    padding: Arc<AtomicU64>,
-    reader: Box<dyn Read + Send>,
-}
-
-/// Looks at the first bytes of what comes from a source.
-fn begin(
-    raw: impl Read + Send + 'static,
-    (source, is_stream, total_bytes): (&Source, bool, Option<u64>),
-    separator: u8,
-    reading: &Reading,
-) -> Result<Begun, Error> {
-    let padding = Arc::default();
-    if reading.raw {
-        return Ok(Begun { mark_bytes: 0, padding, reader: Box::new(raw) });
-    }
-    let name = source.name();
-    let opened = Opened::of(raw, (is_stream, separator), &padding);
-    let opened = opened.map_err(Error::io("read", &name))?;
-    let Opened { start, is_whole, is_compressed, rest } = opened;
-    let total_bytes = total_bytes.filter(|_| !is_compressed);
-    // However much there is: what a list is must not depend on when its bytes came.
-    let bytes = if is_stream { &start[..judged_bytes(&start, separator)] } else { &start };
-    let is_whole = is_whole && bytes.len() == start.len();
-    let mark_bytes = sniff(&Sample { bytes, is_whole, total_bytes, separator });
-    let is_stdin = *source == Source::Stdin;
-    let mark_bytes = mark_bytes.map_err(|what| Error::NotAList { name, is_stdin, what })?;
-    Ok(Begun { mark_bytes, padding, reader: Box::new(Cursor::new(start).chain(rest)) })
-}
-
 /// The file under the decoder.
 struct Raw {
     file: File,
@@ -184,7 +177,7 @@ struct Raw {
 }
 
 impl Raw {
-    /// Waits until a read would not, or a signal comes.
+    /// Waits until a read would not block, or a signal arrives.
     fn wait(&self, stop: &Stop) -> io::Result<()> {
         loop {
             let mut fds = [
@@ -212,13 +205,13 @@ impl Read for Raw {
             self.wait(stop)?;
         }
         let length = self.file.read(buffer)?;
-        // ORDERING: Relaxed. Only the reading thread looks at it.
+        // ORDERING: Relaxed. Only the reading thread reads it.
         self.bytes.fetch_add(length as u64, Ordering::Relaxed);
         Ok(length)
     }
 }
 
-/// The first bytes of what a file holds, decompressed, and what comes after them.
+/// The first decompressed bytes of a file, and the reader of the rest.
 struct Opened {
     start: Vec<u8>,
     is_whole: bool,
@@ -227,34 +220,35 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads what it takes to know what it is: 64 KiB of a file, of a pipe the first line alone, so
-    /// that none waits for one that comes later.
+    /// Reads enough to judge it: 64 KiB of a file, only the first line of a pipe, so that no line
+    /// waits for a later one.
     fn of(
         mut raw: impl Read + Send + 'static,
         (is_stream, separator): (bool, u8),
+        room: usize,
         padding: &Arc<AtomicU64>,
     ) -> io::Result<Self> {
         let mut start = Vec::new();
         let is_enough = |start: &[u8]| {
             !Compression::is_undecided(start) && (start.len() >= MAGIC_BYTES || is_stream)
         };
-        let is_whole = fill(&mut raw, &mut start, is_enough)?;
+        let is_whole = fill(&mut raw, &mut start, room, is_enough)?;
         let compression = Compression::of(&start);
         let is_enough = |start: &[u8]| is_stream && first_line(start, separator).is_some();
-        let (mut rest, is_whole): (Box<dyn Read + Send>, bool) = match compression {
-            None => (Box::new(raw), is_whole),
+        let (mut rest, is_whole, room): (Box<dyn Read + Send>, _, _) = match compression {
+            None => (Box::new(raw), is_whole, room),
             Some(compression) => {
                 let compressed = Cursor::new(std::mem::take(&mut start)).chain(raw);
-                (compression.decoder(compressed, padding)?, false)
+                (compression.decoder(compressed, padding)?, false, SAMPLE_BYTES)
             }
         };
-        let is_whole = is_whole || fill(&mut rest, &mut start, is_enough)?;
+        let is_whole = is_whole || fill(&mut rest, &mut start, room, is_enough)?;
         Ok(Self { start, is_whole, is_compressed: compression.is_some(), rest })
     }
 }
 
-/// The bytes of the first line of a pipe, if it is complete and decides what the pipe is: where it
-/// may begin data, or its line feed be half a character of UTF-16, it does not.
+/// The bytes of the first line of a pipe, if it is complete and decides whether the pipe is a list:
+/// it does not where it may begin data, or its line feed may be half a character of UTF-16.
 fn first_line(start: &[u8], separator: u8) -> Option<usize> {
     let end = memchr::memchr(separator, start)?;
     let has_mark = start.starts_with(b"\xFF\xFE") || start.starts_with(b"\xFE\xFF");
@@ -263,21 +257,22 @@ fn first_line(start: &[u8], separator: u8) -> Option<usize> {
     (!is_undecided).then_some(end + 1)
 }
 
-/// How many of the first bytes of a pipe decide what it is.
+/// The number of first bytes of a pipe that decide whether it is a list.
 fn judged_bytes(start: &[u8], separator: u8) -> usize {
     first_line(start, separator).unwrap_or(start.len()).min(SAMPLE_BYTES)
 }
 
-/// Reads on until there is enough, at most [`SAMPLE_BYTES`]; whether that was all.
+/// Reads on until there is enough, at most `room` bytes; returns whether that was all.
 fn fill(
     reader: &mut impl Read,
     start: &mut Vec<u8>,
+    room: usize,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> io::Result<bool> {
     let mut done = start.len();
-    start.resize(SAMPLE_BYTES.max(done), 0);
+    start.resize(room.max(done), 0);
     let mut is_whole = false;
-    while done < SAMPLE_BYTES && !(done > 0 && is_enough(&start[..done])) {
+    while done < room && !(done > 0 && is_enough(&start[..done])) {
         let length = read_some(reader, &mut start[done..])?;
         is_whole = length == 0;
         done += length;
@@ -289,7 +284,7 @@ fn fill(
     Ok(is_whole)
 }
 
-/// Reads, again after signals that end nothing.
+/// Reads, and retries after signals that do not end the run.
 fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {

@@ -1,15 +1,15 @@
-//! How lists of keys are read, and what their readers should know of them.
+//! The options for reading lists of keys, and the notes about them.
 
 use mayhap_units::number::counted;
 use std::fmt;
 
-/// How lists of keys are read.
+/// The options for reading lists of keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// Takes bytes as they stand: nothing is decompressed or refused, and a mark is part of the
-    /// first key.
+    /// Takes bytes as they are: nothing is decompressed or refused, and a mark is part of the first
+    /// key.
     pub raw: bool,
-    /// Lines are known to end with CR LF: no one has to be told.
+    /// Lines are known to end with CR LF: no note is needed.
     pub expects_cr: bool,
     /// Hands out tens of thousands of lines at a time, as many as there are: for filters on a
     /// server, where each batch waits for a round trip.
@@ -19,18 +19,18 @@ pub struct Reading {
 }
 
 impl Default for Reading {
-    /// Lists are seen to be lists, lines have at most 64 MiB, and batches are small.
+    /// Lists are checked to be lists, lines have at most 64 MiB, and batches are small.
     fn default() -> Self {
         Self { raw: false, expects_cr: false, gathers: false, max_line: 64 << 20 }
     }
 }
 
-/// What there is to say of an input. `Display` says it in a sentence.
+/// A note about an input. `Display` writes it as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// The byte-order mark before the first line of this input.
     ByteOrderMark(String),
-    /// So many zero bytes behind the compressed data of this one.
+    /// This input has this number of zero bytes after its compressed data.
     Padding(String, u64),
 }
 
@@ -40,8 +40,7 @@ impl fmt::Display for Note {
             Self::ByteOrderMark(name) => {
                 write!(
                     f,
-                    "{name} begins with a byte-order mark, which is not part of the first \
-                           key"
+                    "{name} begins with a byte-order mark, which is not part of the first key"
                 )
             }
             Self::Padding(name, bytes) => {

@@ -1,10 +1,10 @@
-//! What the beginning of some input says: whether it is a list of lines, and how these end.
+//! Judging the beginning of an input: whether it is a list of lines, and how these end.
 
 use super::{Compression, NotAList};
 use mayhap::native::{HEADER_BYTES, Header, MAGIC};
 use mayhap_formats::{Format, Limits};
 
-/// Bytes that are looked at.
+/// The number of bytes that are examined.
 pub const SAMPLE_BYTES: usize = 64 << 10;
 
 /// The UTF-8 encoding of U+FEFF.
@@ -18,15 +18,15 @@ const WIDE_BOMS: [&[u8]; 2] = [b"\xFF\xFE", b"\xFE\xFF"];
 pub struct Sample<'a> {
     /// Its bytes, at most [`SAMPLE_BYTES`] of them.
     pub bytes: &'a [u8],
-    /// Whether they are all that there is.
+    /// Whether they are the whole input.
     pub is_whole: bool,
-    /// How many there are in all, where it is known.
+    /// The number of bytes in all, where it is known.
     pub total_bytes: Option<u64>,
     /// The byte that ends a line.
     pub separator: u8,
 }
 
-/// Archives, and ways of compressing that are not read here: first bytes, and where these stand.
+/// Archives, and compressions that are not read here: the offset of their magic, and the magic.
 const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"PK\x03\x04", "a zip archive", "unzip -p"),
     (0, b"PK\x05\x06", "an empty zip archive", "unzip -p"),
@@ -37,12 +37,12 @@ const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
     (257, b"ustar", "a tar archive", "tar -xOf"),
 ];
 
-/// Looks at the beginning of some input; the bytes of its byte-order mark, which are no part of the
-/// first key.
+/// Judges the beginning of an input; returns the number of bytes of its byte-order mark, which are
+/// no part of the first key.
 ///
-/// Lines of text are taken for what they are, whatever word comes first: an archive, a filter and
-/// the like have control characters among their first bytes. UTF-16 is known by its byte-order
-/// mark, or by every other byte being NUL, unless NUL ends lines; its mark alone is an empty list.
+/// Lines of text are recognised as such, whatever their first word: an archive, a filter and the
+/// like have control characters among their first bytes. UTF-16 is known by its byte-order mark, or
+/// by every other byte being NUL, unless NUL ends lines; its mark alone is an empty list.
 ///
 /// # Errors
 ///
@@ -70,10 +70,7 @@ pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
         }
         return Ok(sample.mark_bytes());
     }
-    match other_data(sample) {
-        Some(what) => Err(what),
-        None => Ok(sample.mark_bytes()),
-    }
+    other_data(sample).map_or_else(|| Ok(sample.mark_bytes()), Err)
 }
 
 /// Whether the first line of some input, though it is text, may begin data of a known kind.
@@ -84,7 +81,7 @@ pub(super) fn may_begin_data(line: &[u8], separator: u8) -> bool {
     other_data(&sample).is_some_and(|what| what != json)
 }
 
-/// What bytes that are no text are, if that is known.
+/// The kind of bytes that are no text, if it is known.
 fn other_data(sample: &Sample<'_>) -> Option<NotAList> {
     let bytes = sample.bytes;
     if bytes.starts_with(&MAGIC) {
@@ -112,14 +109,14 @@ fn other_data(sample: &Sample<'_>) -> Option<NotAList> {
     if let Some(found) = mayhap_formats::detect_start(bytes, total_bytes).first() {
         return Some(NotAList::Filter { system: found.format.name(), keys: None });
     }
-    // Names of compressed data stand for shorter beginnings than those above.
+    // Compressed data is recognised here by shorter prefixes than above.
     let what = mayhap_store::looks_like(bytes)?;
     let is_known = what != "text" && what != "an empty file" && !what.ends_with(" data");
     is_known.then_some(NotAList::Data { what })
 }
 
 impl Sample<'_> {
-    /// Whether it has no control characters but those of text.
+    /// Whether it has no control characters except those common in text.
     fn is_text(&self) -> bool {
         let is_text = |byte: &u8| match byte {
             // Backspace to carriage return, and the escape of colours.
@@ -172,8 +169,7 @@ fn wide_encoding(sample: &Sample<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether the line feeds in it are those of UTF-16, if there are any: a list of bytes may begin as
-/// a mark does.
+/// Whether its line feeds, if any, are UTF-16: a list of bytes may begin like a mark.
 fn has_wide_lines(text: &[u8], line_feed: [u8; 2]) -> bool {
     memchr::memchr(b'\n', text).is_none() || text.chunks_exact(2).any(|pair| pair == line_feed)
 }

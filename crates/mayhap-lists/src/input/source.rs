@@ -1,4 +1,4 @@
-//! What is read: files and standard input, by name.
+//! The sources: files and standard input, by name.
 
 use super::{Compression, Error, Stop};
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Where bytes come from.
+/// The source of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// `-`, or no file named.
@@ -79,7 +79,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::size`].
+    /// The errors of [`Source::size`].
     pub fn total_size(sources: &[Self]) -> Result<Option<u64>, Error> {
         let mut total = Some(0u64);
         for source in sources {
@@ -89,12 +89,12 @@ impl Source {
         Ok(total)
     }
 
-    /// Whether it is a file that can be looked into before it is read; standard input is none.
+    /// Whether it is a file that can be examined before it is read; standard input is not.
     pub(super) fn is_regular_file(&self) -> bool {
         matches!(self, Self::Path(path) if path.is_file())
     }
 
-    /// Where the next read begins; the same for all handles of a redirected standard input.
+    /// The position of the next read; the same for all handles of a redirected standard input.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Source {
         self.open()?.stream_position().map_err(Error::io("read", &self.name()))
     }
 
-    /// Makes standard input go on from there.
+    /// Makes standard input continue from there.
     ///
     /// # Errors
     ///
@@ -113,8 +113,8 @@ impl Source {
         seeked.map(|_| ()).map_err(Error::io("read", &self.name()))
     }
 
-    /// How many lines it has, if it is a regular file that is not compressed or, if `raw` is set,
-    /// whatever its bytes are; its position stays.
+    /// The number of its lines, if it is a regular file that is not compressed or, if `raw` is set,
+    /// whatever its bytes are; its position does not change.
     ///
     /// # Errors
     ///

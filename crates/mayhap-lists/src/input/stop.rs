@@ -9,15 +9,15 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether a signal has requested an end.
+/// The request of a signal to end.
 ///
-/// The first signal makes the program finish the batch at hand, write it out and save; a second
-/// one ends it at once.
+/// The first signal makes the program finish the current batch, write it out and save; a second one
+/// ends it at once.
 #[derive(Debug)]
 pub struct Stop {
     signal: Arc<AtomicUsize>,
     /// Becomes readable with the first signal, so that a `poll` on it and the input cannot miss one
-    /// that comes just before.
+    /// that arrives just before.
     wake: UnixStream,
 }
 
@@ -31,8 +31,8 @@ impl Stop {
         Self::register().map(Arc::new).map_err(Error::io("set up", "signal handlers"))
     }
 
-    /// Lets SIGINT and SIGTERM end the program at once, as they do anyway unless it is the first
-    /// process of its container, for which the system ignores both.
+    /// Makes SIGINT and SIGTERM end the program at once, as is the default except for the first
+    /// process of a container, for which the system ignores both.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Stop {
         Ok(Self { signal, wake })
     }
 
-    /// The signal that came, if one did.
+    /// The signal that arrived, if any.
     pub fn signal(&self) -> Option<i32> {
         // ORDERING: Relaxed. The number is all that is handed over.
         match self.signal.load(Ordering::Relaxed) {
@@ -69,11 +69,11 @@ impl Stop {
         }
     }
 
-    /// Ends what has nothing to save.
+    /// Ends an operation that has nothing to save.
     ///
     /// # Errors
     ///
-    /// [`Error::Stopped`] if a signal came.
+    /// [`Error::Stopped`] if a signal arrived.
     pub fn check(&self) -> Result<(), Error> {
         match self.signal() {
             Some(signal) => Err(Error::Stopped { signal }),
@@ -81,7 +81,7 @@ impl Stop {
         }
     }
 
-    /// What becomes readable with the first signal.
+    /// A socket that becomes readable with the first signal.
     pub fn wake(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }

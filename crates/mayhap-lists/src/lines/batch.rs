@@ -4,7 +4,7 @@ use super::chunk::Chunk;
 use mayhap::{Digest, DigestFunction};
 use std::ops::Range;
 
-/// Lines that stand one after another in memory, each with its separator.
+/// Lines that are adjacent in memory, each with its separator.
 #[derive(Debug)]
 pub struct Batch<'a> {
     chunk: &'a Chunk,
@@ -14,20 +14,20 @@ pub struct Batch<'a> {
     first_line: u64,
 }
 
-/// What the keys of a batch are.
+/// The form of the keys of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
     /// The lines.
     Lines,
-    /// What was cut of them.
+    /// The keys cut out of the lines.
     Cut,
-    /// There are none.
+    /// No keys.
     None,
 }
 
 impl<'a> Batch<'a> {
-    /// These lines of a chunk, whose digests are by this function if they are there; the first one
-    /// has this number in the whole input, from 1.
+    /// These lines of a chunk, whose digests, if present, are by this function; the first one has
+    /// this number in the whole input, from 1.
     pub(super) fn new(
         chunk: &'a Chunk,
         lines: Range<usize>,
@@ -74,8 +74,8 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The lines of [`Batch::keys`] whose key is without the carriage return that ends them: their
-    /// places in the batch, and each line with it and without its separator.
+    /// The lines of [`Batch::keys`] whose key lacks the carriage return at their end: their places
+    /// in the batch, and each line with it and without its separator.
     pub fn lines_with_cr(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
         let (chunk, start) = (self.chunk, self.lines.start);
         let has_any = chunk.cr_lines > 0 && !self.is_keyless();

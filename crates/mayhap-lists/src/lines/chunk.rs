@@ -1,4 +1,4 @@
-//! What the reading thread hands over at a time.
+//! The unit that the reading thread hands over.
 
 use crate::input::{Error, Note};
 use mayhap::Digest;
@@ -8,7 +8,7 @@ use mayhap_keys::KeyTable;
 /// 6 % more processor time, 1 MiB none less), little enough to stay in L2.
 const BUFFER_BYTES: usize = 512 << 10;
 
-/// Some lines with what is known of them.
+/// Some lines with their properties.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     /// The bytes read, `..end`, and room after them.
@@ -20,15 +20,15 @@ pub(crate) struct Chunk {
     pub(crate) table: KeyTable,
     /// Their digests, if the function is known; anything for lines without a key.
     pub(crate) digests: Vec<Digest>,
-    /// Bytes read from the files so far, as they stand there.
+    /// The number of bytes read from the files so far, before decompression.
     pub(crate) raw_bytes: u64,
     /// Bytes before the key of the first line: a byte-order mark.
     pub(crate) mark_bytes: usize,
     /// How many lines end with a carriage return that is no part of their keys.
     pub(crate) cr_lines: u64,
-    /// Whether what comes after it may take any time.
+    /// Whether the next chunk may take any time to arrive.
     pub(crate) is_stream: bool,
-    /// What is to be said of the input that begins with this chunk.
+    /// The notes about the input that begins with this chunk.
     pub(crate) notes: Vec<Note>,
 }
 
@@ -37,7 +37,7 @@ impl Chunk {
     pub(crate) fn begin(&mut self, bytes: &[u8]) {
         let room = BUFFER_BYTES.max(bytes.len() + 1);
         if self.buffer.is_empty() {
-            // Pages that nobody has touched yet: a short list does not pay for a long one's.
+            // Untouched pages: a short list does not pay for the buffer of a long one.
             self.buffer = vec![0; room];
         } else if self.buffer.len() < room {
             self.buffer.resize(room, 0);
@@ -54,7 +54,7 @@ impl Chunk {
         self.bounds.len().saturating_sub(1)
     }
 
-    /// A line as a key: without its separator, and what else of it is none.
+    /// A line as a key: without its separator and a carriage return at its end.
     #[inline]
     pub(crate) fn key_line(&self, i: usize) -> &[u8] {
         let line = self.line(i);
@@ -68,8 +68,8 @@ impl Chunk {
         &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1]
     }
 
-    /// How many lines end with a carriage return. Most lists have none, which one search finds out
-    /// for all lines.
+    /// The number of lines that end with a carriage return. Most lists have none, which one search
+    /// finds out for all lines.
     pub(super) fn count_cr_lines(&self) -> u64 {
         if memchr::memchr(b'\r', &self.buffer[..self.line_bytes()]).is_none() {
             return 0;
@@ -89,8 +89,8 @@ impl Chunk {
         self.bounds.last().copied().unwrap_or(0)
     }
 
-    /// Whether its lines may be appended to those of the chunk before it: there is nothing to say
-    /// of them, and no mark before the first.
+    /// Whether its lines may be appended to the previous chunk: it has no notes, and no mark before
+    /// the first line.
     pub(crate) fn is_continuation(&self) -> bool {
         self.mark_bytes == 0 && self.notes.is_empty()
     }

@@ -1,4 +1,4 @@
-//! From sources to chunks of lines: what the reading thread does.
+//! From sources to chunks of lines: the work of the reading thread.
 
 use super::chunk::Chunk;
 use crate::input::{Error, Input, Note, Reading, Source, Stop};
@@ -20,15 +20,15 @@ pub(crate) struct LineCutter {
     strips_cr: bool,
     /// Whether it may pause.
     is_stream: bool,
-    /// Bytes before the first key of the input at hand, until it is cut.
+    /// The bytes before the first key of the current input, until it is cut.
     mark_bytes: usize,
-    /// What is to be said of the input at hand, until it is.
+    /// The notes about the current input, until they are handed over.
     notes: Vec<Note>,
     /// Cuts keys that are not the lines themselves.
     cutter: Option<Cutter>,
     function: Option<DigestFunction>,
     reading: Reading,
-    /// What comes after the last line of a chunk, and begins the next one.
+    /// The bytes after the last line of a chunk, which begin the next one.
     rest: Vec<u8>,
     lines: u64,
     raw_bytes_before: u64,
@@ -66,7 +66,7 @@ impl LineCutter {
         self.function = Some(function);
     }
 
-    /// What there is still to say after the last line.
+    /// The notes that remain after the last line.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
@@ -108,17 +108,17 @@ impl LineCutter {
             return ends_of(self.separator, &buffer[..*end], scanned, bounds);
         };
         if scanned == 0 {
-            // What a chunk begins with is the beginning of a record, if anything.
+            // A chunk begins at the beginning of a record.
             csv.begin(self.mark_bytes);
         }
         csv.ends(&buffer[..*end], scanned, bounds);
-        // No record goes on in the next input: a quote that is not closed ends with its own.
+        // No record continues in the next input: an unclosed quote ends with its input.
         if self.input.is_none() && *end > 0 && bounds.last() != Some(end) {
             bounds.push(*end);
         }
     }
 
-    /// Leaves lines from one that is too long on to the next chunk, which they then begin.
+    /// Leaves the lines from one that is too long on for the next chunk.
     fn refuse_long_lines(&self, chunk: &mut Chunk) -> Result<(), Error> {
         if chunk.end <= self.reading.max_line {
             return Ok(());
@@ -155,7 +155,7 @@ impl LineCutter {
             }
             self.input = None;
             if self.mark_bytes > 0 && chunk.end == self.mark_bytes {
-                // A mark alone is no line.
+                // A mark by itself is no line.
                 (self.mark_bytes, chunk.end) = (0, 0);
             }
             // A quote that is not closed may hold the last separator.
@@ -174,7 +174,7 @@ impl LineCutter {
         Ok(())
     }
 
-    /// Goes on with this input.
+    /// Continues with this input.
     pub(crate) fn begin(&mut self, input: Input) {
         self.is_stream = input.is_stream();
         self.mark_bytes = input.mark_bytes();
@@ -225,7 +225,7 @@ fn ends_of(separator: u8, bytes: &[u8], scanned: usize, ends: &mut Vec<usize>) {
     ends.extend((start..).zip(rest).filter(|(_, byte)| **byte == separator).map(|(at, _)| at + 1));
 }
 
-/// Appends the digests of lines that are keys themselves, but for a carriage return.
+/// Appends the digests of lines that are keys themselves, except for a carriage return.
 fn digest_lines<'a>(
     function: &DigestFunction,
     lines: impl Iterator<Item = &'a [u8]>,

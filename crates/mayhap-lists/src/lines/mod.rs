@@ -1,11 +1,10 @@
-//! Input cut into lines and keys, on a thread of its own.
+//! Input cut into lines and keys, on a dedicated thread.
 //!
 //! `cut.rs` runs there: it reads (and decompresses), finds the lines of a chunk, cuts their keys
 //! and digests them. `reader.rs` takes the chunks over, in order, and hands them out as batches
 //! (`batch.rs`, of the lines of a `chunk.rs`), so that a filter and its output never wait for the
-//! work that comes before them. Buffers go back and are used again; lines are never copied but for
-//! the one that two chunks share. `runs.rs` is for
-//! lines that go out again.
+//! work before them. Buffers are returned and reused; lines are never copied, except for the one
+//! that two chunks share. `runs.rs` is for lines that are written out again.
 
 mod batch;
 pub(crate) mod chunk;

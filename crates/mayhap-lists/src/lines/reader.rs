@@ -15,40 +15,46 @@ use std::time::Duration;
 const BATCH_LINES: usize = 1024;
 
 /// Lines of a batch that waits for a round trip: two times the 16,384 keys that go into a pipeline,
-/// both of which are on their way at once; and half as many again rather than few in the next one.
+/// both of which are in flight at once; and half as many again, rather than a few in the next one.
 const GATHERED_LINES: usize = 32_768;
 const MOST_GATHERED_LINES: usize = GATHERED_LINES + GATHERED_LINES / 2;
 
-/// Bytes of them after which no more are gathered.
+/// The number of their bytes after which no more are gathered.
 const GATHERED_BYTES: usize = 16 << 20;
 
-/// Chunks that may wait between the threads: one that is ready while one is worked on evens out
-/// what little the two differ; more took as long, and memory.
+/// Chunks that may wait between the threads: one that is ready while another is worked on evens out
+/// the small differences; more were no faster, and took memory.
 const WAITING_CHUNKS: usize = 1;
 
-/// How long lines may not be there before the caller is called back, and how often from then on.
+/// The time without lines before the caller is called back, and the interval from then on.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const NEXT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where they are gathered: what a pipe brings, 64 KiB a chunk, while a round trip is waited for.
+/// Files of up to this many bytes together are read without a thread, which takes as long to start
+/// as to read them.
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// The same where they are gathered: a pipe delivers 64 KiB per chunk during a round trip.
 const WAITING_TO_BE_GATHERED: usize = 32;
 
 /// The lines of some sources, one after another.
 ///
-/// The thread that reads starts with the first batch. It ends with the input, and with the reader
-/// (or, if it waits for input then, with the program).
+/// The thread that reads starts with the first batch, unless the files are small. It ends with the
+/// input, or with the reader (or, if it is waiting for input then, with the program).
 pub struct LineReader {
-    /// What the thread is to do, before it does.
+    /// The work for the thread, before it starts.
     cutter: Option<LineCutter>,
+    /// How many chunks may wait between the threads; `None` if there is no need of a second one.
+    waiting: Option<usize>,
     thread: Option<Thread>,
     cuts_keys: bool,
-    /// Called with what there is to say of an input before its first lines are handed out.
+    /// Called with the notes about an input before its first lines are handed out.
     on_note: Option<OnNote>,
     function: Option<DigestFunction>,
     gathers: bool,
     expects_cr: bool,
     chunk: Chunk,
-    /// What came behind the chunk and was not gathered with it.
+    /// The next chunk, which was not gathered with the current one.
     pending: Option<Result<Chunk, Error>>,
     /// The first line of the chunk that is not yet handed out.
     next: usize,
@@ -58,7 +64,7 @@ pub struct LineReader {
     bytes: u64,
 }
 
-/// What is called with each [`Note`].
+/// The callback for each [`Note`].
 type OnNote = Box<dyn FnMut(Note) + Send>;
 
 struct Thread {
@@ -68,11 +74,11 @@ struct Thread {
 }
 
 impl LineReader {
-    /// A reader of these sources, of which the files are seen to be lists.
+    /// A reader of these sources; checks that the files are lists.
     ///
     /// # Errors
     ///
-    /// Those of [`input::look`].
+    /// The errors of [`input::look`].
     pub fn new(
         sources: Vec<Source>,
         options: &KeyOptions,
@@ -80,7 +86,12 @@ impl LineReader {
         stop: Option<Arc<Stop>>,
     ) -> Result<Self, Error> {
         input::look(&sources, options, &reading)?;
+        let waiting = if reading.gathers { WAITING_TO_BE_GATHERED } else { WAITING_CHUNKS };
+        let is_small = !reading.gathers
+            && !sources.contains(&Source::Stdin)
+            && Source::total_size(&sources)?.is_some_and(|bytes| bytes <= SMALL_BYTES);
         Ok(Self {
+            waiting: (!is_small).then_some(waiting),
             cutter: Some(LineCutter::new(sources, options, reading, stop)),
             thread: None,
             cuts_keys: Cutter::new(options).is_some(),
@@ -107,8 +118,8 @@ impl LineReader {
         }
     }
 
-    /// Calls `on_note` with what there is to say of each input; without it nobody learns of
-    /// byte-order marks and of what follows compressed data.
+    /// Calls `on_note` with the notes about each input; without it, byte-order marks and bytes
+    /// after compressed data are not reported.
     pub fn on_note(&mut self, on_note: impl FnMut(Note) + Send + 'static) {
         self.on_note = Some(Box::new(on_note));
     }
@@ -118,7 +129,7 @@ impl LineReader {
         self.lines
     }
 
-    /// Those of them that have no key.
+    /// The lines without a key.
     pub fn keyless(&self) -> &Keyless {
         &self.keyless
     }
@@ -139,17 +150,17 @@ impl LineReader {
         self.bytes
     }
 
-    /// Bytes read from the files for the chunk at hand and those before, as they stand there.
+    /// The number of bytes read from the files up to the current chunk, before decompression.
     pub fn raw_bytes(&self) -> u64 {
         self.chunk.raw_bytes
     }
 
-    /// The next lines, of which all have a key or all have none; `None` at the end. `before_wait`
-    /// is called when the next ones are not there yet.
+    /// The next lines, which either all have a key or all have none; `None` at the end.
+    /// `before_wait` is called when the next ones have not arrived yet.
     ///
     /// # Errors
     ///
-    /// Those of [`Input`](input::Input) and of `before_wait`; [`Error::LineTooLong`].
+    /// The errors of [`Input`](input::Input) and of `before_wait`; [`Error::LineTooLong`].
     pub fn next_batch<E: From<Error>>(
         &mut self,
         before_wait: impl FnOnce() -> Result<(), E>,
@@ -161,12 +172,12 @@ impl LineReader {
         })
     }
 
-    /// [`LineReader::next_batch`] that calls `in_pause` with the time that the next lines have not
-    /// been there: at first 0, then again and again as long as it returns [`Pause::CallAgain`].
+    /// Like [`LineReader::next_batch`], but calls `in_pause` with the time waited for the next
+    /// lines: at first 0, then repeatedly as long as it returns [`Pause::CallAgain`].
     ///
     /// # Errors
     ///
-    /// As [`LineReader::next_batch`].
+    /// Same as [`LineReader::next_batch`].
     pub fn next_batch_in_pauses<E: From<Error>>(
         &mut self,
         in_pause: impl FnMut(Duration) -> Result<Pause, E>,
@@ -214,11 +225,12 @@ impl LineReader {
         &mut self,
         mut in_pause: impl FnMut(Duration) -> Result<Pause, E>,
     ) -> Result<bool, E> {
-        if let Some(cutter) = self.cutter.take() {
-            let waiting = if self.gathers { WAITING_TO_BE_GATHERED } else { WAITING_CHUNKS };
+        if let Some(waiting) = self.waiting
+            && let Some(cutter) = self.cutter.take()
+        {
             self.thread = Some(start(cutter, waiting)?);
         }
-        // One without lines only has something to say.
+        // A chunk without lines only has notes.
         while self.receive_chunk(&mut in_pause)? {
             if self.chunk.len() > 0 {
                 return Ok(true);
@@ -232,20 +244,29 @@ impl LineReader {
         &mut self,
         in_pause: impl FnMut(Duration) -> Result<Pause, E>,
     ) -> Result<bool, E> {
-        let Some(thread) = &self.thread else { return Ok(false) };
-        // A thread that has ended needs no buffer.
-        let _ = thread.used.send(std::mem::take(&mut self.chunk));
+        let chunk = std::mem::take(&mut self.chunk);
         self.next = 0;
-        let received = match self.pending.take() {
-            Some(pending) => Some(pending),
-            None => match thread.chunks.try_recv() {
-                Err(TryRecvError::Empty) => wait(&thread.chunks, in_pause)?,
-                received => received.ok(),
-            },
+        let received = match (&mut self.cutter, &self.thread) {
+            (Some(cutter), _) => next_of(cutter, chunk),
+            (None, Some(thread)) => {
+                // A thread that has ended needs no buffer.
+                let _ = thread.used.send(chunk);
+                match self.pending.take() {
+                    Some(pending) => Some(pending),
+                    None => match thread.chunks.try_recv() {
+                        Err(TryRecvError::Empty) => wait(&thread.chunks, in_pause)?,
+                        received => received.ok(),
+                    },
+                }
+            }
+            (None, None) => None,
         };
+        if !matches!(received, Some(Ok(_))) {
+            self.cutter = None;
+        }
         if let Some(chunk) = received {
             self.chunk = chunk?;
-            if self.gathers {
+            if let (true, Some(thread)) = (self.gathers, &self.thread) {
                 self.pending = gather(&mut self.chunk, thread);
             }
             self.cr_lines += self.chunk.cr_lines;
@@ -256,7 +277,7 @@ impl LineReader {
             }
             return Ok(true);
         }
-        // The end, unless what cannot happen has happened there.
+        // The end, unless the thread has panicked.
         if let Some(Err(panic)) = self.thread.take().map(|thread| thread.handle.join()) {
             std::panic::resume_unwind(panic);
         }
@@ -264,12 +285,12 @@ impl LineReader {
     }
 }
 
-/// What to do while the next lines are not there.
+/// The reaction while the next lines are not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
     /// Wait for them.
     Wait,
-    /// Call again if they are not there soon.
+    /// Call again if they do not arrive soon.
     CallAgain,
 }
 
@@ -289,8 +310,8 @@ fn wait<E>(
     Ok(chunks.recv().ok())
 }
 
-/// Appends to a chunk those that come behind it, until it has lines enough: of a file all the next
-/// ones, of a pipe those that are there. Returns the first that is no continuation.
+/// Appends the following chunks to a chunk, until it has lines enough: of a file all the next ones,
+/// of a pipe the available ones. Returns the first that is no continuation.
 fn gather(chunk: &mut Chunk, thread: &Thread) -> Option<Result<Chunk, Error>> {
     while chunk.len() < GATHERED_LINES && chunk.line_bytes() < GATHERED_BYTES {
         let next = if chunk.is_stream {
@@ -321,29 +342,91 @@ fn start(cutter: LineCutter, waiting: usize) -> Result<Thread, Error> {
     Ok(Thread { handle, chunks, used })
 }
 
-/// Sends chunks until the end, an error, or nobody wants them.
+/// Sends chunks until the end, an error, or the receiver is gone.
 fn read(
     mut cutter: LineCutter,
     chunks: &SyncSender<Result<Chunk, Error>>,
     empty: &Receiver<Chunk>,
 ) {
-    loop {
-        let mut chunk = empty.try_recv().unwrap_or_default();
-        let next = match cutter.next(&mut chunk) {
-            Ok(true) => Ok(chunk),
-            Ok(false) => {
-                let notes = cutter.take_notes();
-                if !notes.is_empty() {
-                    // If nobody wants it, nobody reads.
-                    let _ = chunks.send(Ok(Chunk { notes, ..Chunk::default() }));
-                }
-                return;
-            }
-            Err(error) => Err(error),
-        };
+    while let Some(next) = next_of(&mut cutter, empty.try_recv().unwrap_or_default()) {
         let failed = next.is_err();
+        // If the receiver is gone, no lines are read.
         if chunks.send(next).is_err() || failed {
             return;
         }
+    }
+}
+
+/// The next chunk, in the memory of this one; after the last lines one that has only notes, if any
+/// remain; then `None`.
+fn next_of(cutter: &mut LineCutter, mut chunk: Chunk) -> Option<Result<Chunk, Error>> {
+    match cutter.next(&mut chunk) {
+        Ok(true) => Some(Ok(chunk)),
+        Ok(false) => {
+            let notes = cutter.take_notes();
+            (!notes.is_empty()).then(|| Ok(Chunk { notes, ..Chunk::default() }))
+        }
+        Err(error) => Some(Err(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The output of a reader: the lines and keys of each batch, the notes and counts; then how it
+    /// ended.
+    fn all(mut reader: LineReader) -> (Vec<String>, String) {
+        let (sender, notes) = mpsc::channel();
+        reader.on_note(move |note| sender.send(format!("{note:?}")).unwrap());
+        let mut read = Vec::new();
+        let end = loop {
+            match reader.next_batch(|| Ok::<(), Error>(())) {
+                Ok(Some(batch)) => {
+                    let lines = batch.lines(0..batch.len()).escape_ascii();
+                    let keys = batch.keys().map(|key| key.escape_ascii().to_string());
+                    let keys = if batch.is_keyless() { Vec::new() } else { keys.collect() };
+                    read.push(format!("{} {lines} {keys:?}", batch.first_line()));
+                }
+                Ok(None) => break String::new(),
+                Err(error) => break error.to_string(),
+            }
+        };
+        // After the end, too.
+        assert!(matches!(reader.next_batch(|| Ok::<(), Error>(())), Ok(None)));
+        read.extend(notes.try_iter());
+        let counts = (reader.lines(), reader.bytes(), reader.raw_bytes(), reader.cr_lines());
+        read.push(format!("{counts:?} {:?}", reader.keyless()));
+        (read, end)
+    }
+
+    #[test]
+    fn small_files_are_read_alike_with_a_thread_and_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = [b"a\n".as_slice(), &[b'x'; 3_000], b"\nb\n"].concat();
+        let lists: [&[u8]; 6] =
+            [b"", b"a,b\nc\n\nd,e", b"\xEF\xBB\xBFa\r\nb\n", b"\xEF\xBB\xBF", b"1,\"2\n3", &long];
+        let paths = (0..lists.len()).map(|at| folder.path().join(at.to_string()));
+        let paths: Vec<_> = paths.collect();
+        for (path, list) in paths.iter().zip(lists) {
+            fs::write(path, list).unwrap();
+        }
+        let csv = KeyOptions { csv: true, ..KeyOptions::default() };
+        let short = Reading { max_line: 2_000, ..Reading::default() };
+        for options in [KeyOptions::default(), csv.clone()] {
+            for reading in [Reading::default(), short] {
+                let sources = Source::from_paths(&paths);
+                let reader = || LineReader::new(sources.clone(), &options, reading, None).unwrap();
+                let (here, mut threaded) = (reader(), reader());
+                assert_eq!(threaded.waiting.replace(WAITING_CHUNKS), None);
+                let (read, end) = all(here);
+                assert_eq!((read.clone(), end.clone()), all(threaded));
+                assert!(read.len() > 4 && end.is_empty() == (reading.max_line > 3_000), "{end}");
+            }
+        }
+        let many = vec![paths[5].clone(); 30];
+        let reader = LineReader::new(Source::from_paths(&many), &csv, short, None).unwrap();
+        assert_eq!(reader.waiting, Some(WAITING_CHUNKS));
     }
 }

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 ///
-/// What `each` returns.
+/// The errors of `each`.
 ///
 /// # Examples
 ///

@@ -1,21 +1,22 @@
-//! What cannot be explained.
+//! The errors of explanations.
 
-use std::fmt;
-
-/// Why a key cannot be drawn.
-#[derive(Debug, Clone, PartialEq)]
+/// The reason why a key cannot be drawn.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExplainError {
     /// No array has this shape.
-    Shape(mayhap::Error),
+    #[error("{0}")]
+    Shape(#[from] mayhap::Error),
     /// A position is no whole number of 64 bits.
+    #[error("a position of {key:?} is {found:?}, not a whole number below 2^64")]
     NotANumber {
         /// The key.
         key: String,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// A position is past the end of the array.
+    #[error("a position of {key:?} is {found}, and the last bit is {}", .num_bits - 1)]
     PastTheEnd {
         /// The key.
         key: String,
@@ -25,44 +26,13 @@ pub enum ExplainError {
         num_bits: u64,
     },
     /// Not k positions are given for a key.
+    #[error("{found} positions are given for {key:?}, and k is {num_hashes}")]
     NotK {
         /// The key.
         key: String,
-        /// How many positions it has.
+        /// The number of positions that it has.
         found: usize,
         /// k.
         num_hashes: u32,
     },
-}
-
-impl fmt::Display for ExplainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shape(error) => error.fmt(f),
-            Self::NotANumber { key, found } => {
-                write!(f, "a position of {key:?} is {found:?}, not a whole number below 2^64")
-            }
-            Self::PastTheEnd { key, found, num_bits } => {
-                write!(f, "a position of {key:?} is {found}, and the last bit is {}", num_bits - 1)
-            }
-            Self::NotK { key, found, num_hashes } => {
-                write!(f, "{found} positions are given for {key:?}, and k is {num_hashes}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ExplainError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Shape(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<mayhap::Error> for ExplainError {
-    fn from(error: mayhap::Error) -> Self {
-        Self::Shape(error)
-    }
 }

@@ -1,4 +1,6 @@
-//! The array of bits, and who set which.
+//! The array of bits, and the keys that set them; `text.rs` draws it.
+
+mod text;
 
 use super::{ExplainError, Subject};
 use mayhap::{DigestFunction, Layout, sizing};
@@ -8,7 +10,7 @@ use std::collections::BTreeMap;
 /// The longest array that is drawn or listed bit by bit.
 const MAX_DRAWN_BITS: u64 = 4096;
 
-/// An array of m bits in which keys set theirs one after the other, and which is then queried.
+/// An array of m bits that keys set one after the other, and which is then queried.
 ///
 /// Memory grows with the keys, not with m. An array may be shorter than a filter can be
 /// ([`mayhap::positions`]); with 64 bits or more it has the bits that a filter with the same digest
@@ -54,7 +56,7 @@ pub struct Explanation {
     subjects: Vec<Subject>,
 }
 
-/// What inserting a key did.
+/// The effect of inserting a key.
 #[derive(Debug, Clone, Serialize)]
 pub struct Insertion {
     /// The key.
@@ -63,9 +65,9 @@ pub struct Insertion {
     pub given: bool,
     /// Its k positions, in the order of the formulas.
     pub positions: Vec<u64>,
-    /// Those that it changed from 0 to 1.
+    /// The bits that it changed from 0 to 1.
     pub new: Vec<u64>,
-    /// Those that others had set before.
+    /// The bits that other keys had set before.
     pub already_set: Vec<SetBit>,
     /// The whole array after it, if it is short.
     pub bits: Option<String>,
@@ -80,7 +82,7 @@ pub struct SetBit {
     pub by: Vec<String>,
 }
 
-/// What a query found.
+/// The result of a query.
 #[derive(Debug, Clone, Serialize)]
 pub struct Lookup {
     /// The key.
@@ -111,7 +113,7 @@ impl Explanation {
         num_hashes: u32,
         function: DigestFunction,
     ) -> Result<Self, ExplainError> {
-        // Any digest will do: what is checked is the shape.
+        // Any digest will do: only the shape is checked.
         mayhap::positions(layout, num_bits, num_hashes, function.digest("")).map(drop)?;
         let mut array = Self {
             layout: layout.name(),
@@ -142,14 +144,8 @@ impl Explanation {
     /// is as before.
     pub fn insert(&mut self, subject: &Subject) -> Result<&Insertion, ExplainError> {
         let positions = self.positions_of(subject)?;
-        let (mut new, mut already_set) = (Vec::new(), Vec::new());
+        let (already_set, new) = self.set_and_clear(&positions);
         let place = self.subjects.len();
-        for position in once_each(&positions) {
-            match self.set_bit(position) {
-                Some(set) => already_set.push(set),
-                None => new.push(position),
-            }
-        }
         self.subjects.push(subject.clone());
         for position in once_each(&positions) {
             self.set_by.entry(position).or_default().push(place);
@@ -175,13 +171,7 @@ impl Explanation {
             _ => subject.clone(),
         };
         let positions = self.positions_of(&subject)?;
-        let (mut set, mut clear) = (Vec::new(), Vec::new());
-        for position in once_each(&positions) {
-            match self.set_bit(position) {
-                Some(bit) => set.push(bit),
-                None => clear.push(position),
-            }
-        }
+        let (set, clear) = self.set_and_clear(&positions);
         let (key, given) = (subject.shown(), subject.positions().is_some());
         let maybe_present = clear.is_empty();
         let answer = Lookup { key, given, positions, maybe_present, inserted, clear, set };
@@ -194,42 +184,18 @@ impl Explanation {
         self.bits.as_deref()
     }
 
-    /// The keys in the order of their insertion.
-    pub fn keys(&self) -> &[Insertion] {
-        &self.keys
-    }
-
-    /// The queries in their order.
-    pub fn queries(&self) -> &[Lookup] {
-        &self.queries
-    }
-
-    /// m and k.
-    pub fn shape(&self) -> (u64, u32) {
-        (self.num_bits, self.num_hashes)
-    }
-
-    /// The bits that are 1, and their share of m.
-    pub fn fill(&self) -> (u64, f64) {
-        (self.num_ones, self.fill_ratio)
-    }
-
-    /// The rate at which absent keys are taken for present ones by these bits: (X/m)^k with X ones,
-    /// exact for `standard` and `None` for layouts with blocks, where it depends on the blocks.
-    pub fn estimated_fpp(&self) -> Option<f64> {
-        self.estimated_fpp
-    }
-
-    /// The layout and the digest function, by name.
-    pub(super) fn origin(&self) -> (&'static str, &'static str, Option<u64>) {
-        (self.layout, self.digest, self.digest_seed)
-    }
-
-    /// A bit that is set, with the keys that have it.
-    fn set_bit(&self, position: u64) -> Option<SetBit> {
-        let by = self.set_by.get(&position)?;
-        let by = by.iter().map(|&place| self.subjects[place].shown()).collect();
-        Some(SetBit { position, by })
+    /// The set bits among these positions, with the keys that set them, and the others; each once.
+    fn set_and_clear(&self, positions: &[u64]) -> (Vec<SetBit>, Vec<u64>) {
+        let (mut set, mut clear) = (Vec::new(), Vec::new());
+        for position in once_each(positions) {
+            let Some(by) = self.set_by.get(&position) else {
+                clear.push(position);
+                continue;
+            };
+            let by = by.iter().map(|&place| self.subjects[place].shown()).collect();
+            set.push(SetBit { position, by });
+        }
+        (set, clear)
     }
 
     fn positions_of(&self, subject: &Subject) -> Result<Vec<u64>, ExplainError> {
@@ -239,7 +205,7 @@ impl Explanation {
                 mayhap::positions(self.shape, self.num_bits, self.num_hashes, digest)?.collect()
             );
         };
-        let (num_bits, num_hashes) = self.shape();
+        let Self { num_bits, num_hashes, .. } = *self;
         if given.len() != num_hashes as usize {
             let (key, found) = (subject.shown(), given.len());
             return Err(ExplainError::NotK { key, found, num_hashes });
@@ -262,8 +228,86 @@ impl Explanation {
     }
 }
 
-/// The positions without those that come again.
+/// The positions without repeats.
 fn once_each(positions: &[u64]) -> impl Iterator<Item = u64> {
     let is_first = |(i, position): &(usize, &u64)| !positions[..*i].contains(position);
     positions.iter().enumerate().filter(is_first).map(|(_, position)| *position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array() -> Explanation {
+        let mut array =
+            Explanation::new(Layout::Standard, 20, 3, DigestFunction::default()).unwrap();
+        array.insert(&Subject::given("A", [0, 5, 7])).unwrap();
+        array.insert(&Subject::given("B", [5, 2, 5])).unwrap();
+        array
+    }
+
+    /// By hand: bits 0, 2, 5 and 7 are 4 of 20, and (4/20)³ = 0.008.
+    #[test]
+    fn the_numbers_follow_from_the_bits_and_each_bit_knows_its_keys() {
+        let array = array();
+        assert_eq!((array.num_ones, array.fill_ratio), (4, 0.2));
+        assert_eq!(array.bits(), Some("10100101000000000000"));
+        assert!((array.estimated_fpp.unwrap() - 0.008).abs() < 1e-12);
+        let [a, b] = &array.keys[..] else { panic!() };
+        assert_eq!((&a.new, a.already_set.len()), (&vec![0, 5, 7], 0));
+        assert_eq!(a.bits.as_deref(), Some("10000101000000000000"));
+        // The second 5 is its own.
+        assert_eq!((&b.positions, &b.new), (&vec![5, 2, 5], &vec![2]));
+        assert_eq!(b.already_set, [SetBit { position: 5, by: vec!["A".into()] }]);
+    }
+
+    #[test]
+    fn a_query_names_the_bits_that_are_clear_and_tells_a_false_positive() {
+        let mut array = array();
+        let mixed = array.query(&Subject::given("C", [2, 9, 7])).unwrap();
+        assert!(!mixed.maybe_present && !mixed.inserted);
+        assert_eq!((&mixed.clear, mixed.set.len()), (&vec![9], 2));
+        let wrong = array.query(&Subject::given("X", [0, 2, 5])).unwrap().clone();
+        assert!(wrong.maybe_present && !wrong.inserted);
+        assert_eq!(wrong.set[2], SetBit { position: 5, by: vec!["A".into(), "B".into()] });
+        // The name alone has the positions that it was inserted with.
+        let known = array.query(&Subject::key(b"B")).unwrap();
+        assert!(known.maybe_present && known.inserted && known.given);
+        assert_eq!(known.positions, [5, 2, 5]);
+        assert_eq!((array.keys.len(), array.queries.len(), array.num_ones), (2, 3, 4));
+    }
+
+    #[test]
+    fn positions_that_the_array_does_not_have_are_refused_and_change_nothing() {
+        let mut array = array();
+        for (positions, is_count) in
+            [(&[1, 2][..], true), (&[1, 2, 3, 4], true), (&[1, 2, 20], false)]
+        {
+            let refused = array.insert(&Subject::given("D", positions)).unwrap_err();
+            assert_eq!(matches!(refused, ExplainError::NotK { num_hashes: 3, .. }), is_count);
+            let is_past =
+                matches!(refused, ExplainError::PastTheEnd { found: 20, num_bits: 20, .. });
+            assert_eq!(is_past, !is_count);
+        }
+        assert_eq!((array.num_ones, array.keys.len()), (4, 2));
+        array.insert(&Subject::given("D", [19, 19, 19])).unwrap();
+        assert_eq!(array.bits().unwrap().rfind('1'), Some(19));
+    }
+
+    /// A key that is not given has the bits of a filter in memory, of any layout.
+    #[test]
+    fn keys_have_the_bits_that_a_filter_has() {
+        for (layout, num_bits) in [(Layout::Standard, 4_097), (Layout::Blocked, 4_096)] {
+            let function = DigestFunction::default();
+            let mut array = Explanation::new(layout, num_bits, 8, function).unwrap();
+            let positions = array.insert(&Subject::key(b"key")).unwrap().positions.clone();
+            let digest = function.digest(b"key");
+            let expected = mayhap::positions(layout, num_bits, 8, digest).unwrap();
+            assert_eq!(positions, expected.collect::<Vec<_>>());
+            assert_eq!(array.bits().is_some(), num_bits <= 4_096, "{num_bits}");
+            assert_eq!(array.estimated_fpp.is_some(), layout == Layout::Standard);
+            let found = array.query(&Subject::key(b"key")).unwrap();
+            assert!(found.inserted && !found.given);
+        }
+    }
 }

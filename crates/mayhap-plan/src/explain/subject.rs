@@ -1,6 +1,7 @@
 //! A key with the bits that it has.
 
 use super::ExplainError;
+use mayhap_units::line::printable;
 
 /// A key that is inserted or looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,7 @@ impl Subject {
         Self { key: key.into(), positions: None }
     }
 
-    /// A name whose positions are given, as texts on Bloom filters do.
+    /// A name whose positions are given, as in textbook examples of Bloom filters.
     pub fn given(name: &str, positions: impl Into<Vec<u64>>) -> Self {
         Self { key: name.into(), positions: Some(positions.into()) }
     }
@@ -73,15 +74,7 @@ impl Subject {
 }
 
 fn shown(key: &[u8]) -> String {
-    let mut text = String::new();
-    for char in String::from_utf8_lossy(key).chars() {
-        if char.is_control() {
-            text.extend(char.escape_default());
-        } else {
-            text.push(char);
-        }
-    }
-    text
+    printable(&String::from_utf8_lossy(key)).into_owned()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Many tasks that ask for keys, most of which exist nowhere.
+//! Many tasks that request keys, most of which exist nowhere.
 
 use super::shop::{sku, title};
 use std::future::Future;
@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// Requests that are on their way at once.
+/// The number of requests in flight at once.
 const TASKS: usize = 64;
 
-/// What came of an attack.
+/// The outcome of an attack.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) requests: u32,
-    /// Answers that are not what the database has.
+    /// Answers that differ from the database.
     pub(crate) wrong: u32,
     /// Errors in place of answers.
     pub(crate) refused: u32,
     pub(crate) wall: Duration,
 }
 
-/// Asks once for each of `rows` products and for `absent` keys that exist nowhere, mixed; calls
+/// Requests each of `rows` products once, and `absent` keys that exist nowhere, mixed; calls
 /// `middle` when half of it is done.
 pub(crate) async fn attack<T, E>(
     rows: u32,

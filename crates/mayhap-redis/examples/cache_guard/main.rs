@@ -1,5 +1,5 @@
-//! An attack on a shop with keys that exist nowhere, without a guard and with one, and what a guard
-//! does when its server is killed in the middle.
+//! An attack on a shop with keys that exist nowhere, without a guard and with one, and the
+//! behaviour of a guard when its server is killed midway.
 //!
 //!     cargo run --release -p mayhap-redis --example cache_guard
 //!

@@ -14,8 +14,8 @@ use test_servers::{RedisOptions, RedisServer};
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
 const TARGET_FPP: f64 = 0.001;
-/// Strangers choose the keys, so the digest has a key. In production it is random, and kept where
-/// passwords are: of a fixed one the figures are the same in every run.
+/// Untrusted clients choose the keys, so the digest has a key. In production it is random, and kept
+/// with the passwords; with a fixed one the figures are the same in every run.
 const SECRET: SecretKey = SecretKey::new(*b"of this example.");
 
 /// A server, and the products' keys in a filter on it.
@@ -37,7 +37,7 @@ impl Scene {
     pub(crate) async fn start(shop: &Shop) -> Result<Self, Error> {
         let redis = RedisServer::start(&RedisOptions::default())?;
         let address = Address::parse(&redis.url())?;
-        // What owners insert is tried for 5 s; the guard itself is less patient.
+        // Insertions by owners are retried for 5 s; the guard itself is less patient.
         let options =
             ServerOptions { deadline: Duration::from_secs(5), ..ServerOptions::default() };
         let server = Server::connect(&address, options).await?;
@@ -62,7 +62,7 @@ impl Scene {
         guard
     }
 
-    /// What many do: ask the cache, then the database, and remember values alone.
+    /// The usual way: query the cache, then the database, and cache only values.
     pub(crate) async fn unguarded(&self, absent: u32) -> Result<(Outcome, i64), Error> {
         let (cache, shop) = (self.cache.clone(), self.shop.clone());
         let get = move |key: Vec<u8>| {
@@ -110,11 +110,11 @@ impl Scene {
         Ok(Seen { outcome, counts: guard.counts(), reads })
     }
 
-    /// p of the filter as it is now, and how many reads an attack may cost: one for each row, and
-    /// the false positives.
+    /// p of the filter as it is now, and the number of reads that an attack may cost: one for each
+    /// row, and the false positives.
     ///
-    /// Each absent key is one with probability p by itself, so they are a p in the mean with a
-    /// variance of a p (1 - p); three standard deviations more happen once in 700 runs.
+    /// Each absent key is one with probability p by itself, so their mean is a p and their variance
+    /// a p (1 - p); three standard deviations more happen once in 700 runs.
     pub(crate) async fn bound(&self, absent: u32) -> Result<(f64, f64), Error> {
         let p = self.filter.info().await?.estimated_fpp;
         let absent = f64::from(absent);

@@ -15,12 +15,12 @@ pub(crate) struct Shop {
     rows: u32,
 }
 
-/// What row `i` is called.
+/// The name of row `i`.
 pub(crate) fn sku(i: u32) -> String {
     format!("product-{i}")
 }
 
-/// What row `i` holds; `generate_series` writes the same.
+/// The contents of row `i`; `generate_series` writes the same.
 pub(crate) fn title(i: u32) -> String {
     format!("The {i}th thing that nobody needs")
 }
@@ -48,10 +48,10 @@ impl Shop {
         self.rows
     }
 
-    /// How often the table was read, as the server says.
+    /// The number of reads of the table, as the server reports it.
     pub(crate) async fn reads(&self) -> Result<i64, Error> {
         for (client, _) in &*self.lines {
-            // Each of its processes counts for itself, and tells when it becomes idle; the second
+            // Each server process counts for itself, and reports when it becomes idle; the second
             // statement begins after that.
             client.batch_execute("SELECT pg_stat_force_next_flush()").await?;
             client.batch_execute("SELECT").await?;
@@ -72,7 +72,7 @@ impl Loader for Shop {
     type Error = Error;
 
     async fn load(&self, key: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
-        // No text of the database is anything else.
+        // All texts of the database are UTF-8.
         let Ok(sku) = String::from_utf8(key) else { return Ok(None) };
         let line = self.next.fetch_add(1, Ordering::Relaxed) % self.lines.len();
         let (client, select) = &self.lines[line];

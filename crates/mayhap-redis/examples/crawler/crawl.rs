@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// What to crawl, by how many, and how often one of them is killed.
+/// The pages to crawl, the number of workers, and the number of kills.
 pub(crate) struct Plan {
     pub(crate) redis: String,
     pub(crate) web: Web,
@@ -18,37 +18,37 @@ pub(crate) struct Plan {
     pub(crate) target_fpp: f64,
 }
 
-/// What came of it.
+/// The outcome of a crawl.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) pages: u64,
-    /// Different pages that were fetched.
+    /// Distinct pages that were fetched.
     pub(crate) fetched: u64,
     /// Fetches beyond the first of a page.
     pub(crate) again: u64,
-    /// Those of pages that no killed worker had, and whose claim was sure.
+    /// Repeated fetches of pages that no killed worker had, and whose claim was sure.
     pub(crate) again_for_nothing: u64,
-    /// Pages that a fetched one links to, that were not fetched, and that the filter takes for
-    /// fetched ones.
+    /// Pages linked from a fetched one that were not fetched because the filter takes them for
+    /// fetched.
     pub(crate) false_positives: u64,
-    /// Those that it does not.
+    /// Such pages that the filter does not take for fetched ones.
     pub(crate) lost: u64,
     /// Pages that only such pages lead to.
     pub(crate) hidden: u64,
-    /// URLs that a killed worker had.
+    /// URLs that a killed worker held.
     pub(crate) interrupted: u64,
     pub(crate) unsure: u64,
-    /// Workers that ended too early, by our hand or not.
+    /// Workers that ended too early, whether we killed them or not.
     pub(crate) deaths: u64,
     /// p of the filter in the end.
     pub(crate) estimated_fpp: f64,
-    /// Whether its bits are those of the fetched pages, and no others.
+    /// Whether the filter has the bits of the fetched pages, and no others.
     pub(crate) same_bits: bool,
 }
 
 impl Verdict {
-    /// The most false positives: each page is one with at most the probability p of the full
-    /// filter, so that they are at most n p in the mean, and three standard deviations more.
+    /// The limit on false positives: each page is one with at most the probability p of the full
+    /// filter, so the mean is at most n p; three standard deviations are added.
     pub(crate) fn bound(&self) -> f64 {
         let (n, p) = (self.pages as f64, self.estimated_fpp);
         n * p + 3.0 * (n * p * (1.0 - p)).sqrt()
@@ -80,7 +80,7 @@ impl Drop for Process {
     }
 }
 
-/// Crawls it all. `command` makes the process of a worker, told how many were in its place before.
+/// Crawls it all. `command` makes the process of a worker, given the number of its predecessors.
 pub(crate) async fn crawl(
     plan: &Plan,
     command: impl Fn(&Job, u64) -> Command,
@@ -155,7 +155,7 @@ async fn judge(
     }
     let excused: HashSet<&str> = interrupted.iter().chain(unsure).map(String::as_str).collect();
     let again = |url: &str| times[url] - 1;
-    // What the fetched pages lead to.
+    // The pages that the fetched pages link to.
     let (mut false_positives, mut lost) = (0, 0);
     let root = std::iter::once(Web::url(0));
     let found: HashSet<String> =

@@ -36,7 +36,7 @@ async fn main() -> Result<ExitCode, Error> {
         eprintln!("{what}");
         return Ok(ExitCode::from(2));
     }
-    // The frontier has to survive as well: what it forgets is lost.
+    // The frontier has to survive as well: URLs that it forgets are lost.
     let redis = RedisServer::start(&RedisOptions { appendonly: true, ..RedisOptions::default() })?;
     let (web, kills) = (Web { pages: PAGES }, KILLS);
     let plan = Plan { redis: redis.url(), web, workers: WORKERS, kills, target_fpp: TARGET_FPP };

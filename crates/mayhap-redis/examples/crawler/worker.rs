@@ -1,9 +1,8 @@
 //! One worker: takes URLs, claims and fetches them, pushes their links.
 //!
-//! It may be killed between any two commands. What it has taken is in a list of its own until the
-//! links are pushed, and a worker that is started in its place goes on with that list. Commands
-//! that the killed one had sent may be carried out later still, so nothing is deleted that was not
-//! seen.
+//! It may be killed between any two commands. The URLs that it has taken are in a list of its own
+//! until the links are pushed, and a worker that is started in its place continues with that list.
+//! Commands that the killed one had sent may still be executed later, so nothing unseen is deleted.
 
 use super::web::Web;
 use mayhap_redis::{Address, Inserted, NativeFilter, RemoteFilter, Server, ServerOptions};
@@ -16,23 +15,23 @@ pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) const SEEN: &str = "seen";
 /// URLs to fetch, some of them more than once.
 pub(crate) const FRONTIER: &str = "crawl:frontier";
-/// URLs that were fetched, in their order: what a crawler would store.
+/// URLs that were fetched, in order: a crawler would store them.
 pub(crate) const FETCHED: &str = "crawl:fetched";
 /// URLs whose worker was killed while it had them.
 pub(crate) const INTERRUPTED: &str = "crawl:interrupted";
 /// URLs that were fetched though it is not known whether they were new.
 pub(crate) const UNSURE: &str = "crawl:unsure";
-/// URLs that are taken at once.
+/// The number of URLs taken at once.
 pub(crate) const BATCH: usize = 16;
 /// How long to wait for links of others, in seconds, before asking whether all is done.
 const PATIENCE: f64 = 0.05;
 
-/// The list of what the worker in a place has taken.
+/// The list of the URLs taken by the worker in a place.
 pub(crate) fn taken(place: usize) -> String {
     format!("crawl:taken:{place}")
 }
 
-/// What a worker has just done.
+/// The step that a worker has just taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     Taken,
@@ -59,7 +58,7 @@ struct Worker<F> {
     after: F,
 }
 
-/// Works until nothing is left to do for anybody. `after` hears of each step.
+/// Works until no worker has anything left to do. `after` is called after each step.
 pub(crate) async fn work(job: Job, after: impl FnMut(Step)) -> Result<(), Error> {
     let address = Address::parse(&job.redis)?;
     let server = Server::connect(&address, ServerOptions::default()).await?;
@@ -69,7 +68,7 @@ pub(crate) async fn work(job: Job, after: impl FnMut(Step)) -> Result<(), Error>
     let mut worker = Worker { queue, seen, job, taken, after };
     loop {
         worker.go_on_for_the_dead().await?;
-        // As long as there is work the own list needs no second look.
+        // As long as there is work, the own list is not checked again.
         loop {
             let batch = worker.take().await?;
             if batch.is_empty() {
@@ -84,8 +83,8 @@ pub(crate) async fn work(job: Job, after: impl FnMut(Step)) -> Result<(), Error>
 }
 
 impl<F: FnMut(Step)> Worker<F> {
-    /// Fetches what a killed worker in this place had taken, claimed or not: it may have claimed
-    /// without fetching.
+    /// Fetches the URLs that a killed worker in this place had taken, claimed or not: it may have
+    /// claimed without fetching.
     async fn go_on_for_the_dead(&mut self) -> Result<(), Error> {
         let batch: Vec<String> = self.queue.lrange(&self.taken, 0, -1).await?;
         if batch.is_empty() {
@@ -95,7 +94,7 @@ impl<F: FnMut(Step)> Worker<F> {
         self.crawl(&batch, true).await
     }
 
-    /// Moves URLs from the frontier to the own list.
+    /// Moves URLs from the frontier to the worker's own list.
     async fn take(&mut self) -> Result<Vec<String>, Error> {
         let mut moves = Pipeline::new();
         for _ in 0..BATCH {
@@ -112,8 +111,8 @@ impl<F: FnMut(Step)> Worker<F> {
         Ok(batch)
     }
 
-    /// Claims URLs by inserting them: who inserts first fetches. Their links are pushed in the same
-    /// transaction that takes them off the own list, so both are done or neither.
+    /// Claims URLs by inserting them: the first to insert fetches. Their links are pushed in the
+    /// same transaction that takes them off the own list, so both are done or neither.
     async fn crawl(&mut self, batch: &[String], all: bool) -> Result<(), Error> {
         let claimed = self.seen.insert_batch(&bytes(batch)).await?;
         (self.after)(Step::Claimed);
@@ -152,7 +151,7 @@ impl<F: FnMut(Step)> Worker<F> {
         Ok(())
     }
 
-    /// Whether nothing is to be fetched and nobody has anything, at one moment.
+    /// Whether, at one moment, nothing is left to fetch and no worker holds anything.
     async fn all_is_done(&mut self) -> Result<bool, Error> {
         let mut look = pipe();
         look.atomic().llen(FRONTIER);

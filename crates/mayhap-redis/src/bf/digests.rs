@@ -1,4 +1,4 @@
-//! Keys by their digests, and keys removed: what `mayhap serve` has besides.
+//! Keys by their digests, and removal of keys: extensions of `mayhap serve`.
 
 use super::filter::RemoteBf;
 use super::info::BfInfo;
@@ -32,11 +32,9 @@ impl RemoteBf {
     ///
     /// # Errors
     ///
-    /// As `insert_batch`; [`Error::Refused`] on a server that takes no digests.
+    /// Same as `insert_batch`; [`Error::Refused`] on a server without commands for digests.
     pub async fn insert_digests(&self, digests: &[Digest]) -> Result<InsertedBatch, Error> {
-        let mut batch = InsertedBatch::default();
-        batch.new.clear_to(digests.len());
-        batch.unsure.clear_to(digests.len());
+        let mut batch = InsertedBatch::present(digests.len());
         let commands = digests.chunks(MAX_DIGESTS).map(|digests| {
             let mut insert = cmd("BF.MADDHASH");
             insert.arg(&*self.name).arg(word_of(digests));
@@ -47,11 +45,7 @@ impl RemoteBf {
             let repeated = reply.repeated;
             let bits = self.bits(reply, "BF.MADDHASH", digests.len())?;
             for i in 0..digests.len() {
-                match (bits.get(i), repeated) {
-                    (true, _) => batch.new.set(part * MAX_DIGESTS + i),
-                    (false, true) => batch.unsure.set(part * MAX_DIGESTS + i),
-                    (false, false) => {}
-                }
+                batch.note(part * MAX_DIGESTS + i, bits.get(i), repeated);
             }
         }
         Ok(batch)
@@ -61,7 +55,8 @@ impl RemoteBf {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`]; those of a call; [`Error::Refused`] on a server that takes no digests.
+    /// [`Error::Gone`]; the errors of a call; [`Error::Refused`] on a server without commands for
+    /// digests.
     pub async fn contains_digests(&self, digests: &[Digest]) -> Result<Bitmap, Error> {
         let mut found = Bitmap::new();
         found.clear_to(digests.len());
@@ -78,13 +73,13 @@ impl RemoteBf {
         Ok(found)
     }
 
-    /// `BF.REM`: removes keys from a counting filter; bit `i` says whether `keys[i]` may have been
-    /// in it. Never sent twice: a key removed twice would take others with it.
+    /// `BF.REM`: removes keys from a counting filter; bit `i` is set if `keys[i]` may have been in
+    /// it. Never sent twice: removing a key twice could remove others.
     ///
     /// # Errors
     ///
     /// [`Error::Lost`] if a reply was lost; [`Error::Unsupported`] for other kinds;
-    /// [`Error::Gone`]; those of a call.
+    /// [`Error::Gone`]; the errors of a call.
     pub async fn remove_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         if self.kind() != Some("counting") {
             return Err(Error::Unsupported {
@@ -96,7 +91,7 @@ impl RemoteBf {
         }
         let mut removed = Bitmap::new();
         removed.clear_to(keys.len());
-        // One after another, so that an error leaves the keys after it alone.
+        // One after another, so that an error leaves later keys alone.
         for (part, keys) in keys.chunks(MAX_KEYS).enumerate() {
             let mut remove = cmd("BF.REM");
             remove.arg(&*self.name).arg(keys);
@@ -113,7 +108,7 @@ impl RemoteBf {
         Ok(removed)
     }
 
-    /// A missing filter is one that is gone: this handle has seen it.
+    /// A missing filter is gone: this handle has seen it.
     fn or_gone(&self, error: Error) -> Error {
         if matches!(error, Error::NotFound { .. }) { self.gone() } else { error }
     }
@@ -129,16 +124,7 @@ impl RemoteBf {
         }
         let mut bits = Bitmap::new();
         bits.clear_to(len);
-        for (i, eight) in bytes.chunks(8).enumerate() {
-            let mut word = [0; 8];
-            word[..eight.len()].copy_from_slice(eight);
-            let word = u64::from_le_bytes(word);
-            (0..64).filter(|bit| word >> bit & 1 == 1).for_each(|bit| {
-                if i * 64 + bit < len {
-                    bits.set(i * 64 + bit);
-                }
-            });
-        }
+        (0..len).filter(|i| bytes[i / 8] >> (i % 8) & 1 == 1).for_each(|i| bits.set(i));
         Ok(bits)
     }
 }
@@ -146,7 +132,7 @@ impl RemoteBf {
 impl BfInfo {
     /// The seed of a public digest; `None` for a keyed filter, or where the server has no digests.
     pub(super) fn seed(&self) -> Option<u64> {
-        let seed = self.digest.as_deref()?.strip_prefix("xxh3:")?;
+        let seed = self.own.digest.as_deref()?.strip_prefix("xxh3:")?;
         u64::from_str_radix(seed, 16).ok()
     }
 }

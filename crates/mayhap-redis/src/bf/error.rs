@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// Those of a full filter: one that does not grow, or to which no layer can be added.
+/// The errors of a full filter: one that does not grow, or to which no layer can be added.
 const FULL: [&str; 5] = [
     "non scaling filter is full",
     "problem inserting into filter",

@@ -3,9 +3,9 @@
 use super::error::{is_word_unknown, only_serve, refused};
 use super::info::{self, BfInfo};
 use super::options::BfOptions;
-use crate::replies::millis;
-use crate::server::{Command, Reply, Server};
-use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use crate::replies::expiry;
+use crate::server::{Command, Reply, Server, words};
+use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use redis::{Value, cmd};
 use std::fmt;
@@ -43,7 +43,7 @@ pub struct RemoteBf {
     pub(super) name: Arc<str>,
     /// p, if this handle created the filter or the server reports it.
     target_fpp: Option<f64>,
-    /// What a server reports of kind and digest function, and how a full one grows.
+    /// The kind and digest function that a server reports, and how a full filter grows.
     pub(super) kind: Option<Arc<str>>,
     pub(super) digest: Option<Arc<str>>,
     grows: bool,
@@ -57,8 +57,8 @@ impl RemoteBf {
     /// # Errors
     ///
     /// [`Error::Exists`] for a different filter; [`Error::Refused`] with the server's message for
-    /// parameters that it rejects, if it has no `BF.*` commands, or for what only `mayhap serve`
-    /// has: another kind, or digests; [`Error::WrongType`]; those of a call.
+    /// parameters that it rejects, if it has no `BF.*` commands, or for a kind or digests, which
+    /// only `mayhap serve` has; [`Error::WrongType`]; the errors of a call.
     pub async fn reserve(
         server: &Server,
         name: &str,
@@ -67,15 +67,15 @@ impl RemoteBf {
         let mut reserve = cmd("BF.RESERVE");
         reserve.arg(name);
         options.push(&mut reserve);
-        let mut filter = Self::new(server, name);
-        filter.target_fpp = Some(options.target_fpp);
+        let target_fpp = Some(options.target_fpp);
+        let mut filter = Self { target_fpp, ..Self::new(server, name) };
         let reply = server.one(Command::write(name, reserve)).await?;
         let repeated = reply.repeated;
         match filter.value(reply, "BF.RESERVE") {
             Ok(_) => {
                 let info = filter.described().await?;
-                if info.kind.is_none() && options.is_of_serve() {
-                    // RedisBloom takes no notice of words that it does not know.
+                if info.own.kind.is_none() && options.is_of_serve() {
+                    // RedisBloom ignores words that it does not know.
                     filter.delete().await?;
                     return Err(only_serve());
                 }
@@ -107,7 +107,7 @@ impl RemoteBf {
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::Refused`] if the server has no `BF.*` commands;
-    /// [`Error::WrongType`]; those of a call.
+    /// [`Error::WrongType`]; the errors of a call.
     pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
         let mut filter = Self::new(server, name);
         let info = filter.described().await?;
@@ -127,9 +127,9 @@ impl RemoteBf {
     }
 
     fn take_over(&mut self, info: BfInfo) {
-        self.target_fpp = info.error_rate.or(self.target_fpp);
+        self.target_fpp = info.own.error_rate.or(self.target_fpp);
         self.grows = info.expansion.is_some();
-        (self.kind, self.digest) = (info.kind.map(Into::into), info.digest.map(Into::into));
+        (self.kind, self.digest) = (info.own.kind.map(Into::into), info.own.digest.map(Into::into));
     }
 
     /// The kind by the names of `mayhap serve`: `scalable`, `blocked`, `counting` and so on; `None`
@@ -138,7 +138,7 @@ impl RemoteBf {
         self.kind.as_deref()
     }
 
-    /// Whether a full one gets another layer.
+    /// Whether a full filter gets another layer.
     pub fn grows(&self) -> bool {
         self.grows
     }
@@ -147,7 +147,7 @@ impl RemoteBf {
     ///
     /// # Errors
     ///
-    /// Those of a call. A missing filter has 0.
+    /// The errors of a call. A missing filter has 0.
     pub async fn card(&self) -> Result<u64, Error> {
         let reply = self.server.one(self.read("BF.CARD")).await?;
         match self.value(reply, "BF.CARD")? {
@@ -178,9 +178,7 @@ impl RemoteBf {
     }
 
     pub(super) fn read(&self, name: &str) -> Command {
-        let mut read = cmd(name);
-        read.arg(&*self.name);
-        Command::read(&self.name, read)
+        Command::read(&self.name, words(&[name, &self.name]))
     }
 
     pub(super) fn value(&self, reply: Reply, command: &str) -> Result<Value, Error> {
@@ -205,7 +203,7 @@ impl RemoteBf {
             Value::Int(is) => Ok(*is != 0),
             Value::Boolean(is) => Ok(*is),
             Value::ServerError(error) => {
-                let reason = crate::server::words(error);
+                let reason = crate::server::text_of(error);
                 let error = Error::Refused { what: command.into(), reason };
                 Err(refused(error, &self.name, command))
             }
@@ -221,17 +219,11 @@ impl RemoteFilter for RemoteBf {
         &self.name
     }
 
-    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
-        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
-    }
-
     /// # Errors
     ///
     /// [`Error::Full`]: the keys before the first new one that did not fit are in it.
     async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
-        let mut batch = InsertedBatch::default();
-        batch.new.clear_to(keys.len());
-        batch.unsure.clear_to(keys.len());
+        let mut batch = InsertedBatch::present(keys.len());
         if keys.is_empty() {
             return Ok(batch);
         }
@@ -248,18 +240,10 @@ impl RemoteFilter for RemoteBf {
                 answers => answers?,
             };
             for (i, is_new) in answers.into_iter().enumerate() {
-                match (is_new, repeated) {
-                    (true, _) => batch.new.set(part * MAX_KEYS + i),
-                    (false, true) => batch.unsure.set(part * MAX_KEYS + i),
-                    (false, false) => {}
-                }
+                batch.note(part * MAX_KEYS + i, is_new, repeated);
             }
         }
         Ok(batch)
-    }
-
-    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        self.contains_batch(&[key]).await.map(|found| found.get(0))
     }
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
@@ -268,13 +252,12 @@ impl RemoteFilter for RemoteBf {
         if keys.is_empty() {
             return Ok(found);
         }
-        let mut commands = Vec::new();
-        for keys in keys.chunks(MAX_KEYS) {
+        let commands = keys.chunks(MAX_KEYS).map(|keys| {
             let mut exists = self.read("BF.MEXISTS");
             exists.cmd.arg(keys);
-            commands.push(exists);
-        }
-        commands.push(self.read("EXISTS"));
+            exists
+        });
+        let commands = commands.chain([self.read("EXISTS")]).collect();
         let mut replies = self.server.run(commands).await?;
         let is_there = replies.pop().map(|reply| reply.int(&self.name, "EXISTS")).transpose()?;
         for (part, (keys, reply)) in keys.chunks(MAX_KEYS).zip(replies).enumerate() {
@@ -286,17 +269,18 @@ impl RemoteFilter for RemoteBf {
         if is_there == Some(0) { Err(self.gone()) } else { Ok(found) }
     }
 
-    /// The server reports neither m nor k nor the number of set bits: bits are those of its memory,
-    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is what `mayhap serve`
-    /// predicts; on other servers that of a filter of rate p with this many keys, for several
-    /// layers the largest possible sum, and NaN if p is unknown, as when attached to `RedisBloom`.
+    /// The server reports neither m nor k nor the number of set bits: `num_bits` is its memory, the
+    /// other two are 0. `estimated_items` is its count. `estimated_fpp` is the prediction of
+    /// `mayhap serve`; on other servers the rate of a filter of rate p with this many keys, for
+    /// several layers the largest possible sum, and NaN if p is unknown, as when attached to
+    /// `RedisBloom`.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let commands = vec![self.read("BF.INFO"), self.read("PTTL"), self.field("FPP")];
         let replies = self.server.run(commands).await?;
         let [info, ttl, fpp] =
             <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
         let info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
-        // The prediction of a server that has one knows its layers.
+        // A server's own prediction takes its layers into account.
         let predicted = info::one(fpp.value.ok().as_ref()).as_ref().and_then(info::number);
         // An empty window of version 0.1 has -0.
         let predicted = predicted.map(f64::abs);
@@ -306,7 +290,7 @@ impl RemoteFilter for RemoteBf {
             num_bits: info.bytes.saturating_mul(8),
             num_hashes: 0,
             expected_items: Some(info.capacity),
-            // A window forgets instead of being full.
+            // A window forgets keys instead of filling up.
             grows: info.expansion.is_some() || matches!(self.kind(), Some("window" | "clearing")),
             target_fpp: self.target_fpp,
             count_ones: 0,
@@ -319,15 +303,9 @@ impl RemoteFilter for RemoteBf {
     }
 
     async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
-        let mut expire = cmd(if after.is_some() { "PEXPIRE" } else { "PERSIST" });
-        expire.arg(&*self.name);
-        if let Some(after) = after {
-            expire.arg(millis(after));
-        }
-        let commands = vec![Command::write(&self.name, expire), self.read("EXISTS")];
-        let mut replies = self.server.run(commands).await?.into_iter();
-        for what in ["PEXPIRE", "EXISTS"] {
-            let Some(reply) = replies.next() else { break };
+        let commands = vec![expiry(&self.name, after), self.read("EXISTS")];
+        let replies = self.server.run(commands).await?;
+        for (what, reply) in ["PEXPIRE", "EXISTS"].into_iter().zip(replies) {
             // PERSIST answers 0 where there was no expiry.
             if reply.int(&self.name, what)? == 0 && what == "EXISTS" {
                 return Err(self.gone());
@@ -341,10 +319,8 @@ impl RemoteFilter for RemoteBf {
     }
 
     async fn delete(&self) -> Result<bool, Error> {
-        let mut del = cmd("DEL");
-        del.arg(&*self.name);
-        let reply = self.server.one(Command::write(&self.name, del)).await?;
-        Ok(reply.int(&self.name, "DEL")? > 0)
+        let del = Command::write(&self.name, words(&["DEL", &self.name]));
+        Ok(self.server.one(del).await?.int(&self.name, "DEL")? > 0)
     }
 }
 

@@ -5,20 +5,25 @@ use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
-/// The fields common to all servers, the rates of valkey-bloom, and the capacity requested from
-/// `mayhap serve`.
+/// The fields common to all servers, and the rates of valkey-bloom.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BfInfo {
-    /// Of all layers.
+    /// The capacity of all layers.
     pub(super) capacity: u64,
     pub(super) bytes: u64,
-    pub(super) layers: u64,
     pub(super) items: u64,
     /// `None` for a filter that does not grow.
     pub(super) expansion: Option<u64>,
+    pub(super) own: OwnInfo,
+    layers: u64,
+    tightening: Option<f64>,
+}
+
+/// The fields that only some servers have.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct OwnInfo {
     pub(super) error_rate: Option<f64>,
-    pub(super) tightening: Option<f64>,
-    /// The requested capacity; `None` if it equals `capacity`.
+    /// The requested capacity; `None` if it is that of all layers.
     pub(super) requested: Option<u64>,
     /// The kind and the digest function by the names of `mayhap serve`.
     pub(super) kind: Option<String>,
@@ -81,30 +86,23 @@ impl BfInfo {
             let named = |name: &Value| text(name).is_some_and(|name| name == wanted);
             pairs.find(|(name, _)| named(name)).map(|(_, value)| *value)
         };
-        let number = |name| match find(name) {
+        let count = |name| match find(name) {
             Some(Value::Int(number)) => u64::try_from(*number).map_err(|_| strange()),
             _ => Err(strange()),
         };
-        let rate = |name| match find(name) {
-            Some(Value::Double(rate)) => Some(*rate),
-            Some(value) => text(value).and_then(|rate| rate.parse().ok()),
-            None => None,
-        };
+        let rate = |name| find(name).and_then(self::number);
         let expansion = match find("Expansion rate") {
             Some(Value::Int(times)) => u64::try_from(*times).ok().filter(|&times| times > 0),
             _ => None,
         };
         Ok(Self {
-            capacity: number("Capacity")?,
-            bytes: number("Size")?,
-            layers: number("Number of filters")?,
-            items: number("Number of items inserted")?,
+            capacity: count("Capacity")?,
+            bytes: count("Size")?,
+            layers: count("Number of filters")?,
+            items: count("Number of items inserted")?,
             expansion,
-            error_rate: rate("Error rate"),
             tightening: rate("Tightening ratio"),
-            requested: None,
-            kind: None,
-            digest: None,
+            own: OwnInfo { error_rate: rate("Error rate"), ..OwnInfo::default() },
         })
     }
 
@@ -112,13 +110,16 @@ impl BfInfo {
     pub(super) fn complete(&mut self, fields: &[Option<Value>; FIELDS.len()]) {
         let [error_rate, requested, kind, digest] =
             fields.each_ref().map(|field| one(field.as_ref()));
-        self.error_rate = error_rate.as_ref().and_then(number).or(self.error_rate);
-        self.requested = match requested {
-            Some(Value::Int(items)) => u64::try_from(items).ok(),
-            _ => None,
-        };
         let name = |value: Option<Value>| value.as_ref().and_then(text).map(str::to_owned);
-        (self.kind, self.digest) = (name(kind), name(digest));
+        self.own = OwnInfo {
+            error_rate: error_rate.as_ref().and_then(number).or(self.own.error_rate),
+            requested: match requested {
+                Some(Value::Int(items)) => u64::try_from(items).ok(),
+                _ => None,
+            },
+            kind: name(kind),
+            digest: name(digest),
+        };
     }
 
     /// The first parameter that is not as requested: its name, its value, and the requested value.
@@ -129,13 +130,11 @@ impl BfInfo {
         let names = wanted.kind.names();
         // A server that reports no kind has plain filters.
         let plain = if wanted.kind == BfKind::Bloom { names[0] } else { "plain" };
-        let kind = self.kind.as_deref().unwrap_or(plain);
+        let kind = self.own.kind.as_deref().unwrap_or(plain);
         if !names.contains(&kind) {
             return Some(("kind", kind.to_owned(), names[0].to_owned()));
         }
         let growth = match wanted.growth {
-            // Counting filters and windows never grow.
-            BfGrowth::OfServer if wanted.kind != BfKind::Bloom => self.expansion,
             BfGrowth::OfServer => self.expansion,
             BfGrowth::By(times) => Some(u64::from(times)).filter(|&times| times > 0),
             BfGrowth::None => None,
@@ -143,7 +142,7 @@ impl BfInfo {
         if growth != self.expansion {
             return Some(("expansion", shown(self.expansion), shown(growth)));
         }
-        let has = match self.requested {
+        let has = match self.own.requested {
             Some(requested) if requested == wanted.expected_items => None,
             Some(requested) => Some(requested.to_string()),
             None if self.layers_of(wanted.expected_items) == self.capacity => None,
@@ -152,7 +151,7 @@ impl BfInfo {
         if let Some(has) = has {
             return Some(("capacity", has, wanted.expected_items.to_string()));
         }
-        match self.error_rate {
+        match self.own.error_rate {
             Some(rate) if rate != wanted.target_fpp => {
                 Some(("error rate", rate.to_string(), wanted.target_fpp.to_string()))
             }
@@ -186,7 +185,7 @@ impl BfInfo {
 mod tests {
     use super::*;
 
-    /// `BF.INFO` of `RedisBloom` on RESP3, which no connection of ours speaks yet.
+    /// `BF.INFO` of `RedisBloom` on RESP3, which no connection of ours uses yet.
     #[test]
     fn a_map_is_read_as_a_flat_array_is() {
         let name = |text: &str| Value::SimpleString(text.into());

@@ -1,8 +1,8 @@
 //! Filters that the server itself keeps: `BF.*` of `RedisBloom`, valkey-bloom and `mayhap serve`.
 //!
 //! `options.rs` has the arguments of `BF.RESERVE`, `info.rs` the reply of `BF.INFO`, `error.rs`
-//! their errors, `filter.rs` the filter; `digests.rs` and `whole.rs` what only some servers have:
-//! keys by their digests, and whole filters out and in.
+//! their errors, `filter.rs` the filter; `digests.rs` and `whole.rs` the operations of some servers
+//! only: keys by their digests, and dumping and loading whole filters.
 
 mod digests;
 mod error;

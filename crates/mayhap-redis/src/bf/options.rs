@@ -14,14 +14,15 @@ use redis::Cmd;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BfOptions {
-    /// n of the first layer: at most 2^30 (`RedisBloom` 8), or what fits 128 MiB (valkey-bloom).
+    /// n of the first layer: at most 2^30 (`RedisBloom` 8), or as many as fit 128 MiB
+    /// (valkey-bloom).
     pub expected_items: u64,
     /// p. `RedisBloom` 8 silently treats values above 0.25 as 0.25; the layers of valkey-bloom add
     /// up to 2 p.
     pub target_fpp: f64,
     /// The behaviour after n keys.
     pub growth: BfGrowth,
-    /// The kind; other than the usual one on `mayhap serve` alone.
+    /// The kind; only `mayhap serve` has others than the default.
     pub kind: BfKind,
     /// On `mayhap serve`: without the server's secret key, so that clients may send digests.
     pub public: bool,
@@ -35,9 +36,9 @@ pub enum BfKind {
     Bloom,
     /// Keys can be removed from it; it does not grow.
     Counting,
-    /// It remembers the last so many keys.
+    /// It remembers this number of keys, the last ones.
     WindowItems(u64),
-    /// It remembers the keys of the last so many milliseconds.
+    /// It remembers the keys of the last milliseconds, this number of them.
     WindowMillis(u64),
 }
 

@@ -1,8 +1,8 @@
 //! Whole filters: dumped, loaded, and replaced by empty ones.
 
 use super::filter::RemoteBf;
-use crate::replies::text;
-use crate::server::{Command, Server};
+use crate::replies::{expiry, text};
+use crate::server::{Command, Server, words};
 use crate::{Error, RemoteFilter};
 use redis::{Value, cmd};
 use std::time::Duration;
@@ -13,24 +13,22 @@ pub type BfChunk = (i64, Vec<u8>);
 impl RemoteBf {
     /// `BF.SCANDUMP` up to the empty reply: the filter as it was when this began, on `mayhap serve`
     /// (its chunks are a file of mayhap, `RedisBloom`'s are a header and bits). `RedisBloom` adds
-    /// keys between the chunks, of which only part of the bits may come along.
+    /// keys between the chunks, of which the dump may have only part of the bits.
     ///
     /// # Errors
     ///
     /// [`Error::Layout`] beyond `max_bytes`; [`Error::Gone`]; [`Error::Refused`] on valkey-bloom,
-    /// which has no such command; those of a call.
+    /// which has no such command; the errors of a call.
     pub async fn dump(&self, max_bytes: u64) -> Result<Vec<BfChunk>, Error> {
         let (mut chunks, mut cursor, mut bytes) = (Vec::new(), 0i64, 0u64);
         loop {
             let mut scan = self.read("BF.SCANDUMP");
             scan.cmd.arg(cursor);
             let value = self.value(self.server.one(scan).await?, "BF.SCANDUMP")?;
-            let (next, chunk) = match &value {
-                Value::Array(parts) => match parts.as_slice() {
-                    [Value::Int(next), Value::BulkString(chunk)] => (*next, chunk.clone()),
-                    [Value::Int(next), Value::Nil] => (*next, Vec::new()),
-                    _ => return Err(Error::strange("BF.SCANDUMP", &value)),
-                },
+            let parts = if let Value::Array(parts) = &value { parts.as_slice() } else { &[] };
+            let (next, chunk) = match parts {
+                [Value::Int(next), Value::BulkString(chunk)] => (*next, chunk.clone()),
+                [Value::Int(next), Value::Nil] => (*next, Vec::new()),
                 _ => return Err(Error::strange("BF.SCANDUMP", &value)),
             };
             if next == 0 {
@@ -57,11 +55,10 @@ impl RemoteBf {
     /// # Errors
     ///
     /// [`Error::Exists`]; [`Error::Refused`] for chunks that the server rejects, or if it has no
-    /// such command; those of a call.
+    /// such command; the errors of a call.
     pub async fn load(server: &Server, name: &str, chunks: &[BfChunk]) -> Result<Self, Error> {
-        let mut exists = cmd("EXISTS");
-        exists.arg(name);
-        if server.one(Command::read(name, exists)).await?.int(name, "EXISTS")? > 0 {
+        let exists = Command::read(name, words(&["EXISTS", name]));
+        if server.one(exists).await?.int(name, "EXISTS")? > 0 {
             return Err(Error::Exists {
                 name: name.into(),
                 parameter: "its own keys",
@@ -87,19 +84,19 @@ impl RemoteBf {
             what: "emptied",
             reason,
         };
-        let next = "delete it and create it again: mayhap delete, mayhap create";
+        let next = "delete it and create it again";
         let (info, left) = (self.described().await?, self.info().await?.ttl_ms);
-        let (Some(kind), Some(rate)) = (info.kind.as_deref(), info.error_rate) else {
+        let (Some(kind), Some(rate)) = (info.own.kind.as_deref(), info.own.error_rate) else {
             return Err(refuse(next));
         };
-        let keyed = match (info.seed(), info.digest.as_deref()) {
+        let keyed = match (info.seed(), info.own.digest.as_deref()) {
             (Some(0), _) => "no",
             (None, Some(digest)) if digest.starts_with("sip13:") => "yes",
             _ => return Err(refuse(next)),
         };
         let empty = beside(&self.name, "empty")?;
         let mut reserve = cmd("BF.RESERVE");
-        let capacity = info.requested.unwrap_or(info.capacity);
+        let capacity = info.own.requested.unwrap_or(info.capacity);
         reserve.arg(&empty).arg(rate.to_string()).arg(capacity).arg("KEYED").arg(keyed);
         match (kind, info.expansion) {
             ("scalable" | "growing", Some(times)) => reserve.arg("EXPANSION").arg(times),
@@ -109,11 +106,7 @@ impl RemoteBf {
             _ => return Err(refuse(next)),
         };
         let mut commands = vec![Command::write(&empty, reserve)];
-        if let Some(left) = left {
-            let mut expire = cmd("PEXPIRE");
-            expire.arg(&empty).arg(left.max(1));
-            commands.push(Command::write(&empty, expire));
-        }
+        commands.extend(left.map(|left| expiry(&empty, Some(Duration::from_millis(left)))));
         for reply in self.server.run(commands).await? {
             self.value(reply, "BF.RESERVE")?;
         }
@@ -122,9 +115,8 @@ impl RemoteBf {
 
     /// `RENAME`: the filter of another name takes the place of this one, in one step.
     async fn take_place(&self, of: &str) -> Result<(), Error> {
-        let mut rename = cmd("RENAME");
-        rename.arg(of).arg(&*self.name);
-        let reply = self.server.one(Command::write(of, rename)).await?;
+        let rename = Command::write(of, words(&["RENAME", of, &self.name]));
+        let reply = self.server.one(rename).await?;
         let repeated = reply.repeated;
         match self.value(reply, "RENAME") {
             // It was renamed the first time.
@@ -133,13 +125,13 @@ impl RemoteBf {
         }
     }
 
-    /// [`RemoteBf::load`] in the place of whatever has the name, in one step, to expire after
-    /// `ttl`, if that is some. It comes in under a name of its own, `NAME:load:RANDOM`, which is
-    /// deleted after an error.
+    /// Like [`RemoteBf::load`], but replaces any value of the name, in one step; expires after
+    /// `ttl`, if given. It is loaded under a name of its own, `NAME:load:RANDOM`, which is deleted
+    /// after an error.
     ///
     /// # Errors
     ///
-    /// As [`RemoteBf::load`].
+    /// Same as [`RemoteBf::load`].
     pub async fn replace(
         server: &Server,
         name: &str,
@@ -161,17 +153,16 @@ impl RemoteBf {
         match placed.await {
             Ok(placed) => Ok(placed),
             Err(error) => {
-                let mut del = cmd("DEL");
-                del.arg(&next);
-                // What came is deleted as far as possible; the first error is the one to report.
-                let _ = server.one(Command::write(&next, del)).await;
+                // The loaded part is deleted as far as possible; the first error is the one to
+                // report.
+                let _ = server.one(Command::write(&next, words(&["DEL", &next]))).await;
                 Err(error)
             }
         }
     }
 }
 
-/// A name beside that of a filter, which nobody else has.
+/// A name next to the filter's, which no other client has.
 fn beside(name: &str, what: &str) -> Result<String, Error> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(|error| Error::Refused {
@@ -185,10 +176,9 @@ fn is_no_key(reason: &str) -> bool {
     reason.contains("no such key")
 }
 
-/// What the server says a key holds: `none` if nothing.
+/// The type of a key on the server: `none` if there is none.
 pub(crate) async fn type_of(server: &Server, key: &str) -> Result<String, Error> {
-    let mut read = cmd("TYPE");
-    read.arg(key);
-    let value = server.one(Command::read(key, read)).await?.of(key, "TYPE")?;
+    let read = Command::read(key, words(&["TYPE", key]));
+    let value = server.one(read).await?.of(key, "TYPE")?;
     text(&value).map(str::to_owned).ok_or_else(|| Error::strange("TYPE", &value))
 }

@@ -53,8 +53,8 @@ impl CircuitBreaker {
         Err(error)
     }
 
-    /// Whether to call now. When the open time ends, one trial call is allowed; the others fail
-    /// until it has succeeded.
+    /// Checks whether to call now. When the open time ends, one trial call is allowed; the others
+    /// fail until it has succeeded.
     fn check_closed(&self) -> Result<(), Shared> {
         if let Some((until, error)) = &mut self.state().open {
             let now = Instant::now();

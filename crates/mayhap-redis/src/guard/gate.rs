@@ -19,8 +19,8 @@ type Answer<L> = Result<Option<Vec<u8>>, GuardError<<L as Loader>::Error>>;
 /// Answers `get` from a filter, a cache and a loader, in this order: see [`crate::guard`].
 ///
 /// Cheap to clone; clones share everything. A filter's digest should be keyed
-/// ([`mayhap::DigestFunction::sip13`]) if strangers choose the keys: for a public digest they can
-/// compute keys that pass, which makes the guard useless.
+/// ([`mayhap::DigestFunction::sip13`]) if untrusted clients choose the keys: for a public digest
+/// they can compute keys that pass, which makes the guard useless.
 pub struct Guard<F, C, L: Loader> {
     inner: Arc<Inner<F, C, L>>,
 }
@@ -176,7 +176,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
         leader.finish(answer);
     }
 
-    /// The cache's answer, or the loader's, which goes into the cache.
+    /// The cache's answer, or the loader's, which is put into the cache.
     async fn answer(&self, leader: &Leader<Answer<L>>, said: Said) -> Answer<L> {
         let key = &*leader.key;
         match self.to_cache.call(self.cache.get(key)).await.map(split) {

@@ -13,9 +13,9 @@
 //! So in an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once
 //! per [`GuardOptions::absent_ttl`].
 //!
-//! `docs/guard.md` describes how to keep the filter complete, what happens when a server fails, and
-//! what strangers who choose keys can do. The example `cache_guard` demonstrates it with Redis and
-//! `PostgreSQL`.
+//! `docs/redis.md#a-filter-in-front-of-a-database` describes how to keep the filter complete, the
+//! behaviour when a server fails, and the attacks open to clients that choose keys. The example
+//! `cache_guard` demonstrates it with Redis and `PostgreSQL`.
 //!
 //! # Examples
 //!
@@ -63,6 +63,17 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `breaker.rs` | a circuit breaker |
+//! | `cache.rs` | Redis as the cache |
+//! | `counts.rs` | the counts of a guard |
+//! | `error.rs` | the errors of a guard |
+//! | `gate.rs` | the guard itself |
+//! | `options.rs` | the times and the failure mode of a guard |
+//! | `parts.rs` | the parts of a guard: a filter, a cache, a loader |
+//! | `single_flight.rs` | one call for all tasks that request the same key at the same time |
 
 mod breaker;
 mod cache;

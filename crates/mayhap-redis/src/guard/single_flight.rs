@@ -66,7 +66,7 @@ impl<T> SingleFlight<T> {
 impl<T> Leader<T> {
     /// Whether the key's value changed since the call began.
     pub(super) fn is_outdated(&self) -> bool {
-        // ORDERING: SeqCst, with the store in `outdate`, which says why.
+        // ORDERING: SeqCst, with the store in `outdate`, which explains it.
         self.outdated.load(Ordering::SeqCst)
     }
 

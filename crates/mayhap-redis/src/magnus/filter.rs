@@ -3,9 +3,9 @@
 use super::options::Chooser;
 use super::{MagnusOptions, MagnusParams};
 use crate::bitfield::{self, Op, Part, parts};
-use crate::replies::millis;
-use crate::server::{Command, Server};
-use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use crate::replies::{expiry, millis};
+use crate::server::{Command, Reply, Server, words};
+use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use mayhap::sizing::estimated_fpp;
 use mayhap_formats::MagnusScheme;
@@ -65,7 +65,7 @@ struct Inner {
     options: MagnusOptions,
     scheme: MagnusScheme,
     chooser: Option<Chooser>,
-    /// Of the bitmaps.
+    /// The keys of the bitmaps.
     keys: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl RemoteMagnus {
     /// # Errors
     ///
     /// [`Error::Format`] for invalid parameters; [`Error::WrongType`]; [`Error::Damaged`] for a
-    /// bitmap of more than m bits; those of a call.
+    /// bitmap of more than m bits; the errors of a call.
     pub async fn create(
         server: &Server,
         name: &str,
@@ -86,17 +86,15 @@ impl RemoteMagnus {
         options: MagnusOptions,
     ) -> Result<(Self, bool), Error> {
         let filter = Self::new(server, name, params, options)?;
-        let sets = filter.inner.keys.iter().map(|key| {
-            let mut set = cmd("SET");
-            set.arg(key).arg(b"\0").arg("NX");
+        let set = |key: &str| {
+            let mut set = words(&["SET", key, "\0", "NX"]);
             if let Some(time) = options.expires_after {
                 set.arg("PX").arg(millis(time));
             }
             Command::write(key, set)
-        });
-        let replies = server.run(sets.collect()).await?;
+        };
         let mut made = false;
-        for (key, reply) in filter.inner.keys.iter().zip(replies) {
+        for (key, reply) in filter.of_each(set).await? {
             let repeated = reply.repeated;
             made |= reply.of(key, "SET")? != Value::Nil || repeated;
         }
@@ -108,7 +106,7 @@ impl RemoteMagnus {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`]; those of [`RemoteMagnus::create`].
+    /// [`Error::NotFound`]; the errors of [`RemoteMagnus::create`].
     pub async fn attach(
         server: &Server,
         name: &str,
@@ -146,8 +144,8 @@ impl RemoteMagnus {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for several bitmaps; [`Error::Layout`] beyond `max_bytes`; those of a
-    /// call.
+    /// [`Error::Unsupported`] for several bitmaps; [`Error::Layout`] beyond `max_bytes`; the errors
+    /// of a call.
     pub async fn bytes(&self, max_bytes: u64) -> Result<Vec<u8>, Error> {
         match self.inner.keys.as_slice() {
             [key] => crate::string::read(&self.inner.server, key, max_bytes).await,
@@ -160,16 +158,25 @@ impl RemoteMagnus {
         }
     }
 
+    /// The reply to a command for each bitmap.
+    async fn of_each(
+        &self,
+        command: impl Fn(&str) -> Command,
+    ) -> Result<impl Iterator<Item = (&str, Reply)>, Error> {
+        let keys = self.inner.keys.iter().map(String::as_str);
+        let replies = self.inner.server.run(keys.clone().map(command).collect()).await?;
+        Ok(keys.zip(replies))
+    }
+
     fn not_found(&self) -> Error {
         Error::NotFound { name: self.inner.name.clone() }
     }
 
     /// Whether any bitmap exists; checks that all of them are strings that are short enough.
     async fn check(&self) -> Result<bool, Error> {
-        let lens =
-            self.inner.keys.iter().flat_map(|key| {
-                ["STRLEN", "EXISTS"].map(|name| Command::read(key, word(name, key)))
-            });
+        let lens = self.inner.keys.iter().flat_map(|key| {
+            ["STRLEN", "EXISTS"].map(|name| Command::read(key, words(&[name, key])))
+        });
         let replies = self.inner.server.run(lens.collect()).await?;
         let mut replies = replies.into_iter();
         let mut any = false;
@@ -200,8 +207,8 @@ impl RemoteMagnus {
         bitmaps
             .flat_map(|(bitmap, keys)| {
                 parts(bitmap, &inner.scheme, op, keys, || match (op, inner.options.expires_after) {
-                    (Op::Get, _) => Command::read(bitmap, word("BITFIELD_RO", bitmap)),
-                    (Op::Set, None) => Command::write(bitmap, word("BITFIELD", bitmap)),
+                    (Op::Get, _) => Command::read(bitmap, words(&["BITFIELD_RO", bitmap])),
+                    (Op::Set, None) => Command::write(bitmap, words(&["BITFIELD", bitmap])),
                     (Op::Set, Some(time)) => {
                         let mut script = cmd("EVAL");
                         script.arg(SET).arg(1).arg(bitmap).arg(millis(time));
@@ -213,29 +220,14 @@ impl RemoteMagnus {
     }
 }
 
-/// A command with a key and no other argument.
-fn word(name: &str, key: &str) -> redis::Cmd {
-    let mut word = cmd(name);
-    word.arg(key);
-    word
-}
-
 impl RemoteFilter for RemoteMagnus {
     fn name(&self) -> &str {
         &self.inner.name
     }
 
-    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
-        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
-    }
-
     async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
         let (server, k) = (&self.inner.server, self.inner.params.num_hashes);
         bitfield::insert(server, k, keys.len(), self.parts(Op::Set, keys)).await
-    }
-
-    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        self.contains_batch(&[key]).await.map(|found| found.get(0))
     }
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
@@ -251,7 +243,7 @@ impl RemoteFilter for RemoteMagnus {
     async fn info(&self) -> Result<FilterInfo, Error> {
         let inner = &self.inner;
         let commands = inner.keys.iter().flat_map(|key| {
-            ["BITCOUNT", "STRLEN", "PTTL"].map(|name| Command::read(key, word(name, key)))
+            ["BITCOUNT", "STRLEN", "PTTL"].map(|name| Command::read(key, words(&[name, key])))
         });
         let replies = inner.server.run(commands.collect()).await?;
         let (m, k) = (inner.params.len() as f64, f64::from(inner.params.num_hashes));
@@ -299,16 +291,7 @@ impl RemoteFilter for RemoteMagnus {
     }
 
     async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
-        let commands = self.inner.keys.iter().map(|key| match after {
-            Some(after) => {
-                let mut expire = word("PEXPIRE", key);
-                expire.arg(millis(after));
-                Command::write(key, expire)
-            }
-            None => Command::write(key, word("PERSIST", key)),
-        });
-        let replies = self.inner.server.run(commands.collect()).await?;
-        for (key, reply) in self.inner.keys.iter().zip(replies) {
+        for (key, reply) in self.of_each(|key| expiry(key, after)).await? {
             reply.int(key, "PEXPIRE")?;
         }
         if self.check().await? { Ok(()) } else { Err(self.not_found()) }
@@ -316,23 +299,17 @@ impl RemoteFilter for RemoteMagnus {
 
     /// Each bitmap that exists becomes a zero byte, as the class creates it.
     async fn clear(&self) -> Result<(), Error> {
-        let sets = self.inner.keys.iter().map(|key| {
-            let mut set = cmd("SET");
-            set.arg(key).arg(b"\0").arg("XX").arg("KEEPTTL");
-            Command::write(key, set)
-        });
-        let replies = self.inner.server.run(sets.collect()).await?;
-        for (key, reply) in self.inner.keys.iter().zip(replies) {
+        let set = |key: &str| Command::write(key, words(&["SET", key, "\0", "XX", "KEEPTTL"]));
+        for (key, reply) in self.of_each(set).await? {
             reply.of(key, "SET")?;
         }
         if self.check().await? { Ok(()) } else { Err(self.not_found()) }
     }
 
     async fn delete(&self) -> Result<bool, Error> {
-        let dels = self.inner.keys.iter().map(|key| Command::write(key, word("DEL", key)));
-        let replies = self.inner.server.run(dels.collect()).await?;
         let mut any = false;
-        for (key, reply) in self.inner.keys.iter().zip(replies) {
+        let del = |key: &str| Command::write(key, words(&["DEL", key]));
+        for (key, reply) in self.of_each(del).await? {
             any |= reply.int(key, "DEL")? > 0;
         }
         Ok(any)

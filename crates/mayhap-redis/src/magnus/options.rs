@@ -23,8 +23,8 @@ const MAX_BITMAPS: u32 = 65_536;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MagnusOptions {
-    /// 1: the bits are in the key of the name itself, as those of the class. More, up to 65,536:
-    /// bitmap i is in the key `name:i` and each has m bits.
+    /// 1: the bits are in the key of the name itself, as in the class. More, up to 65,536: bitmap i
+    /// is in the key `name:i` and each has m bits.
     ///
     /// A key has all its bits in the bitmap `abs(createHashes(key, k + 1)[k] % num_bitmaps)`: the
     /// number that the class would compute next, so the choice is independent of the bits.

@@ -20,24 +20,24 @@ use mayhap_formats::{Limits, MagnusHash, MagnusScheme, MagnusSizing};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MagnusParams {
-    /// m, as `getSizeOfBloomFilter` has it: negative where the class overflows; its sign is
+    /// m, as returned by `getSizeOfBloomFilter`: negative where the class overflows; its sign is
     /// ignored.
     pub num_bits: i32,
-    /// n, as `getExpectedNumberOfElements` has it.
+    /// n, as returned by `getExpectedNumberOfElements`.
     pub expected_items: i32,
-    /// k, as `getNumberOfHashFunctions` has it.
+    /// k, as returned by `getNumberOfHashFunctions`.
     pub num_hashes: u32,
 }
 
 impl Default for MagnusParams {
-    /// Those of 600,000 keys at 1e-4.
+    /// The parameters for 600,000 keys at 1e-4.
     fn default() -> Self {
         Self { num_bits: 12_118_639, expected_items: 600_000, num_hashes: 14 }
     }
 }
 
 impl MagnusParams {
-    /// What `BloomFilter(double f, int n)` computes, with its overflow
+    /// The results of `BloomFilter(double f, int n)`, with its overflow
     /// ([`MagnusSizing::RedisRate`]).
     ///
     /// # Errors

@@ -6,14 +6,12 @@
 //! Only a command that had to be sent again may arrive after it: the trailers of such shards are
 //! read once more.
 
-use super::filter::NativeFilter;
-use super::generation::Generation;
+use super::generation::{Generation, Trailer};
+use super::handle::Handle;
 use super::resolve::Look;
-use super::round::{Act, Answer, Known, Round, Sent, Trailer};
-use super::wire::value_of;
+use super::round::{Act, Answer, Known, Round, Sent};
 use crate::{Error, InsertedBatch};
 use mayhap::{Bitmap, Digest};
-use std::time::Instant;
 
 /// Keys of one pipeline: about 10 MB of commands.
 const KEYS_AT_ONCE: usize = 1 << 14;
@@ -21,176 +19,148 @@ const KEYS_AT_ONCE: usize = 1 << 14;
 /// The largest number of switches during a query of more than one pipeline.
 const SWITCHES: usize = 100;
 
-impl NativeFilter {
-    /// Inserts keys that are already digests. After an error any of them may be in it.
-    ///
-    /// If the filter is switched to another one meanwhile, those that went into the old one are
-    /// inserted again, so that all keys of a call are in one filter.
-    ///
-    /// One `BITFIELD` for up to 32 bits of a shard (eight keys of k = 4, four of k = 8), in one
-    /// round trip to each node for 16,384 keys. If a call has equal digests, the first one is new
-    /// and the others are present.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Gone`], [`Error::ServerFull`], [`Error::WrongType`], [`Error::Refused`],
-    /// [`Error::Busy`] if a switch to another filter does not finish, and those of the connection.
-    pub async fn insert_digests(&self, digests: &[Digest]) -> Result<InsertedBatch, Error> {
-        let mut batch = InsertedBatch::default();
-        batch.new.clear_to(digests.len());
-        batch.unsure.clear_to(digests.len());
-        let mut note = |i, answer: Answer| {
+/// Inserts keys: all of them into one generation.
+pub(super) async fn insert(handle: &Handle, digests: &[Digest]) -> Result<InsertedBatch, Error> {
+    let mut batch = InsertedBatch::present(digests.len());
+    let mut note = |i, answer: Answer| batch.note(i, answer.yes, answer.repeated);
+    for _ in 0..SWITCHES {
+        if in_parts(handle, digests, Act::Insert, &mut note).await? {
+            return Ok(batch);
+        }
+    }
+    Err(Error::Busy { name: handle.name.clone(), what: "switches" })
+}
+
+/// Queries keys: all of them in one generation.
+pub(super) async fn contains(handle: &Handle, digests: &[Digest]) -> Result<Bitmap, Error> {
+    let mut found = Bitmap::new();
+    for _ in 0..SWITCHES {
+        found.clear_to(digests.len());
+        let set = |i, answer: Answer| {
             if answer.yes {
-                batch.new.set(i);
-            } else if answer.repeated {
-                batch.unsure.set(i);
+                found.set(i);
             }
         };
-        for _ in 0..SWITCHES {
-            if self.in_parts(digests, Act::Insert, &mut note).await? {
-                return Ok(batch);
-            }
+        if in_parts(handle, digests, Act::Query, set).await? {
+            return Ok(found);
         }
-        Err(Error::Busy { name: self.inner.name.clone(), what: "switches" })
     }
+    Err(Error::Busy { name: handle.name.clone(), what: "switches" })
+}
 
-    /// Queries keys that are already digests: bit `i` is the answer for `digests[i]`.
-    ///
-    /// One `GETRANGE` per key and one per shard (layout `standard`: `BITFIELD_RO`), in one round
-    /// trip to each node for 16,384 keys. A single filter answers all of them: if it is switched to
-    /// another meanwhile, they are queried again.
-    ///
-    /// # Errors
-    ///
-    /// As [`NativeFilter::insert_digests`]; also [`Error::Busy`] if one switch after another
-    /// happens during a query of more than 16,384 keys.
-    pub async fn contains_digests(&self, digests: &[Digest]) -> Result<Bitmap, Error> {
-        let mut found = Bitmap::new();
-        for _ in 0..SWITCHES {
-            found.clear_to(digests.len());
-            let set = |i, answer: Answer| {
-                if answer.yes {
-                    found.set(i);
-                }
+/// The outcome for each of some digests.
+pub(super) async fn answers(
+    handle: &Handle,
+    digests: &[Digest],
+    act: Act,
+) -> Result<Vec<Answer>, Error> {
+    let mut answers = vec![Answer::default(); digests.len()];
+    in_parts(handle, digests, act, |i, answer| answers[i] = answer).await?;
+    Ok(answers)
+}
+
+/// Returns whether one generation answered all of them.
+async fn in_parts(
+    handle: &Handle,
+    digests: &[Digest],
+    act: Act,
+    mut done: impl FnMut(usize, Answer),
+) -> Result<bool, Error> {
+    let (mut first, mut is_one) = (None, true);
+    for (part, digests) in digests.chunks(KEYS_AT_ONCE).enumerate() {
+        let done = |i, answer| done(part * KEYS_AT_ONCE + i, answer);
+        let generation = rounds(handle, digests, act, done).await?;
+        is_one &= *first.get_or_insert(generation) == generation;
+        if !is_one && act == Act::Query {
+            break;
+        }
+    }
+    Ok(is_one)
+}
+
+/// Repeats insertions into missing or fenced shards until none remains, and insertions that an
+/// older generation took; repeats queries for all keys, so that one generation answers. Returns
+/// that generation.
+async fn rounds(
+    handle: &Handle,
+    digests: &[Digest],
+    act: Act,
+    mut done: impl FnMut(usize, Answer),
+) -> Result<i64, Error> {
+    let until = handle.until_switched();
+    let mut left: Vec<usize> = (0..digests.len()).collect();
+    // The results of insertions into fenced shards, and their generation.
+    let mut before: Vec<(i64, Answer)> = Vec::new();
+    // Insertions that are done in a generation, and insertions that were in older ones.
+    let (mut done_in, mut of_it, mut of_older) = (0, Vec::new(), Vec::new());
+    let mut replicas = act == Act::Query && handle.server.options().read_replicas;
+    loop {
+        let current = handle.current();
+        let made = &current.made;
+        let round = Round::new(made, digests, &left, act, replicas);
+        let replies = handle.server.run(round.commands()).await?;
+        let (answers, mut known) = round.answers(replies)?;
+        look_again(handle, made, &mut known).await?;
+        let generation = made.meta.generation;
+        if done_in != generation {
+            of_older.append(&mut of_it);
+            done_in = generation;
+        }
+        let bad = bad_shards(&known);
+        let look = Look { is_query: act == Act::Query, from_replica: replicas };
+        let holds = bad.is_empty() || handle.resolve(&current, &bad, look, until).await?;
+        let mut rest = Vec::new();
+        for (&Sent { shard, i }, &answer) in round.sent.iter().zip(&answers) {
+            let mut answer = answer;
+            let first = before.get(i).filter(|(of, _)| act == Act::Insert && *of == generation);
+            if let Some((_, first)) = first {
+                // Bits that this one finds set may be its own.
+                answer.yes |= first.yes;
+                answer.repeated |= first.repeated;
+            }
+            let is_done = match act {
+                Act::Query => holds,
+                Act::Insert => known[shard].trailer == Some(Trailer::Ours),
             };
-            if self.in_parts(digests, Act::Query, set).await? {
-                return Ok(found);
-            }
-        }
-        Err(Error::Busy { name: self.inner.name.clone(), what: "switches" })
-    }
-
-    /// Whether one generation answered all of them.
-    async fn in_parts(
-        &self,
-        digests: &[Digest],
-        act: Act,
-        mut done: impl FnMut(usize, Answer),
-    ) -> Result<bool, Error> {
-        let (mut first, mut is_one) = (None, true);
-        for (part, digests) in digests.chunks(KEYS_AT_ONCE).enumerate() {
-            let done = |i, answer| done(part * KEYS_AT_ONCE + i, answer);
-            let generation = self.rounds(digests, act, done).await?;
-            is_one &= *first.get_or_insert(generation) == generation;
-            if !is_one && act == Act::Query {
-                break;
-            }
-        }
-        Ok(is_one)
-    }
-
-    /// Repeats insertions into missing or fenced shards until none remains, and those that an older
-    /// generation took; repeats queries for all keys, so that one generation answers. Returns it.
-    async fn rounds(
-        &self,
-        digests: &[Digest],
-        act: Act,
-        mut done: impl FnMut(usize, Answer),
-    ) -> Result<i64, Error> {
-        let until = Instant::now() + self.inner.server.options().deadline;
-        let mut left: Vec<usize> = (0..digests.len()).collect();
-        // The results of insertions into fenced shards, and their generation.
-        let mut before: Vec<(i64, Answer)> = Vec::new();
-        // Insertions that are done in a generation, and those that were in older ones.
-        let (mut done_in, mut of_it, mut of_older) = (0, Vec::new(), Vec::new());
-        let mut replicas = act == Act::Query && self.inner.server.options().read_replicas;
-        loop {
-            let current = self.current();
-            let made = &current.made;
-            let round = Round::new(made, digests, &left, act, replicas);
-            let replies = self.inner.server.run(round.commands()).await?;
-            let (answers, mut known) = round.answers(replies)?;
-            self.look_again(made, &mut known).await?;
-            let generation = made.meta.generation;
-            if done_in != generation {
-                of_older.append(&mut of_it);
-                done_in = generation;
-            }
-            let bad = bad_shards(&known);
-            let look = Look { is_query: act == Act::Query, from_replica: replicas };
-            let holds = bad.is_empty() || self.resolve(&current, &bad, look, until).await?;
-            let mut rest = Vec::new();
-            for (&Sent { shard, i }, &answer) in round.sent.iter().zip(&answers) {
-                let mut answer = answer;
-                let first = before.get(i).filter(|(of, _)| act == Act::Insert && *of == generation);
-                if let Some((_, first)) = first {
-                    // Bits that this one finds set may be its own.
-                    answer.yes |= first.yes;
-                    answer.repeated |= first.repeated;
+            if is_done {
+                done(i, answer);
+                if act == Act::Insert {
+                    of_it.push(i);
                 }
-                let is_done = match act {
-                    Act::Query => holds,
-                    Act::Insert => known[shard].trailer == Some(Trailer::Ours),
-                };
-                if is_done {
-                    done(i, answer);
-                    if act == Act::Insert {
-                        of_it.push(i);
-                    }
-                } else {
-                    rest.push((i, answer));
-                }
-            }
-            if rest.is_empty() && of_older.is_empty() {
-                return Ok(generation);
-            }
-            if rest.is_empty() && act == Act::Insert {
-                rest.extend(of_older.drain(..).map(|i| (i, Answer::default())));
-            }
-            replicas = false;
-            before.resize(digests.len(), (0, Answer::default()));
-            left.clear();
-            for (i, answer) in rest {
-                before[i] = (generation, answer);
-                left.push(i);
+            } else {
+                rest.push((i, answer));
             }
         }
-    }
-
-    /// Reads the trailers of shards once more if one of their commands was sent again.
-    async fn look_again(&self, made: &Generation, known: &mut [Known]) -> Result<(), Error> {
-        let shards: Vec<usize> =
-            known.iter().enumerate().filter(|(_, known)| known.again).map(|(i, _)| i).collect();
-        if shards.is_empty() {
-            return Ok(());
+        if rest.is_empty() && of_older.is_empty() {
+            return Ok(generation);
         }
-        let get = |&shard: &usize| made.write(shard, made.get_trailer(shard));
-        let replies = self.inner.server.run_unconfirmed(shards.iter().map(get).collect()).await?;
-        for (&shard, reply) in shards.iter().zip(replies) {
-            let value = value_of(reply, &made.keys[shard].0, "a look at a shard")?;
-            known[shard].learn(Some(made.trailer_of(&value)));
+        if rest.is_empty() && act == Act::Insert {
+            rest.extend(of_older.drain(..).map(|i| (i, Answer::default())));
         }
-        Ok(())
+        replicas = false;
+        before.resize(digests.len(), (0, Answer::default()));
+        left.clear();
+        for (i, answer) in rest {
+            before[i] = (generation, answer);
+            left.push(i);
+        }
     }
 }
 
-impl NativeFilter {
-    /// The outcome for each of some digests.
-    pub(super) async fn answers(&self, digests: &[Digest], act: Act) -> Result<Vec<Answer>, Error> {
-        let mut answers = vec![Answer::default(); digests.len()];
-        self.in_parts(digests, act, |i, answer| answers[i] = answer).await?;
-        Ok(answers)
+/// Reads the trailers of shards once more if one of their commands was sent again.
+async fn look_again(handle: &Handle, made: &Generation, known: &mut [Known]) -> Result<(), Error> {
+    let shards: Vec<usize> =
+        known.iter().enumerate().filter(|(_, known)| known.again).map(|(i, _)| i).collect();
+    if shards.is_empty() {
+        return Ok(());
     }
+    let get = |&shard: &usize| made.write(shard, made.get_trailer(shard));
+    let replies = handle.server.run_unconfirmed(shards.iter().map(get).collect()).await?;
+    for (&shard, reply) in shards.iter().zip(replies) {
+        let value = reply.of(&made.keys[shard].0, "a look at a shard")?;
+        known[shard].learn(Some(made.trailer_of(&value)));
+    }
+    Ok(())
 }
 
 /// The shards that are missing or fenced.

@@ -1,17 +1,17 @@
-//! Large batches: shards are built here and merged on the server.
+//! Whole shards that are built here and merged on the server.
 
-use super::filter::NativeFilter;
-use super::generation::Generation;
+use super::generation::{Generation, Trailer};
+use super::handle::Handle;
 use super::resolve::Look;
-use super::round::Trailer;
-use super::wire::{bytes, eval, value_of, word};
-use crate::Error;
+use super::wire::word;
+use crate::{Error, Server};
 use mayhap::Digest;
+use std::borrow::Cow;
+use std::iter::Peekable;
 use std::ops::Range;
-use std::time::Instant;
 
 /// The bytes of shards in flight at once; at least one shard.
-pub(super) const BYTES_AT_ONCE: u64 = 8 << 20;
+const BYTES_AT_ONCE: u64 = 8 << 20;
 
 /// Keys: the shard, a name for the bits. Arguments: the position of the trailer, the generation,
 /// the bits. `BITOP` creates a new value without the expiry of the old one. Servers before 7.0 do
@@ -30,74 +30,67 @@ elseif ttl >= 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
 redis.call('UNLINK', KEYS[2])
 return 'ok'";
 
-impl NativeFilter {
-    /// Inserts a large number of keys that are already digests, without reporting which are new.
-    ///
-    /// The bits are put into shards here and merged on the server, by one script per shard with
-    /// `BITOP OR`: the traffic is the size of the shards that have keys, whatever the number of
-    /// keys. That is less than [`NativeFilter::insert_digests`] sends if there is more than about
-    /// one key per 400 bytes of shards (`docs/redis.md`). A shard is merged atomically. At most 8
-    /// MiB of shards, or one, are in flight at once, and in memory four times; they have to arrive
-    /// within [`crate::ServerOptions::response_timeout`].
-    ///
-    /// # Errors
-    ///
-    /// As [`NativeFilter::insert_digests`]; any of the keys may be in it then.
-    pub async fn insert_bulk(&self, digests: &[Digest]) -> Result<(), Error> {
-        let until = Instant::now() + self.inner.server.options().deadline;
-        let current = self.current();
-        let mut left = self.merge(&current.made, digests).await?;
-        let mut current = current;
-        while !left.is_empty() {
-            let bad: Vec<(usize, Trailer)> =
-                left.iter().map(|&(shard, trailer, _)| (shard, trailer)).collect();
-            let look = Look { is_query: false, from_replica: false };
-            self.resolve(&current, &bad, look, until).await?;
-            let again: Vec<Digest> = left.into_iter().flat_map(|(_, _, digests)| digests).collect();
-            current = self.current();
-            left = self.merge(&current.made, &again).await?;
-        }
-        Ok(())
+/// The next shards that are in flight together.
+pub(super) fn group(
+    made: &Generation,
+    shards: &mut Peekable<impl Iterator<Item = usize>>,
+) -> Vec<usize> {
+    let (mut group, mut bytes) = (Vec::new(), 0);
+    while let Some(shard) = shards.next_if(|&shard| {
+        group.is_empty() || bytes + made.meta.cut.body_bytes(shard) <= BYTES_AT_ONCE
+    }) {
+        bytes += made.meta.cut.body_bytes(shard);
+        group.push(shard);
     }
+    group
+}
 
-    /// Merges all shards, and returns those that are missing or fenced, with their digests.
-    async fn merge(
-        &self,
-        made: &Generation,
-        digests: &[Digest],
-    ) -> Result<Vec<(usize, Trailer, Vec<Digest>)>, Error> {
-        let (sorted, ranges) = by_shard(made, digests);
-        let mut left = Vec::new();
-        let mut shards = (0..ranges.len()).filter(|&shard| !ranges[shard].is_empty()).peekable();
-        while shards.peek().is_some() {
-            let mut bytes_left = BYTES_AT_ONCE;
-            let mut group = Vec::new();
-            while let Some(shard) = shards
-                .next_if(|&shard| group.is_empty() || made.meta.cut.body_bytes(shard) <= bytes_left)
-            {
-                bytes_left = bytes_left.saturating_sub(made.meta.cut.body_bytes(shard));
-                group.push(shard);
-            }
-            let commands = group.iter().map(|&shard| {
-                let key = &made.keys[shard].0;
-                let (start, end) = made.trailer_range(shard);
-                let mut merge = eval(MERGE, &[key, &format!("{key}:or")]);
-                merge.arg(start).arg(end).arg(&made.own_trailer());
-                merge.arg(build(made, shard, &sorted[ranges[shard].clone()]));
-                made.write(shard, merge)
-            });
-            let replies = self.inner.server.run(commands.collect()).await?;
-            for (&shard, reply) in group.iter().zip(replies) {
-                let value = value_of(reply, &made.keys[shard].0, "to merge a shard")?;
-                if word(&value) != "ok" {
-                    debug_assert!(bytes(&value).is_some());
-                    let digests = sorted[ranges[shard].clone()].to_vec();
-                    left.push((shard, made.trailer_of(&value), digests));
-                }
-            }
+/// Merges these shards; returns the missing and the fenced ones.
+pub(super) async fn merge<B: AsRef<[u8]>>(
+    server: &Server,
+    made: &Generation,
+    group: &[usize],
+    bits: impl Fn(usize) -> B,
+) -> Result<Vec<(usize, Trailer)>, Error> {
+    let commands = group.iter().map(|&shard| {
+        let key = &made.keys[shard].0;
+        let mut merge = made.script(MERGE, shard, &[key, &format!("{key}:or")]);
+        merge.arg(&made.own_trailer()).arg(bits(shard).as_ref());
+        made.write(shard, merge)
+    });
+    let replies = server.run(commands.collect()).await?;
+    let mut bad = Vec::new();
+    for (&shard, reply) in group.iter().zip(replies) {
+        let value = reply.of(&made.keys[shard].0, "to merge a shard")?;
+        if word(&value) != "ok" {
+            bad.push((shard, made.trailer_of(&value)));
         }
-        Ok(left)
     }
+    Ok(bad)
+}
+
+/// Inserts a large number of keys, without reporting which are new.
+pub(super) async fn insert(handle: &Handle, digests: &[Digest]) -> Result<(), Error> {
+    let until = handle.until_switched();
+    let mut left = Cow::Borrowed(digests);
+    while !left.is_empty() {
+        let current = handle.current();
+        let made = &current.made;
+        let (sorted, ranges) = by_shard(made, &left);
+        let of_shard = |shard: usize| &sorted[ranges[shard].clone()];
+        let mut shards = (0..ranges.len()).filter(|&i| !ranges[i].is_empty()).peekable();
+        let mut bad = Vec::new();
+        while shards.peek().is_some() {
+            let group = group(made, &mut shards);
+            let build = |shard| build(made, shard, of_shard(shard));
+            bad.extend(merge(&handle.server, made, &group, build).await?);
+        }
+        if !bad.is_empty() {
+            handle.resolve(&current, &bad, Look::WRITE, until).await?;
+        }
+        left = bad.iter().flat_map(|&(shard, _)| of_shard(shard)).copied().collect();
+    }
+    Ok(())
 }
 
 /// The digests in the order of their shards, and the range of each shard.

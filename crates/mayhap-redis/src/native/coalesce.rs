@@ -1,15 +1,18 @@
-//! Coalescing: single calls of many tasks are sent in one pipeline.
+//! Calls with one key of many tasks, coalesced: sent in pipelines that they share.
 //!
 //! A call with one key costs the client about as much as one with ten, mostly for waking tasks and
 //! system calls. So keys that arrive while others are in flight wait, not for a timer but for one
 //! of a few pipelines to complete, and are then sent together. A key that arrives alone is sent at
 //! once.
 
+use super::batch::answers;
+use super::handle::Handle;
 use super::round::{Act, Answer};
-use crate::Error;
+use crate::{Error, Trouble};
 use mayhap::Digest;
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The largest number of pipelines of single calls in flight, and of keys in one.
@@ -17,37 +20,113 @@ use tokio::sync::oneshot;
 /// An insertion is more work for the server than for the client: while the server executes one
 /// part, the client prepares the next. With 200 callers this gave 1.7 times the throughput of
 /// pipelines of up to 1,000 keys. A query is less work: the fewer pipelines, the better.
-pub(super) fn most(act: Act) -> (usize, usize) {
+fn most(act: Act) -> (usize, usize) {
     match act {
         Act::Insert => (4, 100),
         Act::Query => (2, 1000),
     }
 }
 
-/// Keys that wait for the next pipeline of a handle.
-#[derive(Debug, Default)]
+/// The single calls of a handle: keys that wait for the next pipeline.
+#[derive(Debug)]
 pub(super) struct Coalescer {
+    pub(super) handle: Arc<Handle>,
     insert: Mutex<Queue>,
     query: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    pub(super) waiting: VecDeque<Waiting>,
+struct Queue {
+    waiting: VecDeque<Waiting>,
     /// Pipelines in flight.
-    pub(super) drivers: usize,
+    drivers: usize,
 }
 
 /// A key, and the waiter for its outcome.
-pub(super) type Waiting = (Digest, oneshot::Sender<Result<Answer, Error>>);
+type Waiting = (Digest, oneshot::Sender<Result<Answer, Error>>);
 
 impl Coalescer {
+    pub(super) fn new(handle: Handle) -> Self {
+        Self { handle: Arc::new(handle), insert: Mutex::default(), query: Mutex::default() }
+    }
+
     /// The keys that wait to be inserted, or to be queried.
-    pub(super) fn queue(&self, act: Act) -> MutexGuard<'_, Queue> {
+    fn queue(&self, act: Act) -> MutexGuard<'_, Queue> {
         let queue = match act {
             Act::Insert => &self.insert,
             Act::Query => &self.query,
         };
         queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The outcome for one digest. If the caller gives up, it may be executed nevertheless.
+    pub(super) async fn answer(
+        self: &Arc<Self>,
+        digest: Digest,
+        act: Act,
+    ) -> Result<Answer, Error> {
+        let (sender, receiver) = oneshot::channel();
+        let is_driven = {
+            let mut queue = self.queue(act);
+            queue.waiting.push_back((digest, sender));
+            let is_driven = queue.drivers >= most(act).0;
+            queue.drivers += usize::from(!is_driven);
+            is_driven
+        };
+        if !is_driven {
+            let driver = Driver { calls: self.clone(), act, has_ended: false };
+            tokio::spawn(driver.drive());
+        }
+        receiver.await.unwrap_or_else(|_| {
+            // The runtime of the driving task has ended.
+            let trouble = Trouble::from("the call was given up".to_owned());
+            let server = self.handle.server.name().into();
+            Err(Error::Unavailable { server, node: None, after: Duration::ZERO, trouble })
+        })
+    }
+}
+
+/// Sends the waiting keys until none remains.
+struct Driver {
+    calls: Arc<Coalescer>,
+    act: Act,
+    has_ended: bool,
+}
+
+impl Driver {
+    async fn drive(mut self) {
+        loop {
+            let batch: Vec<Waiting> = {
+                let mut queue = self.calls.queue(self.act);
+                let count = queue.waiting.len().min(most(self.act).1);
+                if count == 0 {
+                    // Under the lock: the next caller starts another driver.
+                    queue.drivers -= 1;
+                    self.has_ended = true;
+                    return;
+                }
+                queue.waiting.drain(..count).collect()
+            };
+            let digests: Vec<Digest> = batch.iter().map(|(digest, _)| *digest).collect();
+            let answers = answers(&self.calls.handle, &digests, self.act).await;
+            for (i, (_, sender)) in batch.into_iter().enumerate() {
+                // Callers that have given up no longer listen.
+                let _ = sender.send(answers.as_ref().map(|all| all[i]).map_err(Clone::clone));
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// Dropped in the middle, as by the end of its runtime: waiters get an error, unless another
+    /// driver continues.
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let mut queue = self.calls.queue(self.act);
+            queue.drivers -= 1;
+            if queue.drivers == 0 {
+                queue.waiting.clear();
+            }
+        }
     }
 }

@@ -1,12 +1,24 @@
-//! The handle of a filter on a server.
+//! The filter on a server, as its users see it.
 
+use super::batch;
+use super::bulk;
 use super::coalesce::Coalescer;
-use super::extent::Extent;
-use super::generation::{Generation, Target};
+use super::create::{self, attach};
+use super::download::Download;
+use super::handle::Handle;
+use super::info::{self, Extent};
+use super::life;
+use super::maker::remove;
+use super::options::{NativeOptions, millis};
+use super::place::Target;
 use super::round::Act;
+use super::shards::check_name;
+use super::swap;
+use super::union::Union;
+use super::wire::read_meta;
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
-use mayhap::{Bitmap, Digest, DigestFunction, FilterParams};
-use std::sync::{Arc, PoisonError, RwLock};
+use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, FilterParams, SecretKey};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A filter in mayhap's own layout on a server: blocks in string values, with all bits of a key in
@@ -41,102 +53,254 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct NativeFilter {
-    pub(super) inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) server: Server,
-    pub(super) name: String,
-    pub(super) digest_function: DigestFunction,
-    pub(super) coalescer: Coalescer,
+    calls: Arc<Coalescer>,
     was_created: bool,
-    current: RwLock<Arc<Current>>,
-}
-
-/// The generation that a handle assumes.
-#[derive(Debug)]
-pub(super) struct Current {
-    pub(super) made: Generation,
-    /// Whether it is meant to replace the filter of this name, and has not done so yet.
-    pub(super) is_next: bool,
 }
 
 impl NativeFilter {
-    pub(super) fn of(
+    pub(super) fn of(handle: Handle, was_created: bool) -> Self {
+        Self { calls: Arc::new(Coalescer::new(handle)), was_created }
+    }
+
+    fn handle(&self) -> &Arc<Handle> {
+        &self.calls.handle
+    }
+
+    /// Creates a filter, or attaches to the one of this name if it has the same parameters. If two
+    /// clients create it at once, one does so and the other waits and attaches.
+    ///
+    /// Layout, m, k, n, p, digest function and key options must be the same; the time to live and
+    /// the size of shards are taken from the existing filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] with the first parameter that differs, [`Error::Busy`] if another creator
+    /// does not finish, [`Error::ServerFull`] (nothing is left behind), [`Error::BadName`],
+    /// [`Error::Layout`], [`Error::WrongType`], [`Error::Damaged`], and connection errors.
+    pub async fn create(
+        server: &Server,
+        name: &str,
+        options: &NativeOptions,
+    ) -> Result<Self, Error> {
+        Self::create_at(server, Target::live(name), options, None).await
+    }
+
+    async fn create_at(
         server: &Server,
         place: Target<'_>,
-        digest_function: DigestFunction,
-        made: Generation,
-        was_created: bool,
-    ) -> Self {
-        let current = Current { made, is_next: place.is_next };
-        let inner = Inner {
-            server: server.clone(),
-            name: place.name.into(),
-            digest_function,
-            coalescer: Coalescer::default(),
-            was_created,
-            current: RwLock::new(Arc::new(current)),
-        };
-        Self { inner: Arc::new(inner) }
+        options: &NativeOptions,
+        hold_ms: Option<u64>,
+    ) -> Result<Self, Error> {
+        check_name(place.name)?;
+        let (made, was_created) = create::create(server, place, options, hold_ms).await?;
+        Ok(Self::of(Handle::new(server, place, options.digest_function, made), was_created))
     }
 
-    pub(super) fn current(&self) -> Arc<Current> {
-        self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Attaches to a filter, with its secret key if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Busy`] if its creator does not finish, [`Error::Filter`] with
+    /// a wrong secret key or none, or with one for a filter that has none, [`Error::BadName`],
+    /// [`Error::WrongType`], [`Error::Damaged`], and connection errors.
+    pub async fn attach(
+        server: &Server,
+        name: &str,
+        secret_key: Option<SecretKey>,
+    ) -> Result<Self, Error> {
+        check_name(name)?;
+        let place = Target::live(name);
+        let (made, digest_function) = attach(server, place, secret_key).await?;
+        Ok(Self::of(Handle::new(server, place, digest_function, made), false))
     }
 
-    /// Continues with another generation.
-    pub(super) fn switch(&self, current: Current) {
-        *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
+    /// Begins, or joins, the building of a filter that will replace the one of this name.
+    ///
+    /// It is invisible until [`NativeFilter::swap`]. It has its own parameters; the digest function
+    /// should be the same, or handles of the old one return [`Error::Gone`] after the switch. It
+    /// expires after `hold` if it is not switched to; the time to live of the options counts from
+    /// the switch. Keys that others insert meanwhile go only into the old filter: insert into both
+    /// during a rebuild.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`NativeFilter::create`]; [`Error::Exists`] if one with other parameters is being
+    /// built.
+    pub async fn rebuild(
+        server: &Server,
+        name: &str,
+        options: &NativeOptions,
+        hold: Duration,
+    ) -> Result<Self, Error> {
+        Self::create_at(server, Target::next(name), options, Some(millis(hold)?)).await
+    }
+
+    /// Replaces the old filter, if there is one, by a rebuilt one in one step.
+    ///
+    /// Clients see either the old filter or the new one, never parts of both. An insertion
+    /// acknowledged after the switch is in the new one; handles of the old one continue with the
+    /// new one automatically. Writers wait for the two round trips that it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if others keep switching or creating, [`Error::Gone`] if the rebuilt filter
+    /// no longer exists, [`Error::Refused`] for a filter that was not created by
+    /// [`NativeFilter::rebuild`]; connection errors, after which either filter may be in place.
+    pub async fn swap(&self) -> Result<(), Error> {
+        swap::swap(self.handle()).await
+    }
+
+    /// Deletes an unfinished [`NativeFilter::rebuild`] or [`NativeFilter::upload`]; returns whether
+    /// there was one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`], connection errors.
+    pub async fn discard(server: &Server, name: &str) -> Result<bool, Error> {
+        check_name(name)?;
+        Self::remove(server, Target::next(name)).await
+    }
+
+    async fn remove(server: &Server, place: Target<'_>) -> Result<bool, Error> {
+        match read_meta(server, place).await?.0 {
+            Some(meta) => remove(server, place, meta).await,
+            None => Ok(false),
+        }
     }
 
     /// The parameters of the filter, as known to this handle.
     pub fn params(&self) -> FilterParams {
-        self.current().made.meta.params
+        self.handle().current().made.meta.params
     }
 
     /// Which of the filters that had this name the handle found last: a random number, and another
     /// one as soon as it has noticed that the filter was replaced. Keys that were inserted under an
     /// earlier one are in the new filter only if it was made with them.
     pub fn generation(&self) -> i64 {
-        self.current().made.meta.generation
+        self.handle().current().made.meta.generation
     }
 
     /// How keys become digests.
     pub fn digest_function(&self) -> DigestFunction {
-        self.inner.digest_function
+        self.handle().digest_function
     }
 
-    /// How keys are extracted from input lines, as in a file.
+    /// The options by which keys are extracted from input lines, as in a file.
     pub fn key_options(&self) -> String {
-        self.current().made.meta.key_options.clone()
+        self.handle().current().made.meta.key_options.clone()
     }
 
     /// Whether this handle created the filter, rather than finding it.
     pub fn was_created(&self) -> bool {
-        self.inner.was_created
+        self.was_created
     }
 
     /// The connection.
     pub fn server(&self) -> &Server {
-        &self.inner.server
+        &self.handle().server
+    }
+
+    /// Inserts keys that are already digests. After an error any of them may be in it.
+    ///
+    /// If the filter is switched to another one meanwhile, keys that went into the old one are
+    /// inserted again, so that all keys of a call are in one filter.
+    ///
+    /// One `BITFIELD` for up to 32 bits of a shard (eight keys of k = 4, four of k = 8), in one
+    /// round trip to each node for 16,384 keys. If a call has equal digests, the first one is new
+    /// and the others are present.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`], [`Error::ServerFull`], [`Error::WrongType`], [`Error::Refused`],
+    /// [`Error::Busy`] if a switch to another filter does not finish, and connection errors.
+    pub async fn insert_digests(&self, digests: &[Digest]) -> Result<InsertedBatch, Error> {
+        batch::insert(self.handle(), digests).await
+    }
+
+    /// Queries keys that are already digests: bit `i` is the answer for `digests[i]`.
+    ///
+    /// One `GETRANGE` per key and one per shard (layout `standard`: `BITFIELD_RO`), in one round
+    /// trip to each node for 16,384 keys. A single filter answers all of them: if it is switched to
+    /// another meanwhile, they are queried again.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`NativeFilter::insert_digests`]; also [`Error::Busy`] if one switch after another
+    /// happens during a query of more than 16,384 keys.
+    pub async fn contains_digests(&self, digests: &[Digest]) -> Result<Bitmap, Error> {
+        batch::contains(self.handle(), digests).await
+    }
+
+    /// Inserts a large number of keys that are already digests, without reporting which are new.
+    ///
+    /// The bits are put into shards here and merged on the server, by one script per shard with
+    /// `BITOP OR`: the traffic is the size of the shards that have keys, whatever the number of
+    /// keys. That is less than [`NativeFilter::insert_digests`] sends if there is more than about
+    /// one key per 400 bytes of shards (`docs/redis.md`). A shard is merged atomically. At most 8
+    /// MiB of shards, or one, are in flight at once, and in memory four times; they have to arrive
+    /// within [`crate::ServerOptions::response_timeout`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`NativeFilter::insert_digests`]; any of the keys may be in it then.
+    pub async fn insert_bulk(&self, digests: &[Digest]) -> Result<(), Error> {
+        bulk::insert(self.handle(), digests).await
+    }
+
+    /// Begins to add all keys of another filter, a shard at a time.
+    ///
+    /// Each shard is merged atomically; an unfinished union leaves some of the keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] with the first parameter in which the two differ: layout, m, k or digest.
+    pub fn union<'a, S: AsRef<[Block]>>(
+        &self,
+        other: &'a AnyFilter<S>,
+    ) -> Result<Union<'a>, Error> {
+        Union::new(self.handle(), other)
+    }
+
+    /// Begins to read the whole filter, in the form of the body of a file: all blocks in order.
+    ///
+    /// Others may insert meanwhile; the result has every key acknowledged before, and may have any
+    /// of the later ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`], and connection errors.
+    pub async fn download(&self) -> Result<Download, Error> {
+        Download::new(self.handle()).await
+    }
+
+    /// Sets the expiry of all keys of the filter, counted from now; `None`: never.
+    ///
+    /// The parameters never outlive the shards: they are the last to be extended and the first to
+    /// be shortened.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`]; [`Error::Filter`] for a time below 1 ms; connection errors, after which
+    /// some of the keys may have the new time and the others the old one: set it again.
+    pub async fn refresh_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
+        life::refresh_ttl(self.handle(), ttl.map_or(Ok(0), millis)?).await
     }
 
     fn digests(&self, keys: &[&[u8]]) -> Vec<Digest> {
         let mut digests = vec![Digest::default(); keys.len()];
-        self.inner.digest_function.digest_batch(keys, &mut digests);
+        self.handle().digest_function.digest_batch(keys, &mut digests);
         digests
     }
 }
 
 impl RemoteFilter for NativeFilter {
     fn name(&self) -> &str {
-        &self.inner.name
+        &self.handle().name
     }
 
     async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
-        let answer = self.answer(self.inner.digest_function.digest(key), Act::Insert).await?;
+        let answer =
+            self.calls.answer(self.handle().digest_function.digest(key), Act::Insert).await?;
         Ok(match (answer.yes, answer.repeated) {
             (true, _) => Inserted::New,
             (false, true) => Inserted::Unsure,
@@ -149,7 +313,7 @@ impl RemoteFilter for NativeFilter {
     }
 
     async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.answer(self.inner.digest_function.digest(key), Act::Query).await?.yes)
+        Ok(self.calls.answer(self.handle().digest_function.digest(key), Act::Query).await?.yes)
     }
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
@@ -157,11 +321,11 @@ impl RemoteFilter for NativeFilter {
     }
 
     async fn info(&self) -> Result<FilterInfo, Error> {
-        self.read_info(Extent::All).await
+        info::read(self.handle(), Extent::All).await
     }
 
     async fn glance(&self) -> Result<FilterInfo, Error> {
-        self.read_info(Extent::Sample).await
+        info::read(self.handle(), Extent::Sample).await
     }
 
     async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
@@ -171,10 +335,10 @@ impl RemoteFilter for NativeFilter {
     /// Switches to an empty filter with the same parameters: readers see the old one or the new
     /// one.
     async fn clear(&self) -> Result<(), Error> {
-        self.switch_to_empty().await
+        swap::switch_to_empty(self.handle()).await
     }
 
     async fn delete(&self) -> Result<bool, Error> {
-        self.delete_all().await
+        Self::remove(self.server(), self.handle().place()).await
     }
 }

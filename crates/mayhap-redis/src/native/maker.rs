@@ -1,11 +1,11 @@
 //! The five steps of creating a filter (`create.rs`).
 
-use super::filter::NativeFilter;
-use super::generation::{Generation, Target};
+use super::generation::Generation;
 use super::meta::{Meta, State};
 use super::options::NativeOptions;
-use super::wire::{bytes, eval, int, items, meta_of, trailer_bytes, value_of, word, words};
-use crate::server::Command;
+use super::place::Target;
+use super::wire::{bytes, eval, items, meta_of, run, trailer_bytes, word};
+use crate::server::words;
 use crate::{Error, Server};
 use redis::cmd;
 
@@ -44,6 +44,12 @@ const FORGET: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
+/// Keys: the parameters. Arguments: generation.
+const CONDEMN: &str = "\
+if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'state', 'deleting')
+return 'ok'";
+
 /// The outcome of the attempt to write the parameters.
 pub(super) enum Claim {
     /// They are ours.
@@ -57,7 +63,7 @@ pub(super) struct Maker<'a> {
     pub(super) server: &'a Server,
     pub(super) place: Target<'a>,
     pub(super) meta: Meta,
-    /// How long the keys live if nothing more is done.
+    /// The time after which the keys expire unless the maker continues.
     pub(super) lease_ms: u64,
     /// How long the filter lives if it is not switched to; until its own expiry if `None`.
     pub(super) hold_ms: Option<u64>,
@@ -84,8 +90,8 @@ impl<'a> Maker<'a> {
         for (field, value) in self.meta.fields() {
             claim.arg(field).arg(value);
         }
-        let reply = self.server.one(Command::write(&key, claim)).await?;
-        let value = value_of(reply, &key, "to write the parameters of the filter")?;
+        let what = "to write the parameters of the filter";
+        let value = run(self.server, &key, claim, what).await?;
         let damaged = || Error::Damaged { key: key.clone(), reason: "a strange answer".into() };
         let (answer, rest) = items(&value).and_then(<[_]>::split_first).ok_or_else(damaged)?;
         match (word(answer), rest) {
@@ -111,8 +117,7 @@ impl<'a> Maker<'a> {
         match self.claim().await? {
             Claim::Generation => Ok(true),
             Claim::There(meta) if meta.state == State::Deleting => {
-                let (key, name) = (self.place.meta_key(), self.place.name);
-                NativeFilter::remove(self.server, key, name, &meta).await?;
+                remove(self.server, self.place, meta).await?;
                 Ok(matches!(self.claim().await?, Claim::Generation))
             }
             Claim::There(_) => Ok(false),
@@ -135,7 +140,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Steps 2 to 5; deletes what was created if one fails. `None` if another filter exists by now.
+    /// Steps 2 to 5; deletes the created keys if one fails. `None` if another filter exists
+    /// meanwhile.
     pub(super) async fn make(&mut self) -> Result<Option<Generation>, Error> {
         let made = Generation::new(self.meta.clone(), self.place.name);
         let result = async {
@@ -171,7 +177,7 @@ impl<'a> Maker<'a> {
             }
             let replies = self.server.run(commands).await?;
             for (reply, shard) in replies.into_iter().zip(shards.iter().flat_map(|&i| [i, i])) {
-                value_of(reply, &made.keys[shard].0, "to make a shard")?;
+                reply.of(&made.keys[shard].0, "to make a shard")?;
             }
         }
         Ok(())
@@ -182,48 +188,23 @@ impl<'a> Maker<'a> {
         if !self.mark("keeping").await? {
             return Ok(false);
         }
-        self.keep_shards(made).await?;
-        self.mark("ready").await
-    }
-
-    /// Step 4.
-    async fn keep_shards(&self, made: &Generation) -> Result<(), Error> {
-        let at = self.meta.expires_at_ms.to_string();
-        for shards in (0..made.keys.len()).collect::<Vec<_>>().chunks(1024) {
-            let mut commands = Vec::with_capacity(2 * shards.len());
-            for &shard in shards {
-                let key = &made.keys[shard].0;
-                let keep = ["PEXPIREAT", key, &at];
-                let keep = if at == "0" { words(&["PERSIST", key]) } else { words(&keep) };
-                commands.push(made.write(shard, keep));
-                commands.push(made.write(shard, made.get_trailer(shard)));
-            }
-            let replies = self.server.run(commands).await?;
-            for (reply, shard) in replies.into_iter().zip(shards.iter().flat_map(|&i| [i, i])) {
-                let key = &made.keys[shard].0;
-                let value = value_of(reply, key, "to keep a shard")?;
-                if int(&value).is_none()
-                    && bytes(&value) != Some(&trailer_bytes(made.meta.generation))
-                {
-                    let reason = "a shard that was made was gone at once; the server evicts keys \
-                                  (maxmemory-policy), or another program deletes them";
-                    return Err(Error::Gone {
-                        name: self.place.name.into(),
-                        reason: reason.into(),
-                    });
-                }
-            }
+        // Step 4.
+        let (own, at) = (made.own_trailer(), self.meta.expires_at_ms);
+        let is_own = |trailer: &_| bytes(trailer) == Some(&own);
+        if !made.expire(self.server, at, "to keep a shard", is_own).await? {
+            let reason = "a shard that was made was gone at once; the server evicts keys \
+                          (maxmemory-policy), or another program deletes them";
+            return Err(Error::Gone { name: self.place.name.into(), reason: reason.into() });
         }
-        Ok(())
+        self.mark("ready").await
     }
 
     /// Steps 3 and 5: whether the parameters are still these.
     async fn mark(&self, state: &str) -> Result<bool, Error> {
         let key = self.place.meta_key();
         let mut mark = eval(MARK, &[&key]);
-        mark.arg(format!("{:016x}", self.meta.generation)).arg(self.meta.expires_at_ms).arg(state);
-        let reply = self.server.one(Command::write(&key, mark)).await?;
-        Ok(word(&value_of(reply, &key, "to finish the filter")?) == "ok")
+        mark.arg(self.meta.tag()).arg(self.meta.expires_at_ms).arg(state);
+        Ok(word(&run(self.server, &key, mark, "to finish the filter").await?) == "ok")
     }
 
     /// After an error, which is the one to report.
@@ -235,14 +216,29 @@ impl<'a> Maker<'a> {
 
     pub(super) async fn take_back(&self, made: &Generation) -> Result<(), Error> {
         made.unlink(self.server).await?;
-        forget(self.server, &self.place.meta_key(), self.meta.generation).await
+        forget(self.server, self.place, &self.meta).await
     }
 }
 
+/// Deletes a filter: marks it, so that no client attaches and the next one finishes the deletion if
+/// this one dies, then deletes the shards, then the parameters. Returns whether it existed.
+pub(super) async fn remove(server: &Server, place: Target<'_>, meta: Meta) -> Result<bool, Error> {
+    let key = place.meta_key();
+    let mut condemn = eval(CONDEMN, &[&key]);
+    condemn.arg(meta.tag());
+    if word(&run(server, &key, condemn, "to delete the filter").await?) != "ok" {
+        return Ok(false);
+    }
+    let made = Generation::new(meta, place.name);
+    made.unlink(server).await?;
+    forget(server, place, &made.meta).await?;
+    Ok(true)
+}
+
 /// Deletes the parameters if they belong to this generation.
-pub(super) async fn forget(server: &Server, key: &str, generation: i64) -> Result<(), Error> {
-    let mut forget = eval(FORGET, &[key]);
-    forget.arg(format!("{generation:016x}"));
-    let reply = server.one(Command::write(key, forget)).await?;
-    value_of(reply, key, "to delete the parameters of the filter").map(drop)
+async fn forget(server: &Server, place: Target<'_>, meta: &Meta) -> Result<(), Error> {
+    let key = place.meta_key();
+    let mut forget = eval(FORGET, &[&key]);
+    forget.arg(meta.tag());
+    run(server, &key, forget, "to delete the parameters of the filter").await.map(drop)
 }

@@ -47,7 +47,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// All fields but the state and `expires_at_ms`, which comes from the server's clock.
+    /// All fields but the state and `expires_at_ms`, which is taken from the server's clock.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let digest = if self.digest_id == 1 { "xxh3" } else { "sip13" };
         vec![
@@ -63,9 +63,14 @@ impl Meta {
             ("digest_parameter", self.digest_parameter.to_string()),
             ("key_options", self.key_options.clone()),
             ("shard_blocks", self.cut.shard_blocks().to_string()),
-            ("generation", format!("{:016x}", self.generation)),
+            ("generation", self.tag()),
             ("ttl_ms", self.ttl_ms.to_string()),
         ]
+    }
+
+    /// The generation as it is in keys and in the hash.
+    pub(crate) fn tag(&self) -> String {
+        format!("{:016x}", self.generation)
     }
 
     /// Reads the fields of a hash and ignores unknown ones.
@@ -143,7 +148,7 @@ impl Meta {
     ///
     /// # Errors
     ///
-    /// Those of [`DigestFunction::recorded`].
+    /// The errors of [`DigestFunction::recorded`].
     pub(crate) fn digest_function(&self, key: Option<SecretKey>) -> Result<DigestFunction, Error> {
         Ok(DigestFunction::recorded(self.digest_id, self.digest_parameter, key)?)
     }

@@ -3,42 +3,50 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `filter.rs`, `options.rs` | the handle, and how a filter is created |
-//! | `shards.rs`, `meta.rs`, `generation.rs` | the position of a bit; the parameters; their keys |
-//! | `create.rs`, `maker.rs` | creating a filter atomically, or finding it |
+//! | `filter.rs`, `options.rs` | the filter as its users see it, and how one is created |
+//! | `handle.rs`, `resolve.rs` | the generation that a handle assumes; shards that are missing or being switched |
+//! | `generation.rs`, `meta.rs` | the values of one generation; its parameters |
+//! | `place.rs`, `shards.rs` | the keys of the parameters; the position of a bit |
+//! | `create.rs`, `maker.rs` | creating a filter atomically, or finding it; deleting it |
 //! | `round.rs`, `batch.rs` | commands for digests and their replies; batches in rounds |
-//! | `single.rs`, `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
-//! | `resolve.rs` | shards that are missing or being switched |
-//! | `life.rs`, `extent.rs` | expiry, deletion and counts; of which bits |
-//! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards |
+//! | `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
+//! | `info.rs`, `life.rs` | counts of bits; expiry |
+//! | `bulk.rs`, `union.rs` | large batches and other filters, merged shard by shard |
+//! | `upload.rs`, `download.rs` | transfer of whole filters |
 //! | `swap.rs` | switching to a rebuilt filter |
 //! | `wire.rs` | commands, scripts and replies |
 //!
-//! `docs/redis.md` describes the layout.
+//! `LAYOUT.md`, beside this crate's README, specifies the layout.
 
 mod batch;
 mod bulk;
 mod coalesce;
 mod create;
-mod extent;
+mod download;
 mod filter;
 mod generation;
+mod handle;
+mod info;
 mod life;
 mod maker;
 mod meta;
 mod options;
+mod place;
 mod resolve;
 mod round;
 mod shards;
-mod single;
 mod swap;
-mod transfer;
 mod union;
+mod upload;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
+pub use download::Download;
 pub use filter::NativeFilter;
 #[doc(hidden)]
 pub use meta::Meta;
 pub use options::NativeOptions;
-pub use transfer::{Download, Upload};
 pub use union::Union;
+pub use upload::Upload;

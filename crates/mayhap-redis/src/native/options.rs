@@ -53,7 +53,7 @@ impl NativeOptions {
     ///
     /// # Errors
     ///
-    /// As [`sizing::for_items`].
+    /// Same as [`sizing::for_items`].
     ///
     /// # Examples
     ///

@@ -1,13 +1,13 @@
 //! How a handle deals with missing or fenced shards: the filter expired, was deleted or evicted, is
 //! being switched to another one, or has been.
 
-use super::filter::{Current, NativeFilter};
-use super::generation::{Generation, Target};
+use super::generation::{Generation, Trailer};
+use super::handle::{Current, Handle, Until};
 use super::meta::State;
-use super::round::Trailer;
-use super::wire::{eval, read_meta, trailer_bytes, value_of};
+use super::place::Target;
+use super::wire::{read_meta, trailer_bytes};
 use crate::Error;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Deletes a value created by a late writer in place of a missing shard. Arguments: the position of
 /// the trailer.
@@ -17,7 +17,7 @@ if #t < 8 or t == string.rep('\\0', 8) then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
 /// Replaces a trailer by another one. Arguments: its position, the old one, the new one.
-const TRADE: &str = "\
+pub(super) const TRADE: &str = "\
 if redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]) == ARGV[3] then
 redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[4]) end
 return 'ok'";
@@ -32,7 +32,12 @@ pub(super) struct Look {
     pub(super) from_replica: bool,
 }
 
-impl NativeFilter {
+impl Look {
+    /// A write, which waits for the end of a switch.
+    pub(super) const WRITE: Self = Self { is_query: false, from_replica: false };
+}
+
+impl Handle {
     /// Finds out why shards are missing or fenced. When it returns, the call can be repeated; with
     /// `true`, data read from fenced shards was valid at that time.
     pub(super) async fn resolve(
@@ -40,13 +45,11 @@ impl NativeFilter {
         current: &Current,
         bad: &[(usize, Trailer)],
         look: Look,
-        until: Instant,
+        until: Until<'_>,
     ) -> Result<bool, Error> {
-        let inner = &self.inner;
-        let (server, made) = (&inner.server, &current.made);
-        let place = Target { name: &inner.name, is_next: current.is_next };
+        let (server, made) = (&self.server, &current.made);
         loop {
-            let (meta, token) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
+            let (meta, token) = read_meta(server, self.place_of(current)).await?;
             let own = made.meta.generation;
             match meta {
                 Some(meta) if meta.generation == own && meta.state == State::Ready => {
@@ -62,11 +65,10 @@ impl NativeFilter {
                 }
                 _ if current.is_next && self.has_become_live(current).await? => return Ok(false),
                 Some(meta) if meta.generation != own && meta.state == State::Ready => {
-                    if !meta.is_of(inner.digest_function) {
+                    if !meta.is_of(self.digest_function) {
                         return Err(self.gone("it was made again with another digest function"));
                     }
-                    let next = Generation::new(meta, &inner.name);
-                    self.switch(Current { made: next, is_next: current.is_next });
+                    self.switch(Generation::new(meta, &self.name), current.is_next);
                     self.sweep_all(made).await;
                     return Ok(false);
                 }
@@ -78,28 +80,17 @@ impl NativeFilter {
                     return Err(self.gone("it expired or was deleted"));
                 }
             }
-            if Instant::now() >= until {
-                return Err(Error::Busy { name: inner.name.clone(), what: "switches" });
-            }
-            tokio::time::sleep(POLL).await;
+            until.pause(POLL).await?;
         }
-    }
-
-    pub(super) fn gone(&self, reason: &str) -> Error {
-        Error::Gone { name: self.inner.name.clone(), reason: reason.into() }
     }
 
     /// Whether the filter that was meant to replace another one has done so.
     async fn has_become_live(&self, current: &Current) -> Result<bool, Error> {
-        let live = Target::live(&self.inner.name);
-        let (meta, _) = read_meta(&self.inner.server, &live.meta_key(), &live.swap_key()).await?;
+        let (meta, _) = read_meta(&self.server, Target::live(&self.name)).await?;
+        let meta = meta.filter(|meta| meta.generation == current.made.meta.generation);
         let Some(meta) = meta else { return Ok(false) };
-        let is_it = meta.generation == current.made.meta.generation;
-        if is_it {
-            let made = Generation { meta, keys: current.made.keys.clone() };
-            self.switch(Current { made, is_next: false });
-        }
-        Ok(is_it)
+        self.switch(Generation { meta, keys: current.made.keys.clone() }, false);
+        Ok(true)
     }
 
     /// Deletes values created by late writers in place of missing shards, and returns the error.
@@ -111,13 +102,10 @@ impl NativeFilter {
         let gone = || bad.iter().filter(|(_, trailer)| *trailer == Trailer::Gone);
         let Some((first, _)) = gone().next() else { return Ok(()) };
         let sweep = gone().map(|&(shard, _)| {
-            let (start, end) = made.trailer_range(shard);
-            let mut sweep = eval(SWEEP, &[&made.keys[shard].0]);
-            sweep.arg(start).arg(end);
-            made.write(shard, sweep)
+            made.write(shard, made.script(SWEEP, shard, &[&made.keys[shard].0]))
         });
-        if let Err(error) = self.inner.server.run(sweep.collect()).await {
-            log::debug!("{}: {error}", self.inner.name);
+        if let Err(error) = self.server.run(sweep.collect()).await {
+            log::debug!("{}: {error}", self.name);
         }
         let (shards, of) = (gone().count(), made.keys.len());
         let key = &made.keys[*first].0;
@@ -127,8 +115,8 @@ impl NativeFilter {
         )))
     }
 
-    /// Releases writers from an abandoned switch: its number is not the token. Whether no fence
-    /// remains.
+    /// Releases writers from an abandoned switch, whose number is not the token. Returns whether no
+    /// fence remains.
     async fn lift_fences(
         &self,
         made: &Generation,
@@ -141,21 +129,20 @@ impl NativeFilter {
             if token == Some(fence) {
                 return Ok(false);
             }
-            let (start, end) = made.trailer_range(shard);
-            let mut lift = eval(TRADE, &[&made.keys[shard].0]);
-            lift.arg(start).arg(end).arg(&trailer_bytes(fence)).arg(&made.own_trailer());
+            let mut lift = made.script(TRADE, shard, &[&made.keys[shard].0]);
+            lift.arg(&trailer_bytes(fence)).arg(&made.own_trailer());
             lifts.push(made.write(shard, lift));
         }
-        for reply in self.inner.server.run(lifts).await? {
-            value_of(reply, &self.inner.name, "to go on after a switch that was given up")?;
+        for reply in self.server.run(lifts).await? {
+            reply.of(&self.name, "to go on after a switch that was given up")?;
         }
         Ok(true)
     }
 
     /// Deletes the shards of a former generation.
     pub(super) async fn sweep_all(&self, made: &Generation) {
-        if let Err(error) = made.unlink(&self.inner.server).await {
-            log::debug!("{}: {error}", self.inner.name);
+        if let Err(error) = made.unlink(&self.server).await {
+            log::debug!("{}: {error}", self.name);
         }
     }
 }

@@ -1,50 +1,14 @@
 //! One round of commands for digests: the commands and the meaning of their replies.
 
-use super::generation::Generation;
+use super::generation::{Generation, Trailer};
 use super::shards::redis_bit;
-use super::wire::{bytes, int, items, trailer_bytes, value_of};
+use super::wire::{bytes, int, items};
 use crate::Error;
 use crate::server::{Command, Reply};
 use mayhap::{Digest, Layout};
 use redis::{Cmd, Value};
 
-/// The meaning of a shard's trailer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trailer {
-    /// The generation: the shard is complete and no switch is in progress.
-    Ours,
-    /// Nothing: the shard is missing, and the value was created by a late writer.
-    Gone,
-    /// The number of a switch to another filter, in progress or done.
-    Fenced(i64),
-}
-
 impl Generation {
-    /// The trailer of a complete shard, as bytes.
-    pub(super) fn own_trailer(&self) -> [u8; 8] {
-        trailer_bytes(self.meta.generation)
-    }
-
-    fn trailer(&self, trailer: i64) -> Trailer {
-        match trailer {
-            0 => Trailer::Gone,
-            own if own == self.meta.generation => Trailer::Ours,
-            fence => Trailer::Fenced(fence),
-        }
-    }
-
-    pub(super) fn trailer_of(&self, value: &Value) -> Trailer {
-        match bytes(value).map(<[u8; 8]>::try_from) {
-            Some(Ok(bytes)) => self.trailer(i64::from_be_bytes(bytes)),
-            _ => Trailer::Gone,
-        }
-    }
-
-    /// Whether this is the trailer of an existing shard.
-    pub(super) fn is_there(&self, trailer: &Value) -> bool {
-        self.trailer_of(trailer) != Trailer::Gone
-    }
-
     /// The shard of a digest.
     pub(super) fn shard(&self, digest: Digest) -> usize {
         let first = self.meta.params.positions(digest).next();
@@ -118,7 +82,7 @@ pub(super) struct Sent {
 pub(super) struct Round<'a> {
     made: &'a Generation,
     digests: &'a [Digest],
-    /// Shard by shard, those of a shard in the caller's order.
+    /// The keys shard by shard, within a shard in the caller's order.
     pub(super) sent: Vec<Sent>,
     act: Act,
     /// Whether replicas may answer.
@@ -231,7 +195,7 @@ impl<'a> Round<'a> {
                 let reply = replies.next().ok_or_else(lost)?;
                 let repeated = reply.repeated;
                 known.again |= reply.again;
-                Ok::<_, Error>((value_of(reply, &self.made.keys[shard].0, what)?, repeated))
+                Ok::<_, Error>((reply.of(&self.made.keys[shard].0, what)?, repeated))
             };
             let (value, repeated) = next(known)?;
             let first = answers.len();

@@ -16,7 +16,7 @@ pub(crate) const TRAILER_BYTES: u64 = 8;
 /// The cost of a key apart from its name and value: an entry of the table, an object, a header.
 const KEY_BYTES: u64 = 128;
 
-/// How a filter is divided into shards.
+/// The division of a filter into shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     num_blocks: u64,
@@ -62,16 +62,13 @@ impl Cut {
         let num_blocks = params.num_blocks();
         let cut = Self { num_blocks, shard_blocks: shard_blocks.min(num_blocks) };
         let bytes = cut.shard_blocks.saturating_mul(64).saturating_add(TRAILER_BYTES);
+        let is_standard = params.layout() == Layout::Standard;
         let reason = if cut.shard_blocks == 0 {
             "a shard has no blocks".into()
-        } else if params.layout() == Layout::Standard && cut.num_shards() > 1 {
+        } else if is_standard && cut.num_shards() > 1 {
             "the bits of a key of the layout standard are in several shards".into()
-        } else if bytes > max_bytes && params.layout() == Layout::Standard {
-            format!(
-                "the layout standard has to be in one value, and {bytes} bytes are more than \
-                 {max_bytes}: take --layout blocked, or allow a larger shard, up to \
-                 {MAX_VALUE_BYTES}"
-            )
+        } else if bytes > max_bytes && is_standard {
+            return Err(Error::OneValue { bytes, max_bytes, most_bytes: MAX_VALUE_BYTES });
         } else if bytes > max_bytes || cut.num_shards() > u64::from(NUM_SLOTS) {
             format!(
                 "{} bytes are more than {NUM_SLOTS} values of at most {max_bytes} bytes hold: \
@@ -157,21 +154,6 @@ pub(crate) fn shard_keys(name: &str, generation: i64, num_shards: u64) -> Vec<(S
     keys
 }
 
-/// The key of a filter's parameters.
-pub(crate) fn meta_key(name: &str) -> String {
-    format!("{{{name}}}:meta")
-}
-
-/// The key of the parameters of a replacement filter.
-pub(crate) fn next_key(name: &str) -> String {
-    format!("{{{name}}}:next")
-}
-
-/// The key that is held during a switch from one to the other.
-pub(crate) fn swap_key(name: &str) -> String {
-    format!("{{{name}}}:swap")
-}
-
 /// Checks that a name is valid in keys.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let reason = if name.is_empty() {
@@ -236,7 +218,7 @@ mod tests {
         let params = |bits| FilterParams::new(Layout::Standard, bits, 7, 1, 0.01).unwrap();
         assert_eq!(Cut::plan(&params(1 << 24), None).unwrap().num_shards(), 1);
         let error = Cut::plan(&params(1 << 30), None).unwrap_err().to_string();
-        assert!(error.contains("--layout blocked"), "{error}");
+        assert!(error.contains("the layout blocked"), "{error}");
         assert_eq!(Cut::plan(&params(1 << 30), Some(1 << 28)).unwrap().num_shards(), 1);
     }
 

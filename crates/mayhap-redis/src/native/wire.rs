@@ -1,7 +1,9 @@
 //! Commands and scripts in the server's form, and its replies.
 
 use super::meta::Meta;
-use crate::server::{Command, Reply};
+use super::place::Target;
+use crate::replies::text;
+use crate::server::{Command, words};
 use crate::{Error, Server};
 use redis::{Cmd, Value, cmd};
 
@@ -21,27 +23,14 @@ pub(super) fn eval(script: &str, keys: &[&str]) -> Cmd {
     eval
 }
 
-/// A command that is written as its words.
-pub(super) fn words(words: &[&str]) -> Cmd {
-    let mut command = Cmd::new();
-    for word in words {
-        command.arg(*word);
-    }
-    command
-}
-
-/// The value, or the error with its key.
-pub(super) fn value_of(reply: Reply, key: &str, what: &str) -> Result<Value, Error> {
-    reply.value.map_err(|error| about(error, key, what))
-}
-
-/// Fills in the details known only to the caller.
-pub(super) fn about(error: Error, key: &str, what: &str) -> Error {
-    match error {
-        Error::WrongType { .. } => Error::WrongType { key: key.into() },
-        Error::Refused { reason, .. } => Error::Refused { what: what.into(), reason },
-        other => other,
-    }
+/// Runs a script on the keys of one slot; `what` is for errors.
+pub(super) async fn run(
+    server: &Server,
+    key: &str,
+    script: Cmd,
+    what: &str,
+) -> Result<Value, Error> {
+    server.one(Command::write(key, script)).await?.of(key, what)
 }
 
 pub(super) fn int(value: &Value) -> Option<i64> {
@@ -69,7 +58,7 @@ pub(super) fn items(value: &Value) -> Option<&[Value]> {
 
 /// The one-word reply of a script.
 pub(super) fn word(value: &Value) -> &str {
-    bytes(value).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    text(value).unwrap_or_default()
 }
 
 /// Name and value in turn, or a map.
@@ -94,22 +83,19 @@ pub(super) fn meta_of(value: &Value, key: &str) -> Result<Option<Meta>, Error> {
     Meta::parse(&pairs).map(Some).map_err(damaged)
 }
 
-/// Reads the parameters under a key, from the master, and the switch in progress.
+/// Reads the parameters of a filter, from the master, and the switch in progress.
 pub(super) async fn read_meta(
     server: &Server,
-    key: &str,
-    swap: &str,
+    place: Target<'_>,
 ) -> Result<(Option<Meta>, Option<i64>), Error> {
+    let (key, swap) = (&*place.meta_key(), &*place.swap_key());
     // Not as reading: a replica may not know yet.
     let commands = vec![
         Command::write(key, words(&["HGETALL", key])),
         Command::write(swap, words(&["GET", swap])),
     ];
     let mut replies = server.run_unconfirmed(commands).await?.into_iter();
-    let mut next = |key, what| match replies.next() {
-        Some(reply) => value_of(reply, key, what),
-        None => Ok(Value::Nil),
-    };
+    let mut next = |key, what| replies.next().map_or(Ok(Value::Nil), |reply| reply.of(key, what));
     let meta = meta_of(&next(key, "the parameters of the filter")?, key)?;
     let token = word(&next(swap, "whether the filter is switched")?).parse().ok();
     Ok((meta, token))

@@ -1,8 +1,7 @@
 //! The clients of a server and its slow requests.
 
-use super::lossy;
-use crate::{Error, Server};
-use redis::{Value, cmd};
+use crate::replies::lossy;
+use redis::Value;
 
 /// A client by `CLIENT LIST`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct Client {
     pub connected_seconds: u64,
     /// Seconds since its last command.
     pub idle_seconds: u64,
-    /// Bytes of its buffers, where the server says so.
+    /// Bytes of its buffers, where the server reports them.
     pub num_bytes: u64,
     /// Its last command.
     pub last_command: String,
@@ -42,40 +41,8 @@ pub struct SlowRequest {
     pub client: String,
 }
 
-impl Server {
-    /// The clients of all masters.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] if the user may not call `CLIENT LIST`; those of a call.
-    pub async fn clients(&self) -> Result<Vec<Client>, Error> {
-        let mut list = cmd("CLIENT");
-        list.arg("LIST");
-        let pages = self.of_masters(&list, "CLIENT LIST").await?;
-        Ok(pages.iter().flat_map(|page| clients(&lossy(page))).collect())
-    }
-
-    /// The newest slow requests of all masters, at most so many of each.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] if the user may not call `SLOWLOG`; those of a call.
-    pub async fn slow_requests(&self, max: u32) -> Result<Vec<SlowRequest>, Error> {
-        let mut get = cmd("SLOWLOG");
-        get.arg("GET").arg(max);
-        let lists = self.of_masters(&get, "SLOWLOG GET").await?;
-        let mut slow = Vec::new();
-        for list in &lists {
-            let Value::Array(rows) = list else { return Err(Error::strange("SLOWLOG GET", list)) };
-            slow.extend(rows.iter().filter_map(slow_request));
-        }
-        slow.sort_by_key(|request| std::cmp::Reverse(request.at));
-        Ok(slow)
-    }
-}
-
 /// `id=3 addr=127.0.0.1:52555 name=…`, a line each.
-fn clients(page: &str) -> Vec<Client> {
+pub(super) fn clients(page: &str) -> Vec<Client> {
     let client = |line: &str| {
         let mut client = Client::default();
         for (name, value) in line.split(' ').filter_map(|field| field.split_once('=')) {
@@ -98,7 +65,7 @@ fn clients(page: &str) -> Vec<Client> {
 }
 
 /// Number, time, microseconds, words, and from Redis 4 on the client's address and name.
-fn slow_request(row: &Value) -> Option<SlowRequest> {
+pub(super) fn slow_request(row: &Value) -> Option<SlowRequest> {
     let Value::Array(row) = row else { return None };
     let number = |i: usize| match row.get(i) {
         Some(Value::Int(number)) => u64::try_from(*number).ok(),

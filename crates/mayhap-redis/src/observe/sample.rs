@@ -8,8 +8,8 @@ const WINDOWS: u64 = 4;
 /// itself (1 σ).
 const WINDOW_BYTES: u64 = 4096;
 
-/// The bytes to count of so many: all of a small filter. They are the same each time, so that what
-/// is estimated from them never falls while keys are added.
+/// The ranges of bytes to count: all of a small filter. They are the same each time, so that
+/// estimates from them never fall while keys are added.
 pub(crate) fn windows(num_bytes: u64) -> Vec<Range<u64>> {
     if num_bytes <= WINDOWS * WINDOW_BYTES {
         return std::iter::once(0..num_bytes).collect();
@@ -19,7 +19,7 @@ pub(crate) fn windows(num_bytes: u64) -> Vec<Range<u64>> {
     starts.map(|start| start..start + WINDOW_BYTES).collect()
 }
 
-/// The ones of all bits, from those of a part.
+/// The number of ones among all bits, extrapolated from a part.
 pub(crate) fn scaled(ones: u64, part_bytes: u64, num_bits: u64) -> u64 {
     if part_bytes == 0 {
         return 0;

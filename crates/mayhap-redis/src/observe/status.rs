@@ -1,8 +1,5 @@
 //! The numbers of a server by `INFO`.
 
-use super::lossy;
-use crate::{Error, Server};
-use redis::cmd;
 use std::collections::HashMap;
 
 /// The numbers of a server, or the sums of a cluster's masters.
@@ -18,7 +15,7 @@ pub struct Status {
     pub used_bytes: u64,
     /// Bytes of memory allowed; `None` if one has no limit.
     pub max_bytes: Option<u64>,
-    /// What is removed at that limit: anything but `noeviction` loses filters.
+    /// The eviction policy at that limit: anything but `noeviction` loses filters.
     pub eviction: String,
     /// Connected clients.
     pub clients: u64,
@@ -26,7 +23,7 @@ pub struct Status {
     pub commands: u64,
     /// Keys of all types and databases.
     pub keys: u64,
-    /// Keys that were removed for want of memory.
+    /// Keys that were evicted for lack of memory.
     pub evicted_keys: u64,
     /// Whether all keep an append-only file.
     pub has_log: bool,
@@ -38,22 +35,9 @@ pub struct Status {
     pub unsaved_changes: u64,
 }
 
-impl Server {
-    /// Reads the numbers of the server, of a cluster those of all masters.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] if the user may not call `INFO`; those of a call.
-    pub async fn status(&self) -> Result<Status, Error> {
-        let replies = self.of_masters(&cmd("INFO"), "INFO").await?;
-        let pages: Vec<String> = replies.iter().map(lossy).collect();
-        Ok(Status::of(&pages))
-    }
-}
-
 impl Status {
     /// Reads one page of `INFO` of each master.
-    fn of(pages: &[String]) -> Self {
+    pub(super) fn of(pages: &[String]) -> Self {
         let fields = |page| str::lines(page).filter_map(|line| line.trim().split_once(':'));
         let pages: Vec<HashMap<_, _>> = pages.iter().map(|page| fields(page).collect()).collect();
         let text =

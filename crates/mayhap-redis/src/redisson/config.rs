@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::replies::text;
-use crate::server::{Command, Server};
+use crate::server::{Command, Server, words};
 use mayhap_formats::{Limits, RedissonConfig};
 use redis::{Value, cmd};
 
@@ -17,7 +17,7 @@ pub(super) fn query(config_key: &str) -> Command {
     Command::read(config_key, command)
 }
 
-/// Whether they equal the config, letter for letter.
+/// Whether the fields equal the config, letter for letter.
 pub(super) fn is_still(config: &RedissonConfig, answer: &Value) -> bool {
     let Value::Array(values) = answer else { return false };
     let values = values.iter().take(2);
@@ -39,9 +39,8 @@ pub(super) async fn read(
 ) -> Result<RedissonConfig, Error> {
     let mut fields = cmd("HMGET");
     fields.arg(config_key).arg(&FIELDS);
-    let mut len = cmd("STRLEN");
-    len.arg(name);
-    let commands = vec![Command::read(config_key, fields), Command::read(name, len)];
+    let len = Command::read(name, words(&["STRLEN", name]));
+    let commands = vec![Command::read(config_key, fields), len];
     let mut replies = server.run(commands).await?.into_iter();
     let (Some(fields), Some(len)) = (replies.next(), replies.next()) else {
         return Err(Error::strange("HMGET", &Value::Nil));

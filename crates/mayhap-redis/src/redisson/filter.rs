@@ -4,12 +4,12 @@ use super::{config, script};
 use crate::bitfield::{self, Op, Part, parts};
 use crate::observe::{scaled, windows};
 use crate::replies::millis;
-use crate::server::{Command, Server};
-use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use crate::server::{Command, Server, words};
+use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use mayhap::sizing::estimated_fpp;
 use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
-use redis::{Cmd, Value, cmd};
+use redis::{Value, cmd};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,16 +70,16 @@ fn orphan(name: &str, config_key: &str) -> Error {
 
 impl RemoteRedisson {
     /// `tryInit(n, p)`: writes the config unless there is one; returns whether it did. The filter
-    /// uses the config on the server, whoever wrote it.
+    /// uses the config on the server, whichever client wrote it.
     ///
     /// After a lost reply a config equal to the requested one counts as written by this call: two
     /// clients may both get that answer, but never neither.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] with Redisson's message for parameters that it rejects;
-    /// [`Error::Refused`] for bits without a config, which would become keys of the new filter that
-    /// nobody inserted, and hide those of the old one; those of [`RemoteRedisson::attach`].
+    /// [`Error::Format`] with Redisson's message for parameters that it rejects; [`Error::Refused`]
+    /// for bits without a config, which would add false keys to the new filter, and hide the keys
+    /// of the old one; the errors of [`RemoteRedisson::attach`].
     pub async fn try_init(
         server: &Server,
         name: &str,
@@ -117,7 +117,7 @@ impl RemoteRedisson {
     ///
     /// [`Error::NotFound`] (Redisson: "Bloom filter is not initialized"); [`Error::Gone`] if only
     /// its bits exist; [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can
-    /// have, or of more than 1,100 hash functions; those of a call.
+    /// have, or of more than 1,100 hash functions; the errors of a call.
     pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
         let config_key = RedissonConfig::key(name);
         let config = config::read(server, name, &config_key).await?;
@@ -138,7 +138,7 @@ impl RemoteRedisson {
     ///
     /// # Errors
     ///
-    /// [`Error::Layout`] beyond `max_bytes`; those of a call.
+    /// [`Error::Layout`] beyond `max_bytes`; the errors of a call.
     pub async fn bytes(&self, max_bytes: u64) -> Result<Vec<u8>, Error> {
         crate::string::read(&self.inner.server, &self.inner.name, max_bytes).await
     }
@@ -152,19 +152,19 @@ impl RemoteRedisson {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`]; those of a call.
+    /// [`Error::Gone`]; the errors of a call.
     pub async fn count(&self) -> Result<i64, Error> {
         self.info().await.map(|info| self.inner.scheme.count(info.count_ones))
     }
 
     /// `rename(name)`: moves config and bits atomically, replacing a filter of that name. This is
-    /// how a rebuilt filter replaces the old one; clients attached to that continue with the new
-    /// bits if size and k are the same, and get [`Error::Gone`] otherwise.
+    /// how a rebuilt filter replaces the old one; clients attached to the old one continue with the
+    /// new bits if size and k are the same, and get [`Error::Gone`] otherwise.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::Refused`] in a cluster unless both names are in one slot
-    /// (`{users}new`, `{users}`); those of a call.
+    /// (`{users}new`, `{users}`); the errors of a call.
     pub async fn rename(&self, name: &str) -> Result<Self, Error> {
         let inner = &self.inner;
         let config_key = RedissonConfig::key(name);
@@ -204,11 +204,7 @@ impl RemoteRedisson {
             }
             Err(other) => return Err(other),
         };
-        let read = |name, key: &str| {
-            let mut command: Cmd = cmd(name);
-            command.arg(key);
-            Command::read(key, command)
-        };
+        let read = |name, key: &str| Command::read(key, words(&[name, key]));
         let (name, config_key) = (&*inner.name, &*inner.config_key);
         let counts = pieces.iter().map(|bytes| {
             let mut count = cmd("BITCOUNT");
@@ -269,11 +265,7 @@ impl RemoteRedisson {
                 set.cmd.arg(inner.scheme.size()).arg(inner.config.num_hashes());
                 set
             }
-            Op::Get => {
-                let mut get = cmd("BITFIELD_RO");
-                get.arg(&inner.name);
-                Command::read(&inner.name, get)
-            }
+            Op::Get => Command::read(&inner.name, words(&["BITFIELD_RO", &inner.name])),
         };
         if self.key_type == KeyType::Bytes {
             let keys: Vec<_> = keys.iter().copied().enumerate().collect();
@@ -327,10 +319,6 @@ impl RemoteFilter for RemoteRedisson {
         &self.inner.name
     }
 
-    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
-        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
-    }
-
     async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
         let parts = self.parts(Op::Set, keys)?;
         let k = self.inner.config.num_hashes();
@@ -338,10 +326,6 @@ impl RemoteFilter for RemoteRedisson {
             Err(error) => Err(self.explained(error).await),
             done => done,
         }
-    }
-
-    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        self.contains_batch(&[key]).await.map(|found| found.get(0))
     }
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
@@ -376,7 +360,7 @@ impl RemoteFilter for RemoteRedisson {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`]; those of a call.
+    /// [`Error::NotFound`]; the errors of a call.
     async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
         let mut expire = self.script(script::EXPIRE);
         if let Some(after) = after {
@@ -390,10 +374,9 @@ impl RemoteFilter for RemoteRedisson {
     }
 
     async fn delete(&self) -> Result<bool, Error> {
-        let mut del = cmd("DEL");
-        del.arg(&self.inner.config_key).arg(&self.inner.name);
-        let del = Command::write(&self.inner.config_key, del);
-        Ok(self.inner.server.one(del).await?.int(&self.inner.name, "DEL")? > 0)
+        let Inner { server, name, config_key, .. } = &*self.inner;
+        let del = Command::write(config_key, words(&["DEL", config_key, name]));
+        Ok(server.one(del).await?.int(name, "DEL")? > 0)
     }
 }
 

@@ -2,7 +2,7 @@
 //! hash.
 //!
 //! `script.rs` has the scripts, `config.rs` reads the hash, `filter.rs` is the filter. Hashes,
-//! sizing and the fields are those of [`mayhap_formats::RedissonScheme`] and
+//! sizing and the fields are defined by [`mayhap_formats::RedissonScheme`] and
 //! [`mayhap_formats::RedissonConfig`].
 
 mod config;

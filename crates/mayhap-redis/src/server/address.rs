@@ -48,11 +48,6 @@ const SCHEMES: [(&str, bool, bool); 4] = [
 ];
 
 impl Address {
-    /// Whether a text is such a URL rather than a file name.
-    pub fn is_meant(text: &str) -> bool {
-        SCHEMES.iter().any(|(scheme, ..)| text.starts_with(scheme))
-    }
-
     /// Reads a URL.
     ///
     /// # Errors

@@ -34,8 +34,8 @@ pub(super) struct Call {
     /// The number of replicas that confirmed, if too few did and that is the last failure.
     confirmed: Option<u32>,
     /// In this round: something failed, something was done.
-    pub(super) failed: bool,
-    pub(super) advanced: bool,
+    failed: bool,
+    advanced: bool,
     /// Something failed earlier: only masters are used.
     masters_only: bool,
     /// The number of commands per pipeline.
@@ -128,7 +128,7 @@ impl Call {
     }
 
     /// The commands, with the prefix that the node requires, and `WAIT`. They are moved into it;
-    /// [`Call::note`] takes back those that must be sent again.
+    /// [`Call::note`] takes back the ones that must be sent again.
     pub(super) fn pipeline(&mut self, group: &Group) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);
         if group.place.how == How::ReadOnly {
@@ -216,7 +216,7 @@ impl Call {
     }
 
     /// Whether `WAIT` has counted enough replicas. It returns an error if the master was demoted
-    /// meanwhile: its writes may be gone.
+    /// meanwhile: its writes may be lost.
     fn is_confirmed(&mut self, reply: Option<Value>) -> Result<bool, Fatal> {
         let wanted = self.wait.map_or(0, |wait| wait.replicas);
         match reply {
@@ -229,10 +229,10 @@ impl Call {
                 Ok(count >= wanted)
             }
             Some(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
-                Err(Fatal::Other(refused("WAIT", words(&error))))
+                Err(Fatal::Other(refused("WAIT", text_of(&error))))
             }
             Some(Value::ServerError(error)) => {
-                self.fail(words(&error).into());
+                self.fail(text_of(&error).into());
                 Ok(false)
             }
             _ => {
@@ -262,16 +262,17 @@ impl Call {
             Value::ServerError(error) if is_redirection(&error) => {
                 outcome.redirected = backend.redirected(&group.place, &error);
                 if outcome.redirected.is_none() {
-                    let reason = format!("{}; a cluster has a redis+cluster:// URL", words(&error));
+                    let reason =
+                        format!("{}; a cluster has a redis+cluster:// URL", text_of(&error));
                     return Err(Fatal::Other(refused("a command", reason)));
                 }
-                self.fail(words(&error).into());
+                self.fail(text_of(&error).into());
             }
             Value::ServerError(error) if is_for_a_moment(&error) => {
-                self.fail(words(&error).into());
+                self.fail(text_of(&error).into());
             }
             Value::ServerError(error) if error.code() == "NOAUTH" => {
-                return Err(Fatal::Unauthorized(words(&error)));
+                return Err(Fatal::Unauthorized(text_of(&error)));
             }
             Value::ServerError(error) => {
                 outcome.value = Some(Err(refusal(&error)));
@@ -285,6 +286,16 @@ impl Call {
             }
         }
         Ok(())
+    }
+
+    /// Whether anything failed in this round.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Whether anything was done in this round.
+    pub(super) fn has_advanced(&self) -> bool {
+        self.advanced
     }
 
     /// The last failure, and its node; silence if nothing failed.
@@ -342,13 +353,13 @@ fn is_final(error: &RedisError) -> bool {
 /// A permanent refusal, without the key, which only the caller knows.
 fn refusal(error: &ServerError) -> Error {
     match error.code() {
-        "OOM" => Error::ServerFull { reason: words(error) },
-        // Of a script, before Redis 7.
+        "OOM" => Error::ServerFull { reason: text_of(error) },
+        // The error of a script, before Redis 7.
         _ if error.details().is_some_and(|details| details.contains("-OOM ")) => {
-            Error::ServerFull { reason: words(error) }
+            Error::ServerFull { reason: text_of(error) }
         }
         "WRONGTYPE" => Error::WrongType { key: String::new() },
-        _ => refused("a command", words(error)),
+        _ => refused("a command", text_of(error)),
     }
 }
 
@@ -357,7 +368,7 @@ fn refused(what: &str, reason: String) -> Error {
 }
 
 /// The error as the server wrote it.
-pub(crate) fn words(error: &ServerError) -> String {
+pub(crate) fn text_of(error: &ServerError) -> String {
     match error.details() {
         Some(details) => format!("{} {details}", error.code()),
         None => error.code().into(),

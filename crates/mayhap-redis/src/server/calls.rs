@@ -3,14 +3,15 @@
 use super::backend::Backend;
 use super::call::{Call, Fatal};
 use super::cluster::Cluster;
-use super::command::{Command, CommandKind, Reply};
+use super::command::{Command, Reply, words};
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
+use crate::replies::text;
 use crate::trouble::reason;
 use crate::{Error, Trouble};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, poll};
-use redis::{ErrorKind, RedisError, ServerErrorKind, Value, cmd};
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -86,57 +87,48 @@ impl Server {
         &self.inner.options
     }
 
-    /// What the servers keep when they are killed: the minimum over the masters.
+    /// The data that the servers keep when they are killed: the minimum over the masters.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`].
     pub async fn persistence(&self) -> Result<Persistence, Error> {
-        let get = |slot, name| {
-            let mut get = cmd("CONFIG");
-            get.arg("GET").arg(name);
-            Command { cmd: get, slot, kind: CommandKind::Write }
-        };
-        let masters = self.masters();
-        let gets = masters.iter().flat_map(|&slot| [get(slot, "appendonly"), get(slot, "save")]);
-        // Not through WAIT: nothing is written.
-        let replies = self.run_with(gets.collect(), false).await?;
-        let least = replies.chunks_exact(2).map(|pair| match (&pair[0].value, &pair[1].value) {
-            (Ok(log), _) if setting(log).as_deref() == Some("yes") => Persistence::Log,
-            (Ok(log), Ok(save)) => match (setting(log), setting(save).as_deref()) {
-                (Some(_), Some("")) => Persistence::Nothing,
-                (Some(_), Some(_)) => Persistence::Snapshots,
-                _ => Persistence::Unknown,
-            },
+        let settings = self.settings(["appendonly", "save"]).await?;
+        let least = settings.iter().map(|[log, save]| match (log.as_deref(), save.as_deref()) {
+            (Some("yes"), _) => Persistence::Log,
+            (Some(_), Some("")) => Persistence::Nothing,
+            (Some(_), Some(_)) => Persistence::Snapshots,
             _ => Persistence::Unknown,
         });
         Ok(least.min().unwrap_or(Persistence::Unknown))
     }
 
-    /// The policy by which a server evicts keys once its memory is full, if it may: that of the
-    /// first master with a limit and a policy other than `noeviction`. `None` also where the
-    /// servers do not tell.
+    /// The policy by which a server evicts keys once its memory is full, if it may: the policy of
+    /// the first master with a limit and a policy other than `noeviction`. `None` also where the
+    /// servers do not report it.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`].
     pub async fn eviction(&self) -> Result<Option<String>, Error> {
-        let masters = self.masters();
-        let gets = masters.iter().flat_map(|&slot| {
-            ["maxmemory", "maxmemory-policy"].map(|name| {
-                let mut get = cmd("CONFIG");
-                get.arg("GET").arg(name);
-                Command { cmd: get, slot, kind: CommandKind::Write }
-            })
-        });
-        let replies = self.run_with(gets.collect(), false).await?;
-        let mut policies = replies.chunks_exact(2).filter_map(|pair| {
-            let [limit, policy] =
-                [&pair[0], &pair[1]].map(|of| of.value.as_ref().ok().and_then(setting));
+        let settings = self.settings(["maxmemory", "maxmemory-policy"]).await?;
+        let mut policies = settings.into_iter().filter_map(|[limit, policy]| {
             let is_limited = limit? != "0";
             policy.filter(|policy| is_limited && policy != "noeviction")
         });
         Ok(policies.next())
+    }
+
+    /// Settings of each master; `None` where it does not report them.
+    async fn settings(&self, names: [&str; 2]) -> Result<Vec<[Option<String>; 2]>, Error> {
+        let masters = self.masters();
+        let gets = masters.iter().flat_map(|&slot| {
+            names.map(|name| Command::write_to(slot, words(&["CONFIG", "GET", name])))
+        });
+        // Not through WAIT: nothing is written.
+        let replies = self.run_with(gets.collect(), false).await?;
+        let value = |reply: &Reply| reply.value.as_ref().ok().and_then(setting);
+        Ok(replies.as_chunks::<2>().0.iter().map(|pair| pair.each_ref().map(value)).collect())
     }
 
     /// One slot of each master.
@@ -150,9 +142,9 @@ impl Server {
         replies.pop().ok_or_else(|| self.unavailable(Instant::now(), (Trouble::Silent, None)))
     }
 
-    /// Sends commands, those of one node in one pipeline and in order, and resends whatever was
-    /// lost, temporarily refused, or has not reached the replicas. The replies are in the order of
-    /// the commands; errors in them are final.
+    /// Sends commands, all commands for one node in one pipeline and in order, and resends the ones
+    /// that were lost, temporarily refused, or have not reached the replicas. The replies are in
+    /// the order of the commands; errors in them are final.
     ///
     /// # Errors
     ///
@@ -162,8 +154,8 @@ impl Server {
         self.run_with(commands, true).await
     }
 
-    /// [`Server::run`] for commands that go to masters but write nothing that must be durable: they
-    /// do not wait for replicas.
+    /// Like [`Server::run`], for commands that go to masters but write nothing that must be
+    /// durable: they do not wait for replicas.
     pub(crate) async fn run_unconfirmed(
         &self,
         commands: Vec<Command>,
@@ -215,10 +207,11 @@ impl Server {
             while let Some((group, pipeline, sent)) = sent.next().await {
                 call.note(backend, &group, &pipeline, sent)?;
             }
-            if call.advanced && !call.failed {
+            let advanced = call.has_advanced();
+            if advanced && !call.has_failed() {
                 continue;
             }
-            pause = if call.advanced { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
+            pause = if advanced { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
             tokio::time::sleep(pause).await;
             if let Err(error) = backend.refresh().await {
                 log::debug!("{}: {error}", self.name());
@@ -238,16 +231,20 @@ impl Server {
     }
 }
 
+#[cfg(test)]
+impl Server {
+    /// A connection to a test's double.
+    pub(crate) fn on(backend: Box<dyn Backend>, options: ServerOptions) -> Self {
+        let name = "test".into();
+        Self { inner: Arc::new(Inner { name, options, backend }) }
+    }
+}
+
 /// `CONFIG GET` of one setting: a map, or an array of name and value.
 fn setting(value: &Value) -> Option<String> {
-    let text = |value: &Value| match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Value::SimpleString(text) => Some(text.clone()),
-        _ => None,
-    };
     match value {
-        Value::Array(pair) => text(pair.get(1)?),
-        Value::Map(pairs) => text(&pairs.first()?.1),
+        Value::Array(pair) => text(pair.get(1)?).map(str::to_owned),
+        Value::Map(pairs) => text(&pairs.first()?.1).map(str::to_owned),
         _ => None,
     }
 }

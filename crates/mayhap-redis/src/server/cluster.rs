@@ -56,7 +56,8 @@ impl Cluster {
         Ok(node)
     }
 
-    /// Queries the known nodes for the slots, beginning after those queried first the last time.
+    /// Queries the known nodes for the slots, beginning after the nodes that were first the last
+    /// time.
     async fn look(&self) -> RedisResult<()> {
         let mut names: Vec<Arc<str>> = self.address.node_names().map(Arc::from).collect();
         names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
@@ -78,7 +79,7 @@ impl Cluster {
                     self.learn(topology, &names);
                     return Ok(());
                 }
-                // Of all reasons, the permanent one.
+                // Prefer the permanent error.
                 Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
                 Err(error) => reason = Some(error),
             }

@@ -39,6 +39,15 @@ pub(crate) enum CommandKind {
     Once,
 }
 
+/// A command that is written as its words.
+pub(crate) fn words(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(*word);
+    }
+    command
+}
+
 impl Command {
     /// A command that changes nothing.
     pub(crate) fn read(key: &str, cmd: Cmd) -> Self {
@@ -55,12 +64,12 @@ impl Command {
         Self { cmd, slot: slot_of(key), kind: CommandKind::Once }
     }
 
-    /// [`Command::read`] with a known slot.
+    /// Like [`Command::read`], with a known slot.
     pub(crate) fn read_from(slot: u16, cmd: Cmd) -> Self {
         Self { cmd, slot, kind: CommandKind::Read }
     }
 
-    /// [`Command::write`] with a known slot.
+    /// Like [`Command::write`], with a known slot.
     pub(crate) fn write_to(slot: u16, cmd: Cmd) -> Self {
         Self { cmd, slot, kind: CommandKind::Write }
     }

@@ -6,9 +6,8 @@
 //! `call.rs` is their state meanwhile, including lost replies. `options.rs` has the time-outs and
 //! replicas.
 //!
-//! Protocol, connections, TLS and time-outs come from that crate. Its cluster client is not used:
-//! it hides the replies of a whole pipeline behind one `MOVED`, and a silent node holds up all
-//! others.
+//! Protocol, connections, TLS and time-outs are from that crate. Its cluster client is not used: it
+//! hides the replies of a whole pipeline behind one `MOVED`, and a silent node blocks all others.
 
 mod address;
 mod backend;
@@ -22,10 +21,10 @@ mod single;
 mod topology;
 
 pub use address::Address;
-pub(crate) use call::words;
+pub(crate) use call::text_of;
 pub use calls::Server;
-pub(crate) use command::{Command, NUM_SLOTS, Reply, slot_of};
+pub(crate) use command::{Command, NUM_SLOTS, Reply, slot_of, words};
 pub use options::{Persistence, ServerOptions, WaitReplicas};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

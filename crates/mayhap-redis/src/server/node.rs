@@ -8,7 +8,7 @@ use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Va
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Why there are no replies.
+/// The reason why there are no replies.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// There was no connection: nothing was sent.
@@ -77,7 +77,7 @@ struct State {
     connecting: Connecting,
     /// The number of previous connections.
     age: u64,
-    /// The time since which no reply has come in time.
+    /// The time since which no reply has arrived in time.
     silent: Option<Instant>,
 }
 
@@ -117,7 +117,7 @@ impl Line {
         sent.map_err(Failure::Lost)
     }
 
-    /// Whether it has been silent for so long that the other end may be gone: a machine that loses
+    /// Whether it has been silent long enough for the other end to be gone: a machine that loses
     /// power closes no connection.
     fn is_mute(&self) -> bool {
         self.state().silent.get_or_insert_with(Instant::now).elapsed() >= self.response_timeout * 2

@@ -24,7 +24,7 @@ pub struct ServerOptions {
     /// The time-out for a call including all retries, after which it returns
     /// [`crate::Error::Unavailable`].
     pub deadline: Duration,
-    /// Whether a write has to reach replicas before it is acknowledged. `WAIT` goes in the same
+    /// Whether a write has to reach replicas before it is acknowledged. `WAIT` is sent in the same
     /// pipeline as the writes, and one such pipeline at a time to a node. This is not consensus: a
     /// write that a majority has can still be lost.
     pub wait_replicas: Option<WaitReplicas>,

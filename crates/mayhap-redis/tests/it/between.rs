@@ -1,4 +1,4 @@
-//! A switch to another filter between two steps of a call: at each of them, and not by luck.
+//! A switch to another filter between any two steps of a call, placed deterministically.
 
 use crate::native::{connect, digests, params};
 use mayhap::{AnyFilter, Block, Layout};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use test_servers::{Line, RedisOptions, RedisServer, ready};
 
-/// The new filter has another size, so that numbers of both would show.
+/// The new filter has another size, so that a mix of both would be noticed.
 const OLD: u64 = 20_000;
 const NEW: u64 = 200_000;
 
@@ -31,7 +31,7 @@ async fn start() -> Option<(Arc<RedisServer>, Line, Server)> {
     Some((redis, line, far))
 }
 
-/// Puts a filter with the keys below `keys` in the place of what is there, past the line.
+/// Replaces the filter by one with the keys below `keys`, bypassing the line.
 async fn put(redis: &RedisServer, items: u64, keys: u64) {
     let server = connect(redis).await;
     let hold = Duration::from_secs(60);
@@ -62,7 +62,7 @@ async fn attaching_and_looking_begin_again_at_a_switch() {
         assert_eq!(info.expected_items, Some(NEW), "{word}");
         let items = info.estimated_items.unwrap();
         assert!((2_900.0..3_100.0).contains(&items), "{word}: {items}");
-        assert_eq!(filter.params().expected_items(), NEW, "the handle goes on with the new one");
+        assert_eq!(filter.params().expected_items(), NEW, "the handle continues with the new one");
         let found = filter.contains_digests(&digests(0..3_000)).await.unwrap();
         assert_eq!(found.count_ones(), 3_000, "{word}");
     }
@@ -83,7 +83,7 @@ async fn queries_insertions_and_expiry_begin_again_at_a_switch() {
             "insert" => {
                 filter.insert_digests(&digests(5_000..5_100)).await.unwrap();
                 let found = filter.contains_digests(&digests(5_000..5_100)).await.unwrap();
-                assert_eq!(found.count_ones(), 100, "what was acknowledged is in the new one");
+                assert_eq!(found.count_ones(), 100, "acknowledged keys are in the new one");
             }
             _ => {
                 filter.refresh_ttl(Some(Duration::from_secs(1_000))).await.unwrap();
@@ -104,11 +104,11 @@ async fn whole_filters_that_meet_a_switch_say_so() {
     line.before("GETRANGE", 0, switch(&redis));
     let error = download.next().await.unwrap_err();
     assert!(matches!(error, Error::Switched { .. }) && line.is_done(), "{error}");
-    // Beginning again reads the new one.
+    // A fresh start reads the new one.
     let mut download = filter.download().await.unwrap();
     assert_eq!(download.params().expected_items(), NEW);
     while download.next().await.unwrap().is_some() {}
-    // What is really gone is no switch.
+    // A filter that is really gone is not a switch.
     let mut download = filter.download().await.unwrap();
     redis.cli(&["FLUSHALL"]).unwrap();
     let error = download.next().await.unwrap_err();
@@ -139,7 +139,7 @@ async fn shards_that_are_gone_are_no_switch() {
     assert!(error.to_string().contains("it expired or was deleted"), "{error}");
 }
 
-/// At several places of a call of three parts: all its keys are in the filter that is there then.
+/// At several places of a call of three parts: all its keys are in the current filter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_keys_of_a_call_are_in_the_filter_that_is_there_at_its_end() {
     let Some((redis, line, far)) = start().await else { return };
@@ -150,7 +150,7 @@ async fn all_keys_of_a_call_are_in_the_filter_that_is_there_at_its_end() {
         line.before("BITFIELD", skip, switch(&redis));
         let keys = digests(5_000..45_000);
         filter.insert_digests(&keys).await.unwrap();
-        assert!(line.is_done(), "{skip}: so many were not sent");
+        assert!(line.is_done(), "{skip}: this many were not sent");
         let found = filter.contains_digests(&keys).await.unwrap();
         assert_eq!(found.count_ones(), keys.len(), "{skip}");
         assert_ne!(filter.generation(), before);

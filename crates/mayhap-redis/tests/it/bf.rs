@@ -1,4 +1,4 @@
-//! `BF.*`, against the stand-in of `test-servers`, and against a server that has none of it.
+//! `BF.*`, against the stand-in of `test-servers`, and against a server without these commands.
 
 use crate::common::{Single, connect, keys, slices};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
@@ -143,7 +143,7 @@ async fn refusals_are_in_the_words_of_the_server() {
             );
             assert!(error.to_string().contains("error rate"), "{error}");
         }
-        // Not the words of a filter that is full.
+        // Not the message of a full filter.
         assert!(matches!(reserve(fixed(1 << 31)).await, Error::Refused { .. }));
 
         let client = redis::Client::open(at.url()).unwrap();
@@ -189,7 +189,7 @@ async fn a_dump_has_the_bytes_of_redisbloom_and_takes_its_place() {
     assert!(back.info().await.unwrap().ttl_ms.is_some_and(|left| left <= 3_600_000));
     let taken = RemoteBf::load(&server, "x", &chunks).await;
     assert!(matches!(taken, Err(Error::Exists { .. })), "{taken:?}");
-    // What cannot be loaded leaves nothing behind, and what was there as it was.
+    // A failed load leaves nothing behind, and the previous filter unchanged.
     for broken in [&[(1, vec![0; 30])][..], &[chunks[0].clone(), (1 << 40, vec![0; 8])]] {
         let refused = RemoteBf::replace(&server, "x", broken, None).await;
         assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
@@ -242,14 +242,14 @@ async fn a_plain_filter_is_never_taken_for_another_kind() {
             let refused = RemoteBf::reserve(&server, "x", options).await.unwrap_err();
             assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
             assert!(refused.to_string().contains("have plain filters only"), "{refused}");
-            assert!(at.names().is_empty(), "nothing of it is there: {options:?}");
+            assert!(at.names().is_empty(), "no part of it exists: {options:?}");
         }
         let (filter, _) = RemoteBf::reserve(&server, "x", plain).await.unwrap();
         filter.insert(b"a").await.unwrap();
         let counting = BfOptions { kind: BfKind::Counting, growth: BfGrowth::By(2), ..plain };
         let other = RemoteBf::reserve(&server, "x", counting).await;
         let is_of_kind = |error: &Error| match (dialect, error) {
-            // It refuses the word before it looks at the name.
+            // It refuses the word before it looks up the name.
             (Dialect::Valkey, error) => matches!(error, Error::Refused { .. }),
             (_, error) => matches!(error, Error::Exists { parameter: "kind", .. }),
         };

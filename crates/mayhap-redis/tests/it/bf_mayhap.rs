@@ -2,10 +2,10 @@
 
 use crate::common::{connect, keys, slices};
 use mayhap::{Layout, SecretKey};
+use mayhap_engine::keyspace::{Hash, Keyspace, Options, Shape, Spec};
 use mayhap_redis::{
     BfGrowth, BfKind, BfOptions, Error, Found, Inserted, RemoteBf, RemoteFilter, Server, find,
 };
-use mayhap_server::keyspace::{Hash, Keyspace, Options, Shape, Spec};
 use mayhap_server::net::{self, Listen, Live, Loops};
 use mayhap_server::{Config, Shared};
 use std::net::SocketAddr;
@@ -16,8 +16,8 @@ async fn start(max_filter_bytes: u64) -> (Loops, Server) {
     let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
     options.max_filter_bytes = max_filter_bytes;
     let keyspace = Keyspace::new(options);
-    // Of a layout that `BfOptions` has no word for.
-    let shape = Shape::Fixed { capacity: 1000, error: 0.01, layout: Some(Layout::Standard) };
+    // A layout that `BfOptions` cannot express.
+    let shape = Shape::Fixed { capacity: 1000, target_fpp: 0.01, layout: Some(Layout::Standard) };
     keyspace.create(b"standard", Spec { shape, hash: Hash::Keyed }, 1, None).unwrap();
     let shared = Shared::new(Config::default(), keyspace, None);
     let listen = vec![Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))];
@@ -36,7 +36,7 @@ async fn a_filter_that_has_grown_is_still_the_one_that_was_reserved() {
         let (filter, made) = reserve(options).await.unwrap();
         assert!(made);
         let batch = keys("key ", 9_000);
-        // Within what was asked for, beyond it in the first layer, in several.
+        // Within the requested number, beyond it in the first layer, in several layers.
         for count in [50, 1_000, 9_000] {
             filter.insert_batch(&slices(&batch[..count])).await.unwrap();
             assert!(!reserve(options).await.unwrap().1, "{count}");
@@ -96,7 +96,7 @@ async fn keys_and_their_digests_are_one_and_the_same() {
     let options = BfOptions { public: true, ..BfOptions::new(20_000, 1e-9) };
     let (filter, _) = RemoteBf::reserve(&server, "public", options).await.unwrap();
     let function = filter.digest_function(None).unwrap();
-    // More than go in one command, and no multiple of 64.
+    // More than fit one command, and no multiple of 64.
     let batch = keys("key ", 20_001);
     let digests: Vec<_> = batch.iter().map(|key| function.digest(key)).collect();
     let inserted = filter.insert_digests(&digests[..10_001]).await.unwrap();
@@ -107,7 +107,7 @@ async fn keys_and_their_digests_are_one_and_the_same() {
     let by_digest = filter.contains_digests(&digests).await.unwrap();
     assert_eq!(by_key.iter_ones().collect::<Vec<_>>(), expected);
     assert_eq!(by_digest.iter_ones().collect::<Vec<_>>(), expected);
-    // Whoever has no key cannot make the digests of a keyed filter.
+    // Without the key, the digests of a keyed filter cannot be computed.
     let keyed = RemoteBf::reserve(&server, "keyed", BfOptions::new(100, 0.01)).await.unwrap().0;
     assert_eq!(keyed.digest_function(None), None);
     assert_eq!(keyed.digest_function(Some(SecretKey::new(*b"fedcba9876543210"))), None);
@@ -121,7 +121,7 @@ async fn keys_and_their_digests_are_one_and_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_emptied_keeps_its_numbers_and_its_expiry() {
+async fn an_emptied_filter_keeps_its_numbers_and_its_expiry() {
     let (_at, server) = start(1 << 30).await;
     let hour = std::time::Duration::from_secs(3600);
     for (name, options) in [
@@ -175,7 +175,7 @@ async fn a_name_is_found_out_and_a_dump_takes_its_place() {
     filter.insert(b"c").await.unwrap();
     let back = RemoteBf::replace(&server, "x", &chunks, None).await.unwrap();
     assert!(back.contains(b"a").await.unwrap() && !back.contains(b"c").await.unwrap());
-    // What cannot be loaded leaves nothing behind, and what was there as it was.
+    // A failed load leaves nothing behind, and the previous filter unchanged.
     let mut broken = chunks.clone();
     broken[1].1[0] ^= 1;
     let refused = RemoteBf::replace(&server, "x", &broken, None).await;

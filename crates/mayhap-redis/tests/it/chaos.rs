@@ -1,6 +1,6 @@
-//! Faults while four tasks insert: what is acknowledged and what of it is lost.
+//! Faults while four tasks insert: the acknowledged keys, and the lost ones among them.
 //!
-//! The tests of `make test` are short; `make chaos` runs each fault with each option, at length.
+//! The tests of `make check` are short; `make chaos` runs each fault with each option, at length.
 
 use crate::chaos_load::{Load, Tally, calls, told};
 use crate::cluster::connect_with;
@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 const NAME: &str = "chaos";
 
-/// One cluster at a time: they are to fail of what is done to them alone.
+/// One cluster at a time: failures must have no other cause than the injected faults.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,19 +41,19 @@ struct Plan {
     fault: Fault,
     appendonly: bool,
     wait: bool,
-    /// How many keys at least are acknowledged.
+    /// The least number of keys acknowledged.
     keys: usize,
-    /// How often the fault happens.
+    /// The number of times that the fault happens.
     rounds: usize,
 }
 
 impl Plan {
-    /// One that loses nothing.
+    /// A plan that loses nothing.
     fn safe(fault: Fault) -> Self {
         Self { fault, appendonly: true, wait: true, keys: 50_000, rounds: 1 }
     }
 
-    /// Runs it, prints a row of a table, and returns what was counted; `None` without servers.
+    /// Runs it, prints a row of a table, and returns the counts; `None` without servers.
     async fn run(self) -> Option<Tally> {
         if !ready(&["redis-server", "redis-cli"]) {
             return None;
@@ -67,7 +67,7 @@ impl Plan {
         let server = connect_with(&cluster, options.clone()).await;
         // The load has to last longer than the fault.
         let limit = (4 * self.keys).max(2_000_000);
-        // So that of a million lost keys one is taken for there.
+        // So that one of a million lost keys is a false positive.
         let options_of = NativeOptions::new(params(Layout::Blocked, limit as u64, 1e-6));
         let filter = NativeFilter::create(&server, NAME, &options_of).await.unwrap();
         cluster.wait_ok().unwrap();
@@ -79,7 +79,7 @@ impl Plan {
             let fault = self.fault;
             let cluster = &cluster;
             thread::scope(|scope| scope.spawn(|| inject(cluster, fault, round)).join().unwrap());
-            assert!(before < limit, "{fault:?} came when all was done");
+            assert!(before < limit, "{fault:?} happened after everything was done");
         }
         load.until(self.keys).await;
         let mut tally = load.end().await;
@@ -113,7 +113,7 @@ impl Plan {
     }
 }
 
-/// Does it, and fails if it was not done.
+/// Injects a fault, and fails if it did not happen.
 fn inject(cluster: &RedisCluster, fault: Fault, round: usize) {
     let slot = [0, 16_383, 8_000][round % 3];
     let master = cluster.master_of_slot(slot).unwrap();
@@ -131,7 +131,7 @@ fn inject(cluster: &RedisCluster, fault: Fault, round: usize) {
         }
         Fault::Freeze => {
             cluster.pause(master).unwrap();
-            // What it is called.
+            // The time in the name of this fault.
             thread::sleep(Duration::from_secs(6));
             replaced(cluster, slot, master);
             cluster.resume(master).unwrap();
@@ -150,7 +150,7 @@ fn inject(cluster: &RedisCluster, fault: Fault, round: usize) {
         }
         Fault::LagAndKill => {
             let replica = cluster.replica_of(master).unwrap();
-            // Frozen it cannot come back, and of what is sent from now on it will get nothing.
+            // Frozen it cannot reconnect, and it will get nothing that is sent from now on.
             cluster.pause(replica).unwrap();
             let links = cluster.cut_replica_links(master, Duration::from_millis(50)).unwrap();
             assert!(links > 0, "no link was there to cut");
@@ -171,7 +171,7 @@ fn replaced(cluster: &RedisCluster, slot: u16, master: usize) {
     until("another master", || cluster.master_of_slot(slot).is_ok_and(|now| now != master));
 }
 
-/// Waits until something is so. What hangs is a failure.
+/// Waits until a condition holds. A hang is a failure.
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(100);
     while !is_so() {
@@ -180,7 +180,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A master that has shards but not the hash that says what the filter is.
+/// A master that has shards but not the hash with the filter's parameters.
 fn other_than_meta(cluster: &RedisCluster) -> usize {
     let slot = cluster.nodes()[0].cli(&["CLUSTER", "KEYSLOT", &format!("{{{NAME}}}:meta")]);
     other_than(cluster, cluster.master_of_slot(slot.unwrap().parse().unwrap()).unwrap())
@@ -230,7 +230,7 @@ async fn no_confirmed_key_is_lost_when_a_replica_that_lags_is_promoted() {
     assert!(tally.acknowledged >= 100_000 && tally.lost == 0, "{tally:?}");
 }
 
-/// How many are lost is luck; that it is noticed is not.
+/// The number of lost keys is chance; that the loss is noticed is not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_filter_of_which_a_master_came_back_empty_says_that_it_is_gone() {
     let plan = Plan { appendonly: false, ..Plan::safe(Fault::RestartAtOnce) };
@@ -238,7 +238,7 @@ async fn a_filter_of_which_a_master_came_back_empty_says_that_it_is_gone() {
     assert!(tally.is_gone, "{tally:?}");
 }
 
-/// Several times, with each option. Asserts what has to be so; the rest is counted.
+/// Several times, with each option. Asserts the guarantees; the rest is counted.
 async fn at_length(fault: Fault) {
     let number = |name: &str, otherwise| {
         std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())

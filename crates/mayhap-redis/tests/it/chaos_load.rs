@@ -1,4 +1,4 @@
-//! Four tasks that insert, and what became of their keys.
+//! Four tasks that insert, and the fate of their keys.
 
 use crate::native::digests;
 use mayhap::Digest;
@@ -13,19 +13,19 @@ use tokio::task::JoinHandle;
 
 const TASKS: usize = 4;
 const BATCH: usize = 1_000;
-/// Of a filter that is gone so many keys are asked one by one.
+/// The number of keys that are queried one by one if the filter is gone.
 const SAMPLE: usize = 2_000;
-/// What takes longer hangs.
+/// A longer time is a hang.
 const NEVER: Duration = Duration::from_secs(300);
 
-/// What became of the keys.
+/// The fate of the keys.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) acknowledged: usize,
     pub(crate) lost: usize,
-    /// The filter says that part of it is gone; `lost` is estimated then.
+    /// The filter reports that part of it is gone; `lost` is estimated then.
     pub(crate) is_gone: bool,
-    /// Insertions of which it is not known whether they were new.
+    /// The number of insertions of unknown novelty.
     pub(crate) unsure: usize,
     pub(crate) slowest: Duration,
     /// Calls that ended with an error, and were repeated.
@@ -71,7 +71,7 @@ impl Load {
         self.acknowledged.load(Ordering::SeqCst)
     }
 
-    /// Waits until so many keys are acknowledged, or none will be any more.
+    /// Waits until this number of keys is acknowledged, or none will be any more.
     pub(crate) async fn until(&self, keys: usize) {
         let begun = Instant::now();
         while self.acknowledged() < keys && !self.tasks.iter().all(JoinHandle::is_finished) {
@@ -90,7 +90,7 @@ impl Load {
     }
 }
 
-/// Inserts until it is acknowledged; not if the filter is gone.
+/// Inserts until it is acknowledged; gives up if the filter is gone.
 async fn insert(filter: &NativeFilter, batch: Range<u64>, tally: &Mutex<Tally>) -> bool {
     let keys: Vec<Digest> = digests(batch.clone());
     let mut unsure = 0;
@@ -126,7 +126,7 @@ fn kind(error: &Error) -> &'static str {
 }
 
 impl Tally {
-    /// Asks for all that was acknowledged.
+    /// Queries all acknowledged keys.
     pub(crate) async fn ask(&mut self, server: &Server, name: &str) {
         assert!(self.acknowledged > 0 && self.acknowledged == self.batches.len() * BATCH);
         let filter = NativeFilter::attach(server, name, None).await.unwrap();
@@ -168,18 +168,18 @@ impl Tally {
     }
 }
 
-/// How often the nodes that run have answered with an error.
+/// The number of times that the running nodes have replied with an error.
 pub(crate) fn told(cluster: &RedisCluster, code: &str) -> u64 {
     let nodes = cluster.nodes().iter();
     nodes.map(|node| count(node, "errorstats", &format!("errorstat_{code}:count="))).sum()
 }
 
-/// How often a server has run a command.
+/// The number of times that a server has run a command.
 pub(crate) fn calls(server: &RedisServer, command: &str) -> u64 {
     count(server, "commandstats", &format!("cmdstat_{command}:calls="))
 }
 
-/// The number after a prefix in `INFO`; 0 if there is none or nobody answers.
+/// The number after a prefix in `INFO`; 0 if there is none or the server does not answer.
 fn count(server: &RedisServer, section: &str, prefix: &str) -> u64 {
     let text = server.cli(&["INFO", section]).unwrap_or_default();
     let count = text.lines().find_map(|line| line.strip_prefix(prefix)?.split(',').next());

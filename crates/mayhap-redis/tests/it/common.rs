@@ -1,4 +1,4 @@
-//! What the tests of all layouts need.
+//! Shared parts of the tests of all layouts.
 
 use crate::golden::{self, Key, Names};
 use mayhap_redis::{Address, Inserted, RemoteFilter, Server, ServerOptions};
@@ -6,7 +6,7 @@ use redis::{Connection, FromRedisValue, cmd};
 use serde_json::Value;
 use test_servers::{ClusterOptions, RedisCluster, RedisOptions, RedisServer};
 
-/// A server, a filter's connection to it, and one beside it.
+/// A server, a filter's connection to it, and a second one.
 pub(crate) struct Single {
     pub(crate) server: Server,
     raw: Connection,
@@ -25,24 +25,24 @@ impl Single {
         self.process.url()
     }
 
-    /// Sends a command past the filters.
+    /// Sends a command without a filter.
     pub(crate) fn raw<T: FromRedisValue>(&mut self, words: &[&[u8]]) -> T {
         let mut command = cmd(std::str::from_utf8(words[0]).unwrap());
         command.arg(&words[1..]);
         command.query(&mut self.raw).unwrap()
     }
 
-    /// The bytes of a string, none if it is not there.
+    /// The bytes of a string; none if it does not exist.
     pub(crate) fn get(&mut self, key: &str) -> Vec<u8> {
         self.raw(&[b"GET", key.as_bytes()])
     }
 
-    /// `PTTL`: −1 for ever, −2 not there.
+    /// `PTTL`: −1 forever, −2 not there.
     pub(crate) fn pttl(&mut self, key: &str) -> i64 {
         self.raw(&[b"PTTL", key.as_bytes()])
     }
 
-    /// What was called since the last time, without what this function calls, and how often.
+    /// The commands called since the last time, with their counts, without this function's own.
     pub(crate) fn calls(&mut self) -> Vec<(String, u64)> {
         let info: String = self.raw(&[b"INFO", b"commandstats"]);
         let mut calls = Vec::new();
@@ -84,7 +84,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    /// `encode` is told whether the key is an explicit member.
+    /// `encode` is passed whether the key is an explicit member.
     pub(crate) fn of(json: &Value, names: Names, encode: impl Fn(&Key, bool) -> Vec<u8>) -> Self {
         let num_explicit = json["members_explicit"].as_array().unwrap().len();
         let members = golden::keys(json, "members", names.inserted, names.not_new_at, false);
@@ -96,7 +96,7 @@ impl Replay {
         }
     }
 
-    /// Every key is answered as the other side did: in batches, the first 40 of each also alone.
+    /// Every key is answered as by the other side: in batches, the first 40 of each also alone.
     pub(crate) async fn ask(&self, filter: &impl RemoteFilter) {
         let members = self.members.iter().map(|(key, _)| (key, true));
         let probes = self.probes.iter().map(|(key, found)| (key, *found));
@@ -113,7 +113,8 @@ impl Replay {
         }
     }
 
-    /// Every member is as new as it was for the other side: the first 40 alone, then batches.
+    /// Every member is new exactly if it was for the other side: the first 40 singly, then in
+    /// batches.
     pub(crate) async fn insert(&self, filter: &impl RemoteFilter) {
         let (first, rest) = self.members.split_at(self.members.len().min(40));
         let became = |new| if new { Inserted::New } else { Inserted::Present };

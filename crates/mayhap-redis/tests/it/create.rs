@@ -36,7 +36,7 @@ async fn of_many_creators_at_once_one_creates_and_the_others_attach() {
             let (created, new) = task.await.unwrap();
             sums = (sums.0 + u32::from(created), sums.1 + u32::from(new));
         }
-        assert_eq!(sums, (1, 1), "creators, and those to whom the key was new");
+        assert_eq!(sums, (1, 1), "creators, and clients with the answer \"new\"");
     }
 }
 
@@ -61,7 +61,7 @@ async fn a_creator_with_other_parameters_gets_the_first_that_differs() {
         let Error::Exists { parameter, .. } = &error else { panic!("{error}") };
         assert_eq!(*parameter, wanted);
     }
-    // Another time to live is that of the filter.
+    // A different time to live is ignored: the filter keeps its own.
     let other = NativeOptions { ttl: Some(Duration::from_secs(9)), ..options(1_000) };
     NativeFilter::create(&server, "a", &other).await.unwrap();
     assert_eq!(redis.cli(&["PTTL", "{a}:meta"]).unwrap(), "-1");
@@ -82,7 +82,8 @@ async fn a_keyed_filter_wants_its_key() {
     assert!(filter.contains(b"x").await.unwrap());
 }
 
-/// Polls a call so many times and drops it, as if its process had died. Whether it had ended.
+/// Polls a call this many times and drops it, as if its process had died. Returns whether it had
+/// ended.
 pub(crate) async fn dies_after<T>(
     polls: u32,
     call: impl Future<Output = Result<T, Error>>,
@@ -99,7 +100,7 @@ pub(crate) async fn dies_after<T>(
     .await
 }
 
-// On one thread, so that no reply comes while the call is polled.
+// On one thread, so that no reply arrives while the call is polled.
 #[tokio::test]
 async fn a_creator_that_dies_at_any_step_leaves_only_what_expires() {
     let Some(redis) = start(&RedisOptions::default()) else { return };
@@ -109,7 +110,7 @@ async fn a_creator_that_dies_at_any_step_leaves_only_what_expires() {
     for polls in 1..100 {
         let name = format!("dead {polls}");
         ended = dies_after(polls, NativeFilter::create(&server, &name, &with_ttl)).await;
-        // On the same connection, so after what the dead one has sent.
+        // On the same connection, so after the commands of the dead one.
         server.persistence().await.unwrap();
         let keys = redis.cli(&["KEYS", &format!("{{{name}*")]).unwrap();
         for key in keys.lines() {
@@ -133,9 +134,9 @@ async fn a_creator_that_dies_at_any_step_leaves_only_what_expires() {
     assert!(ended && halves >= 3, "{halves} creations were caught half way");
 }
 
-/// Keys that never expire are all named by parameters, which whoever comes next can go by.
+/// Keys that never expire are all named in the parameters, from which the next client can continue.
 #[tokio::test]
-async fn a_creator_of_a_lasting_filter_that_dies_leaves_nothing_that_nobody_knows() {
+async fn a_creator_of_a_lasting_filter_that_dies_leaves_no_orphaned_keys() {
     let Some(redis) = start(&RedisOptions::default()) else { return };
     let server = connect(&redis).await;
     let (mut kept, mut ended) = (0, false);
@@ -216,7 +217,7 @@ async fn keys_of_another_kind_are_refused_by_their_name() {
     assert!(matches!(&foreign, Err(Error::Damaged { key, .. }) if key == "{b}:meta"));
     assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "2");
     assert_eq!(redis.cli(&["GET", "{a}:meta"]).unwrap(), "mine");
-    // And under a shard.
+    // The same for the key of a shard.
     let filter = NativeFilter::create(&server, "c", &options(1_000)).await.unwrap();
     let shard = redis.cli(&["KEYS", "{c:*"]).unwrap();
     redis.cli(&["DEL", &shard]).unwrap();
@@ -244,7 +245,7 @@ async fn a_full_server_refuses_and_nothing_stays_behind() {
     let upload = NativeFilter::upload(&server, "big", &options(20_000_000)).await;
     assert!(matches!(upload, Err(Error::ServerFull { .. })), "{upload:?}");
     assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), keys);
-    // Full for the insertion: by something else.
+    // Full for an insertion, because of other data.
     redis.cli(&["CONFIG", "SET", "maxmemory", "1mb"]).unwrap();
     let refused = small.insert(b"y").await;
     assert!(matches!(refused, Err(Error::ServerFull { .. })), "{refused:?}");
@@ -273,7 +274,7 @@ async fn passwords_and_permissions_are_named() {
         let error = Server::connect(&address, ServerOptions::default()).await.unwrap_err();
         assert!(matches!(error, Error::Unauthorized { .. }), "{user}: {error:?}");
     }
-    // Who may read may ask, and is told why nothing else is done.
+    // A client that may only read can query, and gets the reason for other refusals.
     let address = Address::parse(&wrong("reader:secret")).unwrap();
     let reader = Server::connect(&address, ServerOptions::default()).await.unwrap();
     let filter = NativeFilter::attach(&reader, "a", None).await.unwrap();

@@ -17,7 +17,7 @@ fn start() -> Option<RedisServer> {
     ready(&["redis-server"]).then(|| RedisServer::start(&RedisOptions::default()).unwrap())
 }
 
-/// Calls of each command since the last look, without those of the look.
+/// Calls of each command since the last look, without the look's own.
 fn commands(redis: &RedisServer) -> Vec<(String, u64)> {
     let stats = redis.cli(&["INFO", "commandstats"]).unwrap();
     redis.cli(&["CONFIG", "RESETSTAT"]).unwrap();
@@ -42,7 +42,7 @@ async fn a_key_is_one_round_trip_and_a_batch_too() {
     filter.insert(b"x").await.unwrap();
     assert_eq!(commands(&redis), [owned("bitfield", 1)]);
     filter.contains(b"x").await.unwrap();
-    // Its block, and in the same pipeline that the shard is there.
+    // Its block, and in the same pipeline the check that the shard exists.
     assert_eq!(commands(&redis), [owned("getrange", 2)]);
     let many = digests(0..1_000);
     filter.insert_digests(&many).await.unwrap();
@@ -60,8 +60,8 @@ async fn a_key_is_one_round_trip_and_a_batch_too() {
     assert!((125..125 + shards).contains(calls), "{calls}");
     filter.contains_digests(&many).await.unwrap();
     assert_eq!(commands(&redis), [owned("getrange", 1_000 + shards)]);
-    // Reads that the server made: a batch that is written at once is read in few of them, and one
-    // that waited for replies between commands would take one for each.
+    // The number of reads by the server: a batch written at once takes only a few, while one that
+    // waited for replies between commands would take one for each.
     let reads = |redis: &RedisServer| -> u64 {
         let stats = redis.cli(&["INFO", "stats"]).unwrap();
         let line = stats.lines().find_map(|line| line.strip_prefix("total_reads_processed:"));
@@ -81,7 +81,8 @@ async fn a_key_is_one_round_trip_and_a_batch_too() {
     assert!(commands(&redis).contains(&owned("eval", shards)));
 }
 
-/// Of many tasks at once each gets its own answer, and one that gives up takes no other with it.
+/// Each of many concurrent tasks gets its own answer, and one that gives up does not affect the
+/// others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn single_calls_of_many_tasks_have_an_answer_each() {
     let Some(redis) = start() else { return };
@@ -101,7 +102,7 @@ async fn single_calls_of_many_tasks_have_an_answer_each() {
     for task in tasks {
         new += u32::from(task.await.unwrap().unwrap() == Inserted::New);
     }
-    // 1,000 keys in a filter for 300,000 at 0.1 %: none is taken for another.
+    // 1,000 keys in a filter for 300,000 at 0.1 %: there are no false positives.
     assert_eq!(new, 1_000);
     let asked = (0..2_000u32).map(|i| {
         let filter = filter.clone();
@@ -142,7 +143,7 @@ async fn a_server_that_is_gone_is_an_error_at_the_deadline_and_back_is_back() {
     let patient = connect(&redis).await;
     let patient = NativeFilter::attach(&patient, "a", None).await.unwrap();
     assert!(patient.contains(b"x").await.unwrap());
-    // The old handle connects again by itself.
+    // The old handle reconnects by itself.
     while filter.contains(b"x").await.is_err() {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! A guard answers right, asks the database as little as promised, and fails as configured.
+//! A guard answers correctly, queries the database as little as promised, and fails as configured.
 
 mod crawler;
 mod doubles;
@@ -129,7 +129,7 @@ async fn a_caller_that_gives_up_does_not_stop_the_load() {
     assert!(first.await.unwrap_err().is_cancelled());
     drop(hold);
     assert_eq!(second.await.unwrap().unwrap(), b"value");
-    // Nobody waits for this one any more, and it still fills the cache.
+    // No caller waits for this one any more, and it still fills the cache.
     guard.invalidate(b"slow").await.unwrap();
     let hold = loader.hold();
     let alone = get(guard.clone());
@@ -166,7 +166,7 @@ async fn a_failing_filter_lets_pass_or_refuses_as_configured() {
         assert_eq!(guard.get(b"key").await.unwrap().unwrap(), b"value");
         assert_eq!(guard.get(b"absent").await.unwrap(), None);
         let counts = guard.counts();
-        // An absence without the filter's word for it is not remembered.
+        // An absence without an answer from the filter is not cached.
         assert_eq!((counts.filter_errors, counts.loads, counts.false_positives), (2, 2, 0));
         assert_eq!((cache.len(), cache.entry("absent")), (1, None));
 
@@ -188,7 +188,7 @@ async fn a_failing_cache_is_passed_by_or_refuses_as_configured() {
         cache.fail(flaw);
         assert_eq!(guard.get(b"key").await.unwrap().unwrap(), b"value");
         assert_eq!(guard.get(b"absent").await.unwrap(), None);
-        // One for the look and one for the entry that could not be kept.
+        // One for the lookup and one for the entry that could not be stored.
         assert_eq!((guard.counts().cache_errors, guard.counts().loads), (2, 1));
 
         let (guard, filter, cache, loader) = guard_with(failing(Failing::Closed));
@@ -237,7 +237,7 @@ async fn until_the_filter_is_complete_the_loader_gets_the_keys_that_it_denies() 
     assert_eq!(guard.get(b"old").await.unwrap().unwrap(), b"value");
     assert!(filter.has("old"));
     assert_eq!(guard.get(b"absent").await.unwrap(), None);
-    // The filter is right, so that was no false positive, and nothing to remember.
+    // The filter is right, so this was no false positive, and there is nothing to cache.
     assert_eq!((guard.counts().loads, guard.counts().false_positives, cache.len()), (2, 0, 1));
     guard.warmed();
     assert_eq!(guard.get(b"absent").await.unwrap(), None);
@@ -255,7 +255,7 @@ async fn a_key_that_becomes_complete_while_the_filter_answers_is_not_denied() {
         let guard = guard.clone();
         async move { guard.get(b"late").await.unwrap() }
     });
-    // It has looked at the bits, and its answer is on the way.
+    // It has read the bits, and its answer is on the way.
     turn(|| filter.calls() == 1).await;
     filter.add("late");
     guard.warmed();
@@ -295,7 +295,7 @@ async fn a_load_that_an_invalidation_overtakes_neither_fills_the_cache_nor_serve
     drop(first_hold);
     assert_eq!(before.await.unwrap().unwrap(), b"old");
     assert_eq!((guard.counts().joined, cache.writes()), (0, 0));
-    // The end of the first load is not that of the second: others still join it.
+    // The end of the first load does not end the second: others still join it.
     let joins = get(guard.clone());
     turn(|| guard.counts().joined == 1).await;
     drop(second_hold);

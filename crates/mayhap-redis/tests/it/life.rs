@@ -51,7 +51,7 @@ async fn all_keys_expire_at_one_time_and_go_on_together() {
         assert_eq!(left.map(|ms| ms.div_ceil(10_000) * 10), ttl.map(|ttl| ttl.as_secs()));
     }
     assert!(filter.refresh_ttl(Some(Duration::ZERO)).await.is_err());
-    // It may be gone before the last of its keys is told.
+    // It may be gone before the last of its keys gets the new time.
     let refreshed = filter.refresh_ttl(Some(Duration::from_millis(1))).await;
     assert!(matches!(refreshed, Ok(()) | Err(Error::Gone { .. })), "{refreshed:?}");
     while redis.cli(&["DBSIZE"]).unwrap() != "0" {
@@ -99,7 +99,7 @@ async fn a_shard_that_another_program_deletes_is_never_answered_absent() {
         }
     }
     assert!(gone > 0);
-    // A stray that a writer left, long enough to be read, is told from a shard.
+    // A stray that a writer left, long enough to be read, is distinguished from a shard.
     redis.cli(&["SETRANGE", &shard, "100000", "x"]).unwrap();
     for asked in [&all[..], &all[..200]] {
         let result = filter.contains_digests(asked).await;
@@ -128,7 +128,7 @@ async fn a_merge_of_shards_is_as_good_as_single_insertions() {
         let name = |kind| format!("{kind} {layout}");
         let bulk = NativeFilter::create(&server, &name("bulk"), &options).await.unwrap();
         let single = NativeFilter::create(&server, &name("single"), &options).await.unwrap();
-        // Some before, so that a merge that replaced would lose them.
+        // Some keys before, so that a merge that replaced bits would lose them.
         let (first, rest) = (digests(0..10_000), digests(9_000..60_000));
         bulk.insert_digests(&first).await.unwrap();
         bulk.insert_bulk(&rest).await.unwrap();
@@ -187,7 +187,7 @@ async fn a_whole_filter_comes_back_byte_for_byte() {
         );
     }
     let cut = keys(&redis, "{a:*").len();
-    assert_eq!(keys(&redis, "*").len(), cut + 1, "the first one was not taken away");
+    assert_eq!(keys(&redis, "*").len(), cut + 1, "the first one was not deleted");
     assert_eq!(when(&redis, "*"), ["-1"]);
 }
 
@@ -202,7 +202,7 @@ async fn an_upload_is_seen_by_nobody_before_its_end_and_leaves_nothing_if_given_
     let mut upload = NativeFilter::upload(&server, "a", &options(300_000)).await.unwrap();
     upload.write(&whole.blocks()[..500]).await.unwrap();
     assert!(old.contains(b"old").await.unwrap());
-    // All that is there of it goes by itself.
+    // All of its keys expire by themselves.
     let live = when(&redis, "*");
     assert_eq!(live.iter().filter(|time| *time == "-1").count(), 1);
     let busy = NativeFilter::upload(&server, "a", &options(300_000)).await;
@@ -227,8 +227,8 @@ fn digest(key: u64) -> Digest {
     DigestFunction::xxh3(0).digest(&key)
 }
 
-/// Readers know keys 0 to 999, which both filters have; writers go on all the time. What was
-/// acknowledged after the switch has to be there.
+/// Readers query keys 0 to 999, which both filters have; writers never stop. Keys acknowledged
+/// after the switch have to be inside.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_switch_loses_nothing_that_is_acknowledged_after_it() {
     let Some(redis) = start() else { return };
@@ -265,7 +265,7 @@ async fn a_switch_loses_nothing_that_is_acknowledged_after_it() {
         assert!(!filter.contains_digests(&[digest(u64::MAX - round)]).await.unwrap().get(0));
         hidden.insert_digests(&[digest(u64::MAX - round)]).await.unwrap();
         hidden.swap().await.unwrap();
-        // From here on everything that is acknowledged is in the new one.
+        // From here on all acknowledged insertions are in the new one.
         let mark = next.load(Ordering::SeqCst);
         assert!(filter.contains_digests(&[digest(u64::MAX - round)]).await.unwrap().get(0));
         assert_eq!(filter.params(), rebuilt.params);
@@ -287,12 +287,12 @@ async fn a_switch_loses_nothing_that_is_acknowledged_after_it() {
     assert_eq!(when(&redis, "*"), ["-1"]);
 }
 
-/// The filters have no key in common: an answer of two of them has some of the keys.
+/// The filters have no key in common: an answer mixed from two of them would have some of the keys.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_is_answered_by_the_old_filter_or_the_new_one() {
     let Some(redis) = start() else { return };
     let server = connect(&redis).await;
-    // The last one is asked in parts.
+    // The last one is queried in parts.
     let sets = [digests(0..400), digests(1_000..3_000), digests(10_000..50_000)];
     let all: Vec<u64> = sets.iter().map(|set| set.len() as u64).collect();
     let filter = NativeFilter::create(&server, "a", &options(400_000)).await.unwrap();
@@ -333,14 +333,14 @@ async fn a_call_is_answered_by_the_old_filter_or_the_new_one() {
     for (task, all) in tasks.into_iter().zip(all) {
         let counts = task.await.unwrap();
         let (some, none) = (counts.contains(&all), counts.iter().any(|count| *count < all / 10));
-        assert!(some && none, "one of the filters was never asked: {counts:?}");
+        assert!(some && none, "one of the filters was never queried: {counts:?}");
         // The rate of false positives is 0.1 %.
         let is_whole = |&count: &u64| count == all || count <= all / 100 + 3;
         assert!(counts.iter().all(is_whole), "{counts:?} of {all}");
     }
 }
 
-// On one thread, so that no reply comes while the call is polled.
+// On one thread, so that no reply arrives while the call is polled.
 #[tokio::test]
 async fn a_switch_that_dies_at_any_step_loses_nothing_that_is_acknowledged_after_it() {
     let Some(redis) = start() else { return };
@@ -353,7 +353,7 @@ async fn a_switch_that_dies_at_any_step_loses_nothing_that_is_acknowledged_after
         let hidden = NativeFilter::rebuild(&server, &name, &options(100_000), hold).await.unwrap();
         hidden.insert(b"rebuilt").await.unwrap();
         ended = dies_after(polls, hidden.swap()).await;
-        // As if the token had ended, which takes 10 s.
+        // As if the token had expired, which takes 10 s.
         server.persistence().await.unwrap();
         redis.cli(&["DEL", &format!("{{{name}}}:swap")]).unwrap();
         let live = NativeFilter::attach(&server, &name, None).await.unwrap();
@@ -386,13 +386,13 @@ async fn a_switch_that_died_holds_nobody_up() {
     let writer = tokio::spawn(async move { writer.insert(b"during").await });
     redis.cli(&["PEXPIRE", "{a}:swap", "100"]).unwrap();
     assert_eq!(writer.await.unwrap().unwrap(), Inserted::New);
-    // Others find their fences still there, and go on too.
+    // Others find their fences still in place, and continue too.
     let keys = digests(0..5_000);
     let batch = filter.insert_digests(&keys).await.unwrap();
     assert_eq!(batch.new.count_ones() + batch.unsure.count_ones(), keys.len());
     filter.insert_bulk(&keys).await.unwrap();
     assert!(filter.contains(b"before").await.unwrap() && filter.contains(b"during").await.unwrap());
-    // A token that never ends is an error at the deadline, and the switch of another too.
+    // With a token that never expires, a switch fails at the deadline.
     let brief = ServerOptions { deadline: Duration::from_millis(300), ..ServerOptions::default() };
     let brief = connect_with(&redis, brief).await;
     redis.cli(&["SET", "{a}:swap", "1"]).unwrap();

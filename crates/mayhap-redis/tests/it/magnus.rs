@@ -97,7 +97,7 @@ async fn numbers_that_give_no_filter_are_refused_before_anything_is_written() {
         assert!(matches!(made, Err(Error::Format(_))), "{params:?} {options:?}: {made:?}");
     }
     assert_eq!(at.raw::<u64>(&[b"DBSIZE"]), 0);
-    // The most that is allowed works.
+    // The largest allowed value works.
     let params = MagnusParams { num_hashes: 1_100, ..small() };
     let (filter, _) = RemoteMagnus::create(&at.server, "x", params, ONE).await.unwrap();
     assert_eq!(filter.insert(b"key").await.unwrap(), Inserted::New);
@@ -130,7 +130,7 @@ async fn what_is_no_bitmap_of_this_size_is_refused_and_kept() {
     assert!(matches!(&error, Error::Damaged { key, .. } if key == "long"), "{error}");
     assert!(error.to_string().contains("1264 bytes"), "{error}");
 
-    // A key that turns into something else later.
+    // A key that becomes another type later.
     let filter = attach("fits").await.unwrap();
     let _: u64 = at.raw(&[b"DEL", b"fits"]);
     let _: u64 = at.raw(&[b"RPUSH", b"fits", b"x"]);
@@ -161,7 +161,7 @@ async fn a_bitmap_has_its_expiry_from_its_first_moment() {
     assert_eq!(at.get("seen"), [0]);
     let within = |ttl: i64| ttl > 29 * 86_400_000 && ttl <= 30 * 86_400_000;
     assert!(within(at.pttl("seen")));
-    // Another one neither makes it nor lengthens its life.
+    // Another one neither creates it nor extends its lifetime.
     let (other, made) = RemoteMagnus::create(&at.server, name, params, of(60 * day)).await.unwrap();
     assert!(!made && within(at.pttl("seen")));
     other.insert(b"a").await.unwrap();
@@ -169,7 +169,7 @@ async fn a_bitmap_has_its_expiry_from_its_first_moment() {
     assert!(filter.contains(b"a").await.unwrap());
     assert!(within(filter.info().await.unwrap().ttl_ms.unwrap().cast_signed()));
 
-    // Made again by an insertion, with the class's bits.
+    // Created again by an insertion, with the class's bits.
     assert!(filter.delete().await.unwrap() && !filter.delete().await.unwrap());
     assert!(!filter.contains(b"a").await.unwrap());
     assert!(matches!(filter.info().await, Err(Error::NotFound { .. })));
@@ -182,7 +182,7 @@ async fn a_bitmap_has_its_expiry_from_its_first_moment() {
     }
     assert_eq!(at.get("seen"), local.encode());
 
-    // One that is there without an end stays so.
+    // An existing one without expiry stays so.
     let _: () = at.raw(&[b"SET", b"old", b"\0"]);
     let (old, made) = RemoteMagnus::create(&at.server, "old", params, options).await.unwrap();
     old.insert(b"a").await.unwrap();
@@ -190,7 +190,7 @@ async fn a_bitmap_has_its_expiry_from_its_first_moment() {
     assert_eq!((at.pttl("old"), old.info().await.unwrap().ttl_ms), (-1, None));
 }
 
-/// The bitmap ends all the time, and never does one without an end come after it.
+/// The bitmap keeps expiring, and is never followed by one without expiry.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_insertion_while_the_bitmap_expires_makes_one_that_expires() {
     if !ready(&["redis-server"]) {

@@ -1,4 +1,4 @@
-//! Filters of our own layout on one server: what a user sees.
+//! Filters of our own layout on one server, as a user sees them.
 
 use mayhap::{AnyFilter, Digest, DigestFunction, FilterParams, Layout, sizing};
 use mayhap_redis::{
@@ -28,7 +28,7 @@ fn local(params: FilterParams) -> AnyFilter {
     builder.expected_items(params.expected_items()).build().unwrap()
 }
 
-/// All that a filter answers, insertions and false positives included.
+/// All answers of a filter, including those to insertions and false positives.
 async fn answers_as_a_local_one(redis: &RedisServer, params: FilterParams, keys: u64) {
     let server = connect(redis).await;
     let name = format!("answers {} {}", params.layout(), params.num_hashes());
@@ -88,7 +88,7 @@ async fn a_filter_on_a_server_answers_as_a_local_one() {
     }
 }
 
-/// More pipelines than a connection takes at once, each of which has the keys of the one before.
+/// More pipelines than a connection takes at once, each with the keys of the previous one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_key_that_is_twice_in_a_large_batch_the_first_is_new() {
     const PART: usize = 64;
@@ -122,7 +122,7 @@ async fn one_key_is_answered_as_a_batch_is() {
         let one = NativeFilter::create(&server, &format!("one {layout}"), &options).await.unwrap();
         let many =
             NativeFilter::create(&server, &format!("many {layout}"), &options).await.unwrap();
-        // Every key twice, so that the second is there.
+        // Every key twice, so that the second one is present.
         let keys: Vec<Vec<u8>> = (0..1_500u32).map(|i| (i % 900).to_le_bytes().to_vec()).collect();
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let batch = many.insert_batch(&keys).await.unwrap();
@@ -168,7 +168,7 @@ async fn a_filter_is_found_again_by_its_name_and_gone_when_deleted() {
         assert!(matches!(gone, Err(Error::Gone { .. })), "{gone:?}");
     }
     assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "0", "a late writer left something");
-    // The handles go on with the next one of this name.
+    // The handles continue with the next filter of this name.
     NativeFilter::create(&server, "seen", &options).await.unwrap();
     assert!(!found.contains(b"a").await.unwrap());
     assert_eq!(made.insert(b"b").await.unwrap(), Inserted::New);

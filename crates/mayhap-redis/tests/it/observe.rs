@@ -61,7 +61,7 @@ async fn all_masters_of_a_cluster_are_asked() {
     assert!(server.clients().await.unwrap().len() >= 3);
 }
 
-/// A sample foretells what all bits say, and costs the same whatever the size.
+/// A sample predicts the numbers of all bits, and costs the same whatever the size.
 #[tokio::test]
 async fn a_glance_is_cheap_and_close() {
     if !ready(&["redis-server"]) {

@@ -36,7 +36,7 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// The next thing that the server says does not arrive, and the connection ends.
+    /// The next reply of the server is lost, and the connection ends.
     pub(crate) fn lose_next_reply(&self) {
         self.lose.store(true, Ordering::SeqCst);
     }

@@ -16,7 +16,7 @@ const NAMES: Names = Names {
     found_at: "probes_rule_contains_true_at",
 };
 
-/// Of explicit keys and of those of a rule.
+/// The types of explicit keys and of keys by a rule.
 fn key_types(json: &Value) -> (KeyType, KeyType) {
     match json["codec"].as_str().unwrap() {
         "string" | "long-decimal" => (KeyType::Bytes, KeyType::Bytes),
@@ -174,7 +174,7 @@ async fn a_changed_config_is_noticed_and_nothing_is_written() {
                      hashIterations 7; they were 9585 and 7; attach to it again";
         assert_eq!(error.to_string(), words);
     }
-    // The other number alone.
+    // Only the other number.
     let _: u64 = at.raw(&[b"HSET", b"{x}:config", b"hashIterations", b"6"]);
     for error in all_fail(&new).await {
         assert!(error.to_string().contains("hashIterations 6; they were 479 and 7"), "{error}");
@@ -308,7 +308,7 @@ async fn both_keys_expire_are_renamed_and_deleted_together() {
     assert_eq!((at.pttl("new"), at.pttl("{new}:config")), (-1, -1));
     assert_eq!(filter.info().await.unwrap().ttl_ms, None);
 
-    // Over one of the same numbers, whose users go on.
+    // Replacing one with the same numbers, whose users continue.
     let (old, _) = RemoteRedisson::try_init(&at.server, "old", 1_000, 0.01).await.unwrap();
     old.insert(b"b").await.unwrap();
     let bytes = at.get("new");
@@ -321,7 +321,7 @@ async fn both_keys_expire_are_renamed_and_deleted_together() {
     assert!(matches!(filter.rename("old").await, Err(Error::NotFound { .. })));
     assert!(matches!(filter.expire(None).await, Err(Error::NotFound { .. })));
 
-    // One without bits leaves none of the other.
+    // A filter without bits replaces one with bits: none of them stays.
     let (empty, _) = RemoteRedisson::try_init(&at.server, "empty", 1_000, 0.01).await.unwrap();
     let renamed = empty.rename("old").await.unwrap();
     assert!(!renamed.contains(b"a").await.unwrap());
@@ -340,7 +340,7 @@ async fn a_key_costs_one_round_trip_and_a_batch_few_commands() {
     let calls = |calls: &[(&str, u64)]| -> Vec<(String, u64)> {
         calls.iter().map(|&(name, n)| (name.to_owned(), n)).collect()
     };
-    // A script, and what it calls.
+    // A script, and the commands that it calls.
     let insertions = |n| calls(&[("bitfield", n), ("eval", n), ("hmget", n)]);
     let questions = |n| calls(&[("bitfield_ro", n), ("hmget", 1)]);
     at.calls();

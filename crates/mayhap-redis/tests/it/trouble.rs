@@ -1,4 +1,4 @@
-//! What is said of a server that cannot be used: what happened, and not that it was silent.
+//! The errors for an unusable server: they report the cause, not just silence.
 
 use mayhap_redis::{Address, Error, Server, ServerOptions, Trouble};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 use test_servers::{RedisOptions, RedisServer, ready};
 
-/// Something that is no server of Redis; its threads end with the process.
+/// A listener that is not a Redis server; its threads end with the process.
 fn serve(with: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -19,7 +19,7 @@ fn serve(with: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     port
 }
 
-/// Answers the first thing that it hears with these bytes, and waits for the end.
+/// Answers the first request with these bytes, and waits for the end.
 fn answers(bytes: &'static [u8]) -> u16 {
     serve(move |mut client| {
         let mut heard = [0; 1024];
@@ -28,7 +28,7 @@ fn answers(bytes: &'static [u8]) -> u16 {
     })
 }
 
-/// A port that nobody listens on.
+/// A port without a listener.
 fn nobody() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
@@ -76,7 +76,7 @@ async fn a_server_that_cannot_be_used_says_what_happened() {
             Trouble::OtherProtocol,
             "does not speak the protocol of Redis",
         ),
-        // A fatal alert, as of a server that hears no TLS.
+        // A fatal alert, as from a server that receives no TLS.
         (
             format!("redis://127.0.0.1:{}/", answers(b"\x15\x03\x01\x00\x02\x02\x46")),
             Trouble::NeedsTls,
@@ -92,7 +92,7 @@ async fn a_server_that_cannot_be_used_says_what_happened() {
         assert!(text.contains(words), "{url}: {text}");
         assert!(!text.contains('\n'), "{url}: {text:?}");
         if !matches!(trouble, Trouble::Silent) {
-            assert!(*after < Duration::from_secs(2), "{url}: what happened at once took {after:?}");
+            assert!(*after < Duration::from_secs(2), "{url}: an immediate failure took {after:?}");
             assert!(!text.contains("no answer"), "{url}: {text}");
         }
     }

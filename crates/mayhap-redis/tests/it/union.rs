@@ -1,4 +1,4 @@
-//! Keys of a filter in memory into one on a server.
+//! Merging the keys of a filter in memory into one on a server.
 
 use crate::native::{connect, params};
 use mayhap::{AnyFilter, Layout};
@@ -72,7 +72,7 @@ async fn a_union_of_unlike_filters_or_with_one_that_is_gone_is_refused() {
     let error = unite(&filter, &local(ITEMS, 0..1)).await.unwrap_err();
     assert!(matches!(error, Error::Gone { .. }), "{error}");
     assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "0");
-    // Another one of this name is not mistaken for the first.
+    // Another filter of this name is not mistaken for the first.
     NativeFilter::create(&server, "a", &options).await.unwrap();
     let other = local(ITEMS, 0..1);
     let mut union = filter.union(&other).unwrap();

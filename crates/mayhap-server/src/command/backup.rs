@@ -1,54 +1,43 @@
 //! `BF.BACKUP`: the files of the data folder, one after the other, for `mayhap backup URL`.
 //!
-//! What is read stays as it is until the copy is complete, the connection closes, or a minute has
-//! gone by without a request ([`crate::durable::Lease`]).
+//! The files do not change until the copy is complete, the connection closes, or a minute passes
+//! without a request ([`mayhap_engine::durable::Lease`]).
 
 use super::bounds::{Answer, ELEMENT_BYTES};
-use super::call::{Call, Fault, NO_INTEGER, Outcome};
+use super::call::{Call, NO_INTEGER, Outcome};
 use super::number;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::Admin;
+use super::row::{Command, NONE, row};
 use super::server::NO_FOLDER;
-use super::word::{one_of, shown};
-use crate::durable::LeaseError;
+use super::word::shown;
+use mayhap_engine::durable::LeaseError;
 
-pub(super) const COMMANDS: &[Command] = &[row(
-    "bf.backup",
-    -2,
-    Right::Admin,
-    Places::NONE,
-    "Reads the files of the data folder for a backup.",
-    backup,
-)
-.answers(Answer::Counted)
-.works(|_| u64::MAX)];
+const SUMMARY: &str = "Reads the files of the data folder for a backup.";
+
+pub(super) const COMMANDS: &[Command] = &[row("bf.backup", -2, Admin, NONE, SUMMARY, backup)
+    .answers(Answer::Counted)
+    .works(|_| u64::MAX)];
 
 /// The most bytes of a file in one answer.
 const MAX_READ_BYTES: usize = 1 << 20;
 
 const PREFIX: &str = "NOPERM a backup has filters of all names, and this user those of a prefix";
 
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    Begin,
-    Read,
-    End,
-}
-
-const STEPS: [(&str, Step); 3] = [("begin", Step::Begin), ("read", Step::Read), ("end", Step::End)];
-
 fn backup(call: &mut Call<'_, '_>) -> Outcome {
     if call.session.rights.prefix.is_some() {
         return Err(PREFIX.into());
     }
-    match (one_of(call.word(1), &STEPS), call.words.len()) {
-        (Some(Step::Begin), 2) => begin(call),
-        (Some(Step::Read), 5) => read(call),
-        (Some(Step::End), 2) => {
+    match (&*call.word(1).to_ascii_lowercase(), call.words.len()) {
+        (b"begin", 2) => begin(call),
+        (b"read", 5) => read(call),
+        (b"end", 2) => {
             call.session.lease = None;
             call.ok()
         }
-        (Some(_), _) => Err(Call::arity(&format!("bf.backup|{}", shown(call.word(1))))),
-        (None, _) => Err(format!(
+        (b"begin" | b"read" | b"end", _) => {
+            Err(Call::arity(&format!("bf.backup|{}", shown(call.word(1)))))
+        }
+        _ => Err(format!(
             "ERR unknown subcommand '{}'. Try BEGIN, READ or END.",
             shown(call.word(1))
         )
@@ -56,9 +45,9 @@ fn backup(call: &mut Call<'_, '_>) -> Outcome {
     }
 }
 
-/// The segments of the log: the number of each, and the bytes of it that are to be read.
+/// The log: the number of each segment, and how many bytes of it to read.
 fn begin(call: &mut Call<'_, '_>) -> Outcome {
-    // One at a time, so that who begins again keeps no more than the last one.
+    // One lease per connection: a client that starts over keeps only the latest.
     call.session.lease = None;
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
     call.end_turn()?;
@@ -75,7 +64,7 @@ fn begin(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// A part of a file: fewer bytes than requested at its end alone, null if there is no such file.
+/// A part of a file: fewer bytes than requested only at its end, null if there is no such file.
 fn read(call: &mut Call<'_, '_>) -> Outcome {
     let offset = number::count(call.word(3)).ok_or(NO_INTEGER)?;
     let most = number::count(call.word(4)).and_then(|most| usize::try_from(most).ok());
@@ -88,16 +77,6 @@ fn read(call: &mut Call<'_, '_>) -> Outcome {
     let lease = call.session.lease.as_ref();
     let lease = lease.ok_or("ERR no backup was begun on this connection")?;
     let found = lease.read(path, offset, most)?;
-    let mut reply = call.reply();
-    match found {
-        Some(bytes) => reply.bulk(&bytes),
-        None => reply.null(),
-    }
+    call.reply().bulk_or_null(found.as_deref());
     Ok(())
-}
-
-impl From<LeaseError> for Fault {
-    fn from(error: LeaseError) -> Self {
-        Self(format!("ERR {error}").into())
-    }
 }

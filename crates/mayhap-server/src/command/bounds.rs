@@ -1,31 +1,31 @@
-//! What a request may cost, known before it is carried out: nanoseconds of work, bytes of answer.
+//! The cost of a request, known before it is executed: nanoseconds of work, bytes of answer.
 //!
-//! Every row of the table says both. `execute.rs` holds them: what takes longer than a
-//! connection's share of a turn leaves the loop, and an answer that is too large is refused before
-//! it is built.
+//! Every row of the table states both, and `execute.rs` enforces them: a request that takes longer
+//! than a connection's share of a turn leaves the loop, and an answer that is too large is refused
+//! before it is built.
 
 use super::call::{Call, Fault};
 use crate::answer::check_room;
 
 /// Work that one connection may bring into one turn, and one request into a loop: a millisecond.
 pub(crate) const SHARE_NS: u64 = 1_000_000;
-/// Looking a name up, and other small things, for each word of a request.
+/// Looking up a name, and similar small work, for each word of a request.
 pub(super) const WORD_NS: u64 = 64;
-/// Looking at a filter while going over all of them.
+/// Visiting a filter in a pass over all of them.
 pub(super) const FILTER_NS: u64 = 200;
-/// Giving a small filter back.
+/// Freeing a small filter.
 pub(super) const END_NS: u64 = 1_000;
-/// A new filter. One of a size that no other has takes half a millisecond, which the clock says.
+/// A new filter. One of a new size takes half a millisecond, which the clock counts.
 pub(super) const CREATE_NS: u64 = 10_000;
-/// Bytes that are read in a nanosecond by a pass over a filter, from pages that are not in a cache.
+/// Bytes per nanosecond that a pass over a filter reads, from pages that are not in a cache.
 const READ_BYTES_PER_NS: u64 = 2;
-/// Bytes whose pages go back to the system in a nanosecond.
+/// Bytes per nanosecond whose pages are returned to the system.
 const FREED_BYTES_PER_NS: u64 = 16;
-/// Bytes that are copied in a nanosecond, with the pages that the copy needs.
+/// Bytes per nanosecond that are copied, including the page faults of the copy.
 const COPIED_BYTES_PER_NS: u64 = 1;
-/// Answers below this are not held against the buffers of all clients.
+/// Smaller answers are not counted against the buffers of all clients.
 const MODEST_BYTES: u64 = 64 << 10;
-/// An error, a number, a line: with the words that an error repeats.
+/// An error, a number, a line: including the words that an error repeats.
 const SMALL_BYTES: u64 = 4 << 10;
 
 /// The most bytes of the answers to a command.
@@ -33,18 +33,18 @@ const SMALL_BYTES: u64 = 4 << 10;
 pub(super) enum Answer {
     /// A number, a line, a description of one thing: 4 KiB.
     Small,
-    /// So many for each word of the request, beside 4 KiB.
+    /// This number of bytes for each word of the request, and 4 KiB.
     Words(u64),
-    /// A word or several of the request, beside 4 KiB.
+    /// One or more words of the request, and 4 KiB.
     Echo,
-    /// So many.
+    /// This number of bytes.
     Bytes(u64),
-    /// What the handler counts: it calls [`Call::room_for`] before it writes more than 4 KiB.
+    /// Counted by the handler: it calls [`Call::room_for`] before it writes more than 4 KiB.
     Counted,
 }
 
 impl Answer {
-    /// The most bytes of the answer to this request; of one that is counted, what it has at once.
+    /// The most bytes of the answer to this request; for a counted one, its initial allowance.
     #[inline]
     pub(super) fn bytes(self, call: &Call<'_, '_>) -> u64 {
         match self {
@@ -59,25 +59,25 @@ impl Answer {
     }
 }
 
-/// A bulk string or array has its length, its kind and two line ends beside its bytes.
+/// A bulk string or array has its length, its kind and two line ends in addition to its bytes.
 pub(super) const ELEMENT_BYTES: usize = 16;
 
-/// Work of reading all bits of so many bytes.
+/// Work of reading all bits of `bytes` bytes.
 pub(super) const fn reading(bytes: u64) -> u64 {
     bytes / READ_BYTES_PER_NS
 }
 
-/// Work of copying so many bytes into new memory.
+/// Work of copying `bytes` bytes into new memory.
 pub(super) const fn copying(bytes: u64) -> u64 {
     bytes / COPIED_BYTES_PER_NS
 }
 
-/// Work of giving so many bytes back to the system.
+/// Work of returning `bytes` bytes to the system.
 pub(super) const fn freeing(bytes: u64) -> u64 {
     bytes / FREED_BYTES_PER_NS
 }
 
-/// Work of matching so many names with a pattern.
+/// Work of matching `names` names with a pattern.
 pub(super) fn matching(names: usize, pattern: &[u8]) -> u64 {
     // A star that is not the last byte may be tried again at every byte of a name.
     let stars = pattern.iter().rev().skip(1).filter(|&&byte| byte == b'*').count();
@@ -86,7 +86,7 @@ pub(super) fn matching(names: usize, pattern: &[u8]) -> u64 {
 }
 
 impl Call<'_, '_> {
-    /// That an answer of so many bytes may be built.
+    /// Checks that an answer of `bytes` bytes may be built.
     #[inline]
     pub(super) fn room_for(&mut self, bytes: u64) -> Result<(), Fault> {
         self.granted = self.granted.max(bytes);
@@ -99,7 +99,7 @@ impl Call<'_, '_> {
         check_room(self.shared, bytes).map_err(|why| format!("ERR {why}").into())
     }
 
-    /// That a list of these words may be built, as one array.
+    /// Checks that a list of these words may be built, as one array.
     pub(super) fn room_for_list<'n>(
         &mut self,
         words: impl Iterator<Item = &'n [u8]>,

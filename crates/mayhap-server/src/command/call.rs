@@ -1,14 +1,15 @@
-//! What a handler works with.
+//! The context of a handler.
 
 use super::After;
-use crate::durable::Log;
-use crate::keyspace::{ChangeError, Entry, Page};
-use crate::resp::{Reply, Words};
+use crate::resp::Reply;
 use crate::{Session, Shared, Turn};
+use mayhap_engine::Words;
+use mayhap_engine::durable::Log;
+use mayhap_engine::keyspace::{Entry, Page};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a handler hands back: nothing once its answer is written, or the text of an error.
+/// The result of a handler: nothing once its answer is written, or the text of an error.
 pub(super) type Outcome = Result<(), Fault>;
 
 /// The text of an error, as clients see it after the `-`.
@@ -27,6 +28,9 @@ impl From<String> for Fault {
     }
 }
 
+/// How a request is executed.
+pub(super) type Execute = fn(Words<'_>, &mut Session, &Shared, &mut Turn, &mut Vec<u8>) -> After;
+
 /// The options do not follow the grammar.
 pub(super) const SYNTAX: &str = "ERR syntax error";
 /// There is no filter of this name.
@@ -34,7 +38,7 @@ pub(super) const NOT_FOUND: &str = "ERR not found";
 /// A word should be a whole number.
 pub(super) const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
-/// A request with all that it may look at and change.
+/// A request with everything that it may read and change.
 pub(super) struct Call<'a, 'b> {
     /// The words; the first is the command's name.
     pub(super) words: Words<'a>,
@@ -43,7 +47,9 @@ pub(super) struct Call<'a, 'b> {
     pub(super) turn: &'b mut Turn,
     pub(super) out: &'b mut Vec<u8>,
     pub(super) after: After,
-    /// Bytes of answer that there is room for.
+    /// Executes another request of the same connection, for `EXEC`.
+    pub(super) execute: Execute,
+    /// Bytes of answer that are still allowed.
     pub(super) granted: u64,
 }
 
@@ -54,29 +60,28 @@ impl<'a> Call<'a, '_> {
     }
 
     pub(super) const fn reply(&mut self) -> Reply<'_> {
-        Reply::new(self.out, self.session.resp3)
+        Reply::new(self.out, self.session.info.resp3)
     }
 
     /// The filter of this name.
     pub(super) fn entry(&self, name: &[u8]) -> Option<Arc<Entry>> {
-        self.shared.keyspace.get(name, self.turn.now)
+        self.shared.keyspace.get(name, self.turn.work.now)
     }
 
-    /// Bytes of these filters together; a name that stands twice counts twice.
+    /// Bytes of these filters together; a repeated name counts each time.
     pub(super) fn bytes_of<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> u64 {
-        let bytes = names.filter_map(|name| {
-            self.shared.keyspace.with(name, self.turn.now, crate::keyspace::Entry::num_bytes)
-        });
+        let (keyspace, now) = (&self.shared.keyspace, self.turn.work.now);
+        let bytes = names.filter_map(|name| keyspace.with(name, now, Entry::num_bytes));
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// The filter of this name, or the error that there is none.
+    /// The filter of this name, or the error for a missing one.
     pub(super) fn known(&self, name: &[u8]) -> Result<Arc<Entry>, Fault> {
         self.entry(name).ok_or_else(|| NOT_FOUND.into())
     }
 
-    /// What a read of a filter says that there is not: nothing, as `RedisBloom`, or that there is
-    /// none, if the setting `strict_names` says so.
+    /// The result of reading a filter that does not exist: `nothing`, as in `RedisBloom`, or an
+    /// error if `strict_names` is set.
     pub(super) fn nothing<T>(&self, nothing: T) -> Result<T, Fault> {
         if self.shared.config().strict_names {
             return Err(NOT_FOUND.into());
@@ -88,80 +93,67 @@ impl<'a> Call<'a, '_> {
         self.shared.log.as_deref()
     }
 
-    /// That what this request changes can be kept; called before a filter is looked up that it
-    /// changes.
+    /// Checks that a change by this request can be kept; called before the filter that it changes
+    /// is looked up.
     pub(super) fn writable(&mut self) -> Result<(), Fault> {
-        if let Some(recorder) = &mut self.turn.recorder {
-            recorder.begin();
-        }
+        self.turn.work.begin();
         self.log().map_or(Ok(()), Log::check_writable)?;
         Ok(())
     }
 
-    /// [`Call::writable`] for an operation, whose record is written before it is carried out: after
-    /// what the turn has recorded so far, which may be refused.
+    /// [`Call::writable`] for an operation, whose record is written before it is applied: after the
+    /// records of the turn so far, which may be refused.
     pub(super) fn operable(&mut self) -> Result<(), Fault> {
         self.writable()?;
         self.operate()
     }
 
-    /// The same of a request that takes filters away.
+    /// The same for a request that removes filters.
     pub(super) fn deletable(&mut self) -> Result<(), Fault> {
-        if let Some(recorder) = &mut self.turn.recorder {
-            recorder.begin();
-        }
+        self.turn.work.begin();
         self.log().map_or(Ok(()), Log::check_deletable)?;
         self.operate()
     }
 
     fn operate(&mut self) -> Result<(), Fault> {
-        if let Some(recorder) = &mut self.turn.recorder {
+        if let Some(recorder) = &mut self.turn.work.recorder {
             recorder.commit_early()?;
         }
         self.turn.operated = true;
         Ok(())
     }
 
-    /// Ends what the turn has done so far, before something that waits for the end of all turns.
+    /// Ends the turn so far, before a step that waits for the end of all turns.
     pub(super) fn end_turn(&mut self) -> Result<(), Fault> {
-        if let Some(recorder) = &mut self.turn.recorder {
+        if let Some(recorder) = &mut self.turn.work.recorder {
             recorder.end_early()?;
         }
         Ok(())
     }
 
-    /// Takes a filter away; `false` if there is none.
+    /// Removes a filter; `false` if there is none.
     pub(super) fn remove(&mut self, name: &[u8]) -> Result<bool, Fault> {
-        Ok(self.shared.keyspace.remove(name, self.turn.now, self.log())?)
+        Ok(self.shared.keyspace.remove(name, self.turn.work.now, self.log())?)
     }
 
-    /// Ends a filter at this time; `false` if there is none.
+    /// Expires a filter at this time; `false` if there is none.
     pub(super) fn expire(&mut self, name: &[u8], at: u64) -> Result<bool, Fault> {
-        Ok(self.shared.keyspace.expire(name, at, self.turn.now, self.log())?)
+        Ok(self.shared.keyspace.expire(name, at, self.turn.work.now, self.log())?)
     }
 
-    pub(super) fn rename(
-        &mut self,
-        from: &[u8],
-        to: &[u8],
-        replace: bool,
-    ) -> Result<(), ChangeError> {
-        self.shared.keyspace.rename(from, to, replace, self.turn.now, self.log())
-    }
-
-    /// The next names from `cursor` on that fit the pattern and that the user may see.
+    /// The next names from `cursor` on that match the pattern and that the user may see.
     pub(super) fn scan(
         &self,
         cursor: u64,
         count: usize,
         pattern: Option<&[u8]>,
     ) -> Result<Page, Fault> {
-        let mut page = self.shared.keyspace.scan(cursor, count, pattern, self.turn.now)?;
+        let mut page = self.shared.keyspace.scan(cursor, count, pattern, self.turn.work.now)?;
         page.names.retain(|name| self.session.rights.covers(name));
         Ok(page)
     }
 
-    /// How many filters the user may see, and how many of them have a time at which they end.
+    /// How many filters the user may see, and how many of them expire.
     pub(super) fn count_filters(&self) -> (u64, u64) {
         let keyspace = &self.shared.keyspace;
         match &self.session.rights.prefix {
@@ -170,7 +162,7 @@ impl<'a> Call<'a, '_> {
         }
     }
 
-    /// That the user may touch filters of this name.
+    /// Checks that the user may touch filters of this name.
     pub(super) fn within(&self, name: &[u8]) -> Result<(), Fault> {
         if self.session.rights.covers(name) {
             Ok(())
@@ -189,7 +181,7 @@ impl<'a> Call<'a, '_> {
         Ok(())
     }
 
-    /// An integer that counts something.
+    /// The answer to a count.
     pub(super) fn count(&mut self, number: impl TryInto<i64>) -> Outcome {
         self.integer(number.try_into().unwrap_or(i64::MAX))
     }

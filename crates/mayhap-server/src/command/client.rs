@@ -1,45 +1,41 @@
-//! `CLIENT`: what a client says of itself and asks about others.
+//! `CLIENT`: the client's own properties, and those of others.
 
 use super::bounds::{Answer, ELEMENT_BYTES};
 use super::call::{Call, Outcome, SYNTAX};
 use super::number;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::Known;
+use super::row::{Command, NONE, row};
+use super::sub::{Sub, choose, help, sub};
 use super::word::{is, one_of, shown};
-use crate::Session;
-use crate::net::ClientInfo;
+use crate::resp::Reply;
+use crate::session::ClientInfo;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("client", -2, Right::Known, Places::NONE, "Names and lists clients.", client)
+    &[row("client", -2, Known, NONE, "Names and lists clients.", client)
         .answers(Answer::Counted)
         .works(work)];
 
 pub(super) const BAD_NAME: &str =
     "ERR Client names cannot contain spaces, newlines or special characters.";
 
-type Sub = (&'static str, (usize, fn(&mut Call<'_, '_>) -> Outcome));
-
-/// The subcommands, each with its number of words; 0 for any.
-const SUBCOMMANDS: [Sub; 10] = [
-    ("id", (2, id)),
-    ("getname", (2, get_name)),
-    ("setname", (3, set_name)),
-    ("setinfo", (4, set_info)),
-    ("info", (2, info)),
-    ("list", (0, list)),
-    ("kill", (0, kill)),
-    ("no-evict", (3, on_or_off)),
-    ("no-touch", (3, on_or_off)),
-    ("help", (2, help)),
+const SUBCOMMANDS: &[Sub] = &[
+    sub("id", 2, id),
+    sub("getname", 2, get_name),
+    sub("setname", 3, set_name),
+    sub("setinfo", 4, set_info),
+    sub("info", 2, info),
+    sub("list", 0, list).for_admin(),
+    sub("kill", 0, kill).for_admin(),
+    sub("no-evict", 3, on_or_off),
+    sub("no-touch", 3, on_or_off),
+    help(2),
 ];
 
-/// Those that look at others.
-const ONLY_ADMIN: [&str; 2] = ["list", "kill"];
-
-/// `LIST` goes over all clients, and `KILL` looks for addresses among them.
+/// `LIST` visits all clients, and `KILL` looks for addresses among them.
 fn work(call: &Call<'_, '_>) -> u64 {
-    let goes_over_all = ONLY_ADMIN.iter().any(|name| is(call.word(1), name));
+    let goes_over_all = is(call.word(1), "list") || is(call.word(1), "kill");
     if goes_over_all { call.shared.clients.connected() as u64 * CLIENT_NS } else { 0 }
 }
 
@@ -47,26 +43,7 @@ fn work(call: &Call<'_, '_>) -> u64 {
 const CLIENT_NS: u64 = 1_000;
 
 fn client(call: &mut Call<'_, '_>) -> Outcome {
-    let word = call.word(1);
-    let Some((words, run)) = one_of(word, &SUBCOMMANDS) else {
-        return Err(unknown_subcommand("CLIENT", word).into());
-    };
-    if ONLY_ADMIN.iter().any(|name| is(word, name)) && !call.session.rights.admin {
-        let (user, name) = (call.session.user.as_deref().unwrap_or("default"), shown(word));
-        let name = name.to_lowercase();
-        let text = "has no permissions to run the";
-        return Err(format!("NOPERM User {user} {text} 'client|{name}' command").into());
-    }
-    if words != 0 && words != call.words.len() {
-        let name = String::from_utf8_lossy(word).to_lowercase();
-        return Err(Call::arity(&format!("client|{name}")));
-    }
-    run(call)
-}
-
-/// The error for a subcommand that there is not.
-pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> String {
-    format!("ERR unknown subcommand '{}'. Try {command} HELP.", shown(word))
+    choose(call, "CLIENT", SUBCOMMANDS)
 }
 
 fn id(call: &mut Call<'_, '_>) -> Outcome {
@@ -75,17 +52,13 @@ fn id(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn get_name(call: &mut Call<'_, '_>) -> Outcome {
-    let name = &call.session.name;
-    let mut reply = crate::resp::Reply::new(call.out, call.session.resp3);
-    if name.is_empty() {
-        reply.null();
-    } else {
-        reply.bulk(name);
-    }
+    let name = &call.session.info.name;
+    let mut reply = Reply::new(call.out, call.session.info.resp3);
+    reply.bulk_or_null(Some(name.as_slice()).filter(|name| !name.is_empty()));
     Ok(())
 }
 
-/// Whether all bytes can stand in a line of `CLIENT LIST`, which has spaces between its fields.
+/// Whether all bytes may appear in a line of `CLIENT LIST`, where spaces separate the fields.
 pub(super) fn is_printable(name: &[u8]) -> bool {
     name.iter().all(u8::is_ascii_graphic) && name.len() <= MAX_NAME_BYTES
 }
@@ -98,7 +71,7 @@ fn set_name(call: &mut Call<'_, '_>) -> Outcome {
     if !is_printable(name) {
         return Err(BAD_NAME.into());
     }
-    call.session.name = name.to_vec();
+    call.session.info.name = name.to_vec();
     call.ok()
 }
 
@@ -111,31 +84,21 @@ fn set_info(call: &mut Call<'_, '_>) -> Outcome {
         let text = "cannot contain spaces, newlines or special characters.";
         return Err(format!("ERR {} {text}", shown(option).to_lowercase()).into());
     }
-    call.session.library[index] = value.to_vec();
+    call.session.info.library[index] = value.to_vec();
     call.ok()
 }
 
 fn on_or_off(call: &mut Call<'_, '_>) -> Outcome {
-    // Nothing is ever evicted here and no time of last use is kept: both are so already.
+    // Nothing is ever evicted here and no time of last use is kept: both hold already.
     let word = call.word(2);
     if is(word, "on") || is(word, "off") { call.ok() } else { Err(SYNTAX.into()) }
 }
 
 fn info(call: &mut Call<'_, '_>) -> Outcome {
-    let line = line(call.session);
+    // Without the fields that have no meaning for the client itself.
+    let line = line_of(call.session.id, call.session.address, &call.session.info, "");
     call.reply().verbatim(&line);
     Ok(())
-}
-
-/// This client as `CLIENT LIST` shows it; what has no meaning here is left out.
-fn line(session: &Session) -> String {
-    let info = ClientInfo {
-        name: session.name.clone(),
-        library: session.library.clone(),
-        user: session.user.clone(),
-        resp3: session.resp3,
-    };
-    line_of(session.id, session.address, &info, "")
 }
 
 fn line_of(id: u64, address: Option<SocketAddr>, info: &ClientInfo, more: &str) -> String {
@@ -168,7 +131,7 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
         }
     }
     let is_wanted = |id: u64| ids.as_ref().is_none_or(|ids| ids.contains(&id));
-    let now = call.turn.now;
+    let now = call.turn.work.now;
     let mut lines = String::new();
     for client in call.shared.clients.list().iter().filter(|client| is_wanted(client.id)) {
         let seconds = |since: u64| now.saturating_sub(since) / 1000;
@@ -207,19 +170,4 @@ fn kill(call: &mut Call<'_, '_>) -> Outcome {
         killed += i64::from(clients.kill(id));
     }
     call.integer(killed)
-}
-
-fn help(call: &mut Call<'_, '_>) -> Outcome {
-    help_text(call, "CLIENT", &SUBCOMMANDS.map(|(name, _)| name));
-    Ok(())
-}
-
-/// The answer to `… HELP`: the subcommands.
-pub(super) fn help_text(call: &mut Call<'_, '_>, command: &str, names: &[&str]) {
-    let mut reply = call.reply();
-    reply.array(names.len() + 1);
-    reply.simple(&format!("{command} <subcommand> [<arg> ...]. Subcommands are:"));
-    for name in names {
-        reply.simple(&name.to_uppercase());
-    }
 }

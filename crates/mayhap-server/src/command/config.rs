@@ -1,45 +1,47 @@
-//! `CONFIG`: the settings as they are, and those that can change while the server runs.
+//! `CONFIG`: the current settings, and changes to those that can change while the server runs.
 
 use super::bounds::Answer;
 use super::call::{Call, Outcome};
-use super::client::{help_text, unknown_subcommand};
-use super::row::{Command, Places, Right, row};
-use super::word::{one_of, shown};
+use super::row::Right::Admin;
+use super::row::{Command, NONE, row};
+use super::sub::{Sub, choose, help, sub};
+use super::word::shown;
 use crate::ReloadError;
 use crate::config::{Config, ConfigError, Origin, SETTINGS, Setting, apply, find};
-use crate::keyspace::{MAX_PATTERN_BYTES, matches};
+use mayhap_engine::keyspace::{MAX_PATTERN_BYTES, matches};
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("config", -2, Right::Admin, Places::NONE, "Reads and changes settings.", config)
+    &[row("config", -2, Admin, NONE, "Reads and changes settings.", config)
         .answers(Answer::Counted)
         .works(|call| call.words.len() as u64 * SETTINGS.len() as u64 * MATCH_NS)];
 
 /// A setting's name matched with a pattern.
 const MATCH_NS: u64 = 200;
 
-type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
-
-const SUBCOMMANDS: [Sub; 5] =
-    [("get", get), ("set", set), ("rewrite", rewrite), ("resetstat", reset_stat), ("help", help)];
+const SUBCOMMANDS: &[Sub] = &[
+    sub("get", -3, get),
+    sub("set", 0, set),
+    sub("rewrite", 0, rewrite),
+    sub("resetstat", 0, reset_stat),
+    help(0),
+];
 
 fn config(call: &mut Call<'_, '_>) -> Outcome {
-    let word = call.word(1);
-    let run = one_of(word, &SUBCOMMANDS).ok_or_else(|| unknown_subcommand("CONFIG", word))?;
-    run(call)
+    choose(call, "CONFIG", SUBCOMMANDS)
 }
 
 type Get = fn(&Config) -> String;
 
 /// Settings by the names that clients of Redis, `RedisBloom` and valkey-bloom use: the name, the
-/// value, and the setting of ours that it sets, if it has one.
+/// value, and our setting that it changes, if any.
 const ALIASES: [(&str, Get, Option<&str>); 20] = [
     ("appendonly", |config| yes_or_no(config.data.is_some()), None),
-    ("bf-error-rate", |config| config.default_error.to_string(), Some("default_error")),
+    ("bf-error-rate", |config| config.default_fpp.to_string(), Some("default_error")),
     ("bf-expansion-factor", |config| config.default_expansion.to_string(), EXPANSION),
     ("bf-initial-size", |config| config.default_capacity.to_string(), Some("default_capacity")),
     ("bf.bloom-capacity", |config| config.default_capacity.to_string(), Some("default_capacity")),
     ("bf.bloom-expansion", |config| config.default_expansion.to_string(), EXPANSION),
-    ("bf.bloom-fp-rate", |config| config.default_error.to_string(), Some("default_error")),
+    ("bf.bloom-fp-rate", |config| config.default_fpp.to_string(), Some("default_error")),
     ("bf.bloom-memory-usage-limit", |config| number(config.max_filter_bytes), None),
     ("bf.bloom-use-random-seed", |_| yes_or_no(true), None),
     ("databases", |_| "1".into(), None),
@@ -48,7 +50,7 @@ const ALIASES: [(&str, Get, Option<&str>); 20] = [
     ("maxmemory", |config| number(config.max_memory), Some("max_memory")),
     ("maxmemory-policy", |_| "noeviction".into(), None),
     ("proto-max-bulk-len", |config| config.max_word_bytes.to_string(), Some("max_word_bytes")),
-    // A password is shown to nobody.
+    // Passwords are never shown.
     ("requirepass", |_| String::new(), None),
     ("save", |_| String::new(), None),
     ("tcp-keepalive", |config| (config.keepalive_ms / 1000).to_string(), None),
@@ -66,15 +68,12 @@ fn yes_or_no(is: bool) -> String {
     if is { "yes" } else { "no" }.into()
 }
 
-/// 0 where there is no limit, as in Redis.
+/// 0 if there is no limit, as in Redis.
 fn number(limit: Option<u64>) -> String {
     limit.unwrap_or(0).to_string()
 }
 
 fn get(call: &mut Call<'_, '_>) -> Outcome {
-    if call.words.len() < 3 {
-        return Err(Call::arity("config|get"));
-    }
     if call.words.from(2).iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
         let text = format!("ERR a pattern has at most {MAX_PATTERN_BYTES} bytes");
         return Err(text.into());
@@ -89,7 +88,7 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
         .map(|(name, get, _)| ((*name).to_owned(), get(config)))
         .collect();
     for setting in SETTINGS {
-        // `max_memory` in a file is `max-memory` here, as the names of Redis are.
+        // `max_memory` in a file is `max-memory` here, in the style of Redis.
         let name = setting.name.replace('_', "-");
         if wanted(&name) {
             found.push((name, (setting.get)(config)));
@@ -133,7 +132,7 @@ fn set(call: &mut Call<'_, '_>) -> Outcome {
             let name = shown(name);
             format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'")
         })?;
-        if !setting.is_live() {
+        if !setting.is_live {
             return Err(format!(
                 "ERR CONFIG SET failed (possibly related to argument '{}') - can't set immutable \
                  config; change the configuration file and restart the server",
@@ -146,7 +145,7 @@ fn set(call: &mut Call<'_, '_>) -> Outcome {
     let reloaded = reloaded.map_err(|error| format!("ERR CONFIG SET failed - {error}"))?;
     for name in reloaded.changed {
         let value = find(name).map(|setting| (setting.get)(&call.shared.config()));
-        let user = call.session.user.as_deref().unwrap_or("default");
+        let user = call.session.user();
         log::info!("user \"{user}\" set {name} to {}", value.unwrap_or_default());
     }
     call.ok()
@@ -183,9 +182,4 @@ fn rewrite(_call: &mut Call<'_, '_>) -> Outcome {
 
 fn reset_stat(_call: &mut Call<'_, '_>) -> Outcome {
     Err("ERR counters only grow until the server is restarted, as Prometheus expects".into())
-}
-
-fn help(call: &mut Call<'_, '_>) -> Outcome {
-    help_text(call, "CONFIG", &SUBCOMMANDS.map(|(name, _)| name));
-    Ok(())
 }

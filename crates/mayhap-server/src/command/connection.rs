@@ -1,29 +1,29 @@
-//! Who a client is and which protocol it speaks.
+//! The identity of a client and the protocol version it speaks.
 
 use super::After;
 use super::bounds::Answer;
 use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
-use super::row::{Command, Places, Right, row};
-use super::tools::write_module;
+use super::row::Right::{Known, Open};
+use super::row::{Command, NONE, Right, row};
+use super::tools::module_value;
 use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
-use crate::guesses::Try;
+use crate::login_throttle::Try;
 use crate::metrics::Counter;
-use crate::resp::Words;
+use crate::resp::Value;
+use mayhap_engine::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("ping", -1, Right::Known, Places::NONE, "Returns PONG, or the given word.", ping)
-        .answers(Answer::Echo),
-    row("echo", 2, Right::Known, Places::NONE, "Returns the given word.", echo)
-        .answers(Answer::Echo),
-    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth).works(work_of_auth),
-    row("hello", -1, Right::Open, Places::NONE, "Selects the protocol version and logs in.", hello)
+    row("ping", -1, Known, NONE, "Returns PONG, or the given word.", ping).answers(Answer::Echo),
+    row("echo", 2, Known, NONE, "Returns the given word.", echo).answers(Answer::Echo),
+    row("auth", -2, Open, NONE, "Logs in.", auth).works(work_of_auth),
+    row("hello", -1, Open, NONE, "Selects the protocol version and logs in.", hello)
         .works(work_of_hello),
-    row("select", 2, Right::Known, Places::NONE, "Selects database 0, the only one.", select),
-    row("quit", -1, Right::Open, Places::NONE, "Closes the connection.", quit),
-    row("reset", 1, Right::Open, Places::NONE, "Resets the connection.", reset),
+    row("select", 2, Known, NONE, "Selects database 0, the only one.", select),
+    row("quit", -1, Open, NONE, "Closes the connection.", quit),
+    row("reset", 1, Open, NONE, "Resets the connection.", reset),
 ];
 
 const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
@@ -58,7 +58,7 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
     call.ok()
 }
 
-/// A check of a password that is kept as a hash.
+/// Checking a password that is stored as a hash.
 const HASH_NS: u64 = 20_000_000;
 
 fn work_of_auth(call: &Call<'_, '_>) -> u64 {
@@ -78,15 +78,15 @@ fn work_of_hello(call: &Call<'_, '_>) -> u64 {
     if is_slow { HASH_NS } else { 0 }
 }
 
-/// Whether a password of this request may be tried now. Else it is later, at
-/// [`crate::Turn::not_before`], or refused where too many tries of the address wait.
+/// Whether a password of this request may be tried now. Otherwise it waits until
+/// [`crate::Turn::not_before`], or is refused if too many tries of the address are waiting.
 pub(super) fn may_try(call: &mut Call<'_, '_>) -> Result<bool, Fault> {
     let has_password = is(call.word(0), "auth") || call.words.len() > 2;
     if !has_password || !call.shared.config().users.asks_password() {
         return Ok(true);
     }
     let address = call.session.address.map(|at| at.ip());
-    match call.shared.guesses.next(address, call.turn.now) {
+    match call.shared.logins.next(address, call.turn.work.now) {
         Try::Now => Ok(true),
         Try::At(time) => {
             call.turn.not_before = time;
@@ -98,10 +98,10 @@ pub(super) fn may_try(call: &mut Call<'_, '_>) -> Result<bool, Fault> {
     }
 }
 
-/// Logs out who has other rights or another password since a reload, or is no user any more.
+/// Logs out a client whose user has other rights or another password since a reload, or is gone.
 #[inline]
 pub(super) fn follow_users(call: &mut Call<'_, '_>) -> Result<(), Fault> {
-    // Before the users themselves: if these are newer, the next request looks again.
+    // Read before the users: if they are newer than this, the next request looks again.
     let version = call.shared.users_version();
     if call.session.users_version == version { Ok(()) } else { follow_to(call, version) }
 }
@@ -110,14 +110,15 @@ pub(super) fn follow_users(call: &mut Call<'_, '_>) -> Result<(), Fault> {
 fn follow_to(call: &mut Call<'_, '_>, version: u64) -> Result<(), Fault> {
     let (config, session) = (call.shared.config(), &mut *call.session);
     let known_since = std::mem::replace(&mut session.users_version, version);
-    match &session.user {
+    match &session.info.user {
         Some(name) if call.shared.is_same_user(name, known_since) => Ok(()),
         None => {
             session.rights = config.users.anonymous();
             Ok(())
         }
         Some(_) => {
-            (session.user, session.rights, session.queue) = (None, config.users.anonymous(), None);
+            (session.info.user, session.rights, session.queue) =
+                (None, config.users.anonymous(), None);
             call.after = After::Close;
             Err("NOAUTH the user was changed or removed; log in again".into())
         }
@@ -131,18 +132,18 @@ fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fa
         return Err(wrong_password(call, name));
     };
     call.session.failed_logins = 0;
-    call.session.user = Some(String::from_utf8_lossy(name).into_owned());
+    call.session.info.user = Some(String::from_utf8_lossy(name).into_owned());
     call.session.rights = rights;
     call.session.users_version = version;
     Ok(())
 }
 
-/// Tells the log of a connection's first wrong password alone, so that guessing cannot fill it, and
-/// makes who guesses connect again now and then.
+/// Logs only the first wrong password of a connection, so that guessing cannot fill the log, and
+/// makes a guesser reconnect now and then.
 #[cold]
 fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
     call.session.failed_logins += 1;
-    call.shared.guesses.failed(call.session.address.map(|at| at.ip()), call.turn.now);
+    call.shared.logins.failed(call.session.address.map(|at| at.ip()), call.turn.work.now);
     if call.session.failed_logins == 1 {
         let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
         log::warn!("login failed for user \"{}\" from {from}", logged(name));
@@ -153,7 +154,7 @@ fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
     WRONG_PASS.into()
 }
 
-/// What `HELLO` asks for; nothing is changed before all of it is known to be right.
+/// The arguments of `HELLO`; nothing is changed before all of them are known to be valid.
 #[derive(Default)]
 struct Hello<'a> {
     resp3: Option<bool>,
@@ -207,30 +208,22 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
         );
     }
     if let Some(name) = hello.name {
-        call.session.name = name.to_vec();
+        call.session.info.name = name.to_vec();
     }
     if let Some(resp3) = hello.resp3 {
-        call.session.resp3 = resp3;
+        call.session.info.resp3 = resp3;
     }
     let id = call.session.id.cast_signed();
-    let mut reply = call.reply();
-    reply.map(7);
-    reply.bulk(b"server");
-    reply.bulk(b"mayhap");
-    reply.bulk(b"version");
-    reply.bulk(env!("CARGO_PKG_VERSION").as_bytes());
-    reply.bulk(b"proto");
-    let resp3 = reply.is_resp3();
-    reply.integer(if resp3 { 3 } else { 2 });
-    reply.bulk(b"id");
-    reply.integer(id);
-    reply.bulk(b"mode");
-    reply.bulk(b"standalone");
-    reply.bulk(b"role");
-    reply.bulk(b"master");
-    reply.bulk(b"modules");
-    reply.array(1);
-    write_module(&mut reply);
+    let proto = if call.session.info.resp3 { 3 } else { 2 };
+    call.reply().value(&Value::Map(vec![
+        ("server", Value::text("mayhap")),
+        ("version", Value::text(env!("CARGO_PKG_VERSION"))),
+        ("proto", Value::Integer(proto)),
+        ("id", Value::Integer(id)),
+        ("mode", Value::text("standalone")),
+        ("role", Value::text("master")),
+        ("modules", Value::List(vec![module_value()])),
+    ]));
     Ok(())
 }
 
@@ -249,11 +242,11 @@ fn quit(call: &mut Call<'_, '_>) -> Outcome {
 
 fn reset(call: &mut Call<'_, '_>) -> Outcome {
     let session = &mut *call.session;
-    session.resp3 = false;
-    session.name.clear();
+    session.info.resp3 = false;
+    session.info.name.clear();
     session.queue = None;
     session.lease = None;
-    session.user = None;
+    session.info.user = None;
     session.rights = call.shared.config().users.anonymous();
     call.reply().simple("RESET");
     Ok(())

@@ -1,51 +1,42 @@
-//! `COMMAND`: the table, for clients.
+//! `COMMAND`: the table of commands, for clients.
 
 use super::bounds::{Answer, ELEMENT_BYTES};
 use super::call::{Call, Fault, Outcome, SYNTAX};
-use super::client::{help_text, unknown_subcommand};
-use super::row::{Command, Places, Right, row};
+use super::row::Right::Known;
+use super::row::{Command, NONE, Right, row};
+use super::sub::{Sub, choose, help, sub};
 use super::table;
-use super::word::{is, one_of};
-use crate::resp::Reply;
+use super::word::is;
+use crate::resp::{Reply, Value};
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("command", -1, Right::Known, Places::NONE, "Describes the commands.", command)
+    &[row("command", -1, Known, NONE, "Describes the commands.", command)
         .answers(Answer::Counted)
         .works(|call| (call.words.len().max(table::len()) as u64) * DESCRIBE_NS)];
 
-/// A command looked for in the table and described.
+/// Finding a command in the table and describing it.
 const DESCRIBE_NS: u64 = 500;
 /// The longest description of a command, as `COMMAND INFO` or `COMMAND DOCS` has it.
 const DESCRIPTION_BYTES: u64 = 512;
 
-type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
-
-const SUBCOMMANDS: [Sub; 6] = [
-    ("count", count),
-    ("info", info),
-    ("docs", docs),
-    ("list", list),
-    ("getkeys", get_keys),
-    ("help", help),
+const SUBCOMMANDS: &[Sub] = &[
+    sub("count", 2, count),
+    sub("info", 0, info),
+    sub("docs", 0, docs),
+    sub("list", 0, list),
+    sub("getkeys", -3, get_keys),
+    help(0),
 ];
 
 fn command(call: &mut Call<'_, '_>) -> Outcome {
-    if call.words.len() == 1 {
-        return info(call);
-    }
-    let word = call.word(1);
-    let run = one_of(word, &SUBCOMMANDS).ok_or_else(|| unknown_subcommand("COMMAND", word))?;
-    run(call)
+    if call.words.len() == 1 { info(call) } else { choose(call, "COMMAND", SUBCOMMANDS) }
 }
 
 fn count(call: &mut Call<'_, '_>) -> Outcome {
-    if call.words.len() != 2 {
-        return Err(Call::arity("command|count"));
-    }
     call.count(table::len())
 }
 
-/// The commands that a request names from its third word on, or all; `None` for one there is not.
+/// The commands named from the third word on, or all; `None` for an unknown one.
 fn named(call: &Call<'_, '_>) -> Vec<Option<(&'static str, &'static Command)>> {
     if call.words.len() <= 2 {
         return table::all().map(Some).collect();
@@ -104,7 +95,7 @@ fn flags(command: &Command) -> Vec<&'static str> {
     }
 }
 
-/// The ACL categories that a command is in.
+/// The ACL categories of a command.
 fn categories(group: &str, command: &Command) -> Vec<&'static str> {
     let mut categories = match command.right {
         Right::Open | Right::Known => vec!["@fast"],
@@ -129,13 +120,11 @@ fn docs(call: &mut Call<'_, '_>) -> Outcome {
     reply.map(commands.len());
     for (group, command) in commands {
         reply.bulk(command.name.as_bytes());
-        reply.map(3);
-        reply.bulk(b"summary");
-        reply.bulk(command.summary.as_bytes());
-        reply.bulk(b"since");
-        reply.bulk(b"0.1.0");
-        reply.bulk(b"group");
-        reply.bulk(group.as_bytes());
+        reply.value(&Value::Map(vec![
+            ("summary", Value::text(command.summary)),
+            ("since", Value::text("0.1.0")),
+            ("group", Value::text(group)),
+        ]));
     }
     Ok(())
 }
@@ -146,11 +135,7 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
         5 if is(call.word(2), "filterby") => filtered(call)?,
         _ => return Err(SYNTAX.into()),
     };
-    let mut reply = call.reply();
-    reply.array(names.len());
-    for name in names {
-        reply.bulk(name.as_bytes());
-    }
+    call.reply().list(names.iter().map(|name| name.as_bytes()));
     Ok(())
 }
 
@@ -163,7 +148,9 @@ fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
         })
     } else if is(by, "pattern") {
         let pattern = value.to_ascii_lowercase();
-        Box::new(move |_, command| crate::keyspace::matches(&pattern, command.name.as_bytes()))
+        Box::new(move |_, command| {
+            mayhap_engine::keyspace::matches(&pattern, command.name.as_bytes())
+        })
     } else if is(by, "module") {
         Box::new(|group, _| group == "bf" && is(value, "bf"))
     } else {
@@ -174,9 +161,6 @@ fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
 }
 
 fn get_keys(call: &mut Call<'_, '_>) -> Outcome {
-    if call.words.len() < 3 {
-        return Err(Call::arity("command|getkeys"));
-    }
     let words = call.words.from(2);
     let found = words.get(0).and_then(table::find).ok_or("ERR Invalid command specified")?;
     if !found.takes(words.len()) {
@@ -187,15 +171,6 @@ fn get_keys(call: &mut Call<'_, '_>) -> Outcome {
     }
     let keys: Vec<&[u8]> = found.keys.of(words).collect();
     call.room_for_list(keys.iter().copied())?;
-    let mut reply = call.reply();
-    reply.array(keys.len());
-    for key in keys {
-        reply.bulk(key);
-    }
-    Ok(())
-}
-
-fn help(call: &mut Call<'_, '_>) -> Outcome {
-    help_text(call, "COMMAND", &SUBCOMMANDS.map(|(name, _)| name));
+    call.reply().list(keys.into_iter());
     Ok(())
 }

@@ -9,15 +9,15 @@ use super::table;
 use super::transaction;
 use super::word::shown;
 use crate::metrics::Counter;
-use crate::resp::Words;
 use crate::{Session, Shared, Turn};
+use mayhap_engine::Words;
 
-/// Carries out one request: changes what it changes, writes exactly one answer to `out`; none for
-/// a `SHUTDOWN` that is carried out, whose answer is the end of the connection.
+/// Executes one request: applies its changes and writes exactly one answer to `out`; no answer to
+/// a `SHUTDOWN` that succeeds, which closes the connection instead.
 ///
-/// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
-/// turn changed is as safe as the policy promises. In a [`Turn`] that is hurried, what takes long
-/// is left alone: [`After::Later`].
+/// The answer must not be sent before [`mayhap_engine::durable::Recorder::commit`] has reported
+/// that the changes of the turn are as safe as the policy promises. In a hurried [`Turn`] a long
+/// request is left alone: [`After::Later`].
 pub fn execute(
     words: Words<'_>,
     session: &mut Session,
@@ -26,7 +26,8 @@ pub fn execute(
     out: &mut Vec<u8>,
 ) -> After {
     let begin = out.len();
-    let mut call = Call { words, session, shared, turn, out, after: After::Go, granted: 0 };
+    let mut call =
+        Call { words, session, shared, turn, out, after: After::Go, execute, granted: 0 };
     let known = connection::follow_users(&mut call);
     let outcome = known.and_then(|()| choose(&call)).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
@@ -41,7 +42,7 @@ pub fn execute(
             call.after = After::Later;
             return Ok(());
         }
-        call.turn.work = call.turn.work.saturating_add(work);
+        call.turn.work_ns = call.turn.work_ns.saturating_add(work);
         call.turn.counts.add(command.right.family(), 1);
         call.room_for(command.answer.bytes(&call))?;
         (command.run)(&mut call)?;
@@ -57,16 +58,16 @@ pub fn execute(
     if let Err(fault) = outcome {
         call.turn.counts.add(Counter::Errors, 1);
         if let Some(queue) = &mut call.session.queue {
-            queue.fail();
+            queue.failed = true;
         }
-        // What a handler wrote before it failed is no answer.
+        // Output of a handler before its failure is not an answer.
         call.out.truncate(begin);
         call.reply().error(&fault.0);
     }
     call.after
 }
 
-/// The command of a request that has the right number of words from one who may say it.
+/// The command of a request, if the number of words is right and the client may run it.
 fn choose(call: &Call<'_, '_>) -> Result<&'static Command, Fault> {
     let name = call.word(0);
     let Some(command) = table::find(name) else {
@@ -88,7 +89,7 @@ fn choose(call: &Call<'_, '_>) -> Result<&'static Command, Fault> {
 
 #[cold]
 fn refused(call: &Call<'_, '_>, command: &Command) -> Fault {
-    match &call.session.user {
+    match &call.session.info.user {
         None => "NOAUTH Authentication required.".into(),
         Some(user) => {
             let name = command.name;

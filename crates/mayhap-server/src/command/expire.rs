@@ -1,105 +1,46 @@
-//! When filters end.
+//! The expiry of filters.
 
 use super::call::{Call, Fault, NO_INTEGER, Outcome};
 use super::number;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::{Read, Write};
+use super::row::{Command, ONE, row};
 use super::word::{one_of, shown};
 
+const SET_MS: &str = "Sets the expiry of a filter in milliseconds.";
+const SET_UNIX: &str = "Sets the expiry of a filter to a Unix time.";
+const SET_UNIX_MS: &str = "Sets the expiry of a filter to a Unix time in milliseconds.";
+const TELL: &str = "Returns the time to live of a filter in seconds.";
+const TELL_MS: &str = "Returns the time to live of a filter in milliseconds.";
+const TELL_UNIX: &str = "Returns the expiry of a filter as a Unix time.";
+const TELL_UNIX_MS: &str = "Returns the expiry of a filter as a Unix time in milliseconds.";
+
 pub(super) const COMMANDS: &[Command] = &[
-    row("expire", -3, Right::Write, Places::ONE, "Sets the expiry of a filter in seconds.", expire),
-    row(
-        "pexpire",
-        -3,
-        Right::Write,
-        Places::ONE,
-        "Sets the expiry of a filter in milliseconds.",
-        pexpire,
-    ),
-    row(
-        "expireat",
-        -3,
-        Right::Write,
-        Places::ONE,
-        "Sets the expiry of a filter to a Unix time.",
-        expire_at,
-    ),
-    row(
-        "pexpireat",
-        -3,
-        Right::Write,
-        Places::ONE,
-        "Sets the expiry of a filter to a Unix time in \
-                                                     milliseconds.",
-        pexpire_at,
-    ),
-    row("persist", 2, Right::Write, Places::ONE, "Removes the expiry of a filter.", persist),
-    row(
-        "ttl",
-        2,
-        Right::Read,
-        Places::ONE,
-        "Returns the time to live of a filter in seconds.",
-        ttl,
-    ),
-    row(
-        "pttl",
-        2,
-        Right::Read,
-        Places::ONE,
-        "Returns the time to live of a filter in \
-                                              milliseconds.",
-        pttl,
-    ),
-    row(
-        "expiretime",
-        2,
-        Right::Read,
-        Places::ONE,
-        "Returns the expiry of a filter as a Unix time.",
-        time,
-    ),
-    row(
-        "pexpiretime",
-        2,
-        Right::Read,
-        Places::ONE,
-        "Returns the expiry of a filter as a Unix time \
-                                                     in milliseconds.",
-        ptime,
-    ),
+    row("expire", -3, Write, ONE, "Sets the expiry of a filter in seconds.", set::<SECOND, NOW>),
+    row("pexpire", -3, Write, ONE, SET_MS, set::<MILLISECOND, NOW>),
+    row("expireat", -3, Write, ONE, SET_UNIX, set::<SECOND, UNIX>),
+    row("pexpireat", -3, Write, ONE, SET_UNIX_MS, set::<MILLISECOND, UNIX>),
+    row("persist", 2, Write, ONE, "Removes the expiry of a filter.", persist),
+    row("ttl", 2, Read, ONE, TELL, tell::<SECOND, NOW>),
+    row("pttl", 2, Read, ONE, TELL_MS, tell::<MILLISECOND, NOW>),
+    row("expiretime", 2, Read, ONE, TELL_UNIX, tell::<SECOND, UNIX>),
+    row("pexpiretime", 2, Read, ONE, TELL_UNIX_MS, tell::<MILLISECOND, UNIX>),
 ];
 
 /// No filter of this name.
 const MISSING: i64 = -2;
-/// It has no end.
+/// It does not expire.
 const FOR_EVER: i64 = -1;
 
-#[derive(Clone, Copy)]
-struct Clock {
-    /// Milliseconds of the unit.
-    unit: i64,
-    /// From now, not from 1970.
-    relative: bool,
-}
+/// Milliseconds of a unit.
+const SECOND: i64 = 1000;
+const MILLISECOND: i64 = 1;
 
-fn expire(call: &mut Call<'_, '_>) -> Outcome {
-    change(call, "expire", Clock { unit: 1000, relative: true })
-}
+/// Times from now on, or since 1970.
+const NOW: bool = true;
+const UNIX: bool = false;
 
-fn pexpire(call: &mut Call<'_, '_>) -> Outcome {
-    change(call, "pexpire", Clock { unit: 1, relative: true })
-}
-
-fn expire_at(call: &mut Call<'_, '_>) -> Outcome {
-    change(call, "expireat", Clock { unit: 1000, relative: false })
-}
-
-fn pexpire_at(call: &mut Call<'_, '_>) -> Outcome {
-    change(call, "pexpireat", Clock { unit: 1, relative: false })
-}
-
-/// When the end is changed: where there was none, where there was one, if the new one is later, if
-/// it is earlier; by the places of `CONDITIONS`.
+/// When the expiry is changed: if there was none, if there was one, if the new one is later, if it
+/// is earlier; in the order of `CONDITIONS`.
 #[derive(Clone, Copy, Default)]
 struct When([bool; 4]);
 
@@ -123,7 +64,7 @@ impl When {
         }
     }
 
-    /// Whether the end `old` (0 for never) gives way to `new`.
+    /// Whether the expiry `old` (0 for never) may be replaced by `new`.
     const fn allows(self, old: u64, new: u64) -> bool {
         let Self([nx, xx, gt, lt]) = self;
         // Never is later than any time.
@@ -134,21 +75,26 @@ impl When {
     }
 }
 
-fn change(call: &mut Call<'_, '_>, command: &str, clock: Clock) -> Outcome {
+/// The time from which on times are counted.
+fn base(call: &Call<'_, '_>, from_now: bool) -> i64 {
+    if from_now { i64::try_from(call.turn.work.now).unwrap_or(i64::MAX) } else { 0 }
+}
+
+/// Sets the expiry to a number of these units.
+fn set<const UNIT: i64, const FROM_NOW: bool>(call: &mut Call<'_, '_>) -> Outcome {
     let when = When::parse(call)?;
     let given = number::integer(call.word(2)).ok_or(NO_INTEGER)?;
-    let now = i64::try_from(call.turn.now).unwrap_or(i64::MAX);
-    let base = if clock.relative { now } else { 0 };
-    let at = given
-        .checked_mul(clock.unit)
-        .and_then(|at| at.checked_add(base))
-        .ok_or_else(|| format!("ERR invalid expire time in '{command}' command"))?;
+    let at = given.checked_mul(UNIT).and_then(|at| at.checked_add(base(call, FROM_NOW)));
+    let at = at.ok_or_else(|| {
+        let command = shown(call.word(0)).to_lowercase();
+        format!("ERR invalid expire time in '{command}' command")
+    })?;
     call.operable()?;
     let name = call.word(1);
     let Some(entry) = call.entry(name) else {
         return call.integer(0);
     };
-    // What lies before 1970 is over as well.
+    // A time before 1970 has passed as well.
     let at = u64::try_from(at).unwrap_or(0).max(1);
     if !when.allows(entry.expires_at(), at) {
         return call.integer(0);
@@ -165,7 +111,7 @@ fn persist(call: &mut Call<'_, '_>) -> Outcome {
     call.integer(i64::from(changed))
 }
 
-/// The end of a filter in ms since 1970, [`FOR_EVER`] or [`MISSING`].
+/// The expiry of a filter in ms since 1970, [`FOR_EVER`] or [`MISSING`].
 fn end(call: &Call<'_, '_>) -> i64 {
     match call.entry(call.word(1)).map(|entry| entry.expires_at()) {
         None => MISSING,
@@ -174,37 +120,12 @@ fn end(call: &Call<'_, '_>) -> i64 {
     }
 }
 
-/// Milliseconds from now to an end.
-fn left(call: &Call<'_, '_>, end: i64) -> i64 {
-    end.saturating_sub(i64::try_from(call.turn.now).unwrap_or(i64::MAX)).max(0)
-}
-
-fn ttl(call: &mut Call<'_, '_>) -> Outcome {
+/// The expiry in these units, to the nearest as Redis does; not before `base`.
+fn tell<const UNIT: i64, const FROM_NOW: bool>(call: &mut Call<'_, '_>) -> Outcome {
+    let base = base(call, FROM_NOW);
     let answer = match end(call) {
-        // To the nearest second, as Redis does.
-        end @ 0.. => left(call, end).saturating_add(500) / 1000,
+        end @ 0.. => end.saturating_sub(base).max(0).saturating_add(UNIT / 2) / UNIT,
         none => none,
     };
-    call.integer(answer)
-}
-
-fn pttl(call: &mut Call<'_, '_>) -> Outcome {
-    let answer = match end(call) {
-        end @ 0.. => left(call, end),
-        none => none,
-    };
-    call.integer(answer)
-}
-
-fn time(call: &mut Call<'_, '_>) -> Outcome {
-    let answer = match end(call) {
-        end @ 0.. => end.saturating_add(500) / 1000,
-        none => none,
-    };
-    call.integer(answer)
-}
-
-fn ptime(call: &mut Call<'_, '_>) -> Outcome {
-    let answer = end(call);
     call.integer(answer)
 }

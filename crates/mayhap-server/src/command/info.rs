@@ -3,26 +3,28 @@
 use super::bounds::{Answer, FILTER_NS};
 use super::call::{Call, Outcome};
 use super::keys::work_of_count;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::Known;
+use super::row::{Command, NONE, row};
 use super::tools::MODULE_VERSION;
 use super::word::is;
 use crate::metrics::{Counter, Process};
+use mayhap_engine::keyspace::FileState;
 use std::fmt::Write as _;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("info", -1, Right::Known, Places::NONE, "Returns the state of the server.", info)
+    &[row("info", -1, Known, NONE, "Returns the state of the server.", info)
         .answers(Answer::Bytes(MAX_BYTES))
         .works(work)];
 
 /// All sections together, with room for long addresses and errors.
 const MAX_BYTES: u64 = 32 << 10;
 
-/// The version of Redis whose generic commands ours are like; clients look at it.
+/// The version of Redis whose generic commands ours follow; clients check it.
 const REDIS_VERSION: &str = "7.4.0";
 
 type Section = (&'static str, fn(&Call<'_, '_>, &mut String));
 
-/// The sections, in order. The last goes over all filters, so it has to be named.
+/// The sections, in order. The last one visits all filters, so it has to be requested by name.
 const SECTIONS: [Section; 11] = [
     ("Server", server),
     ("Clients", clients),
@@ -37,10 +39,10 @@ const SECTIONS: [Section; 11] = [
     ("Bloom", bloom),
 ];
 
-/// Memory and processor time are read from the system whatever section is named.
+/// Memory and processor time are read from the system for every section.
 const INFO_NS: u64 = 100_000;
 
-/// `bloom` goes over all filters.
+/// The section `bloom` visits all filters.
 fn work(call: &Call<'_, '_>) -> u64 {
     let names_all = |word: &[u8]| is(word, "bloom") || is(word, "everything");
     let filters = call.words.iter().any(names_all).then(|| call.shared.keyspace.len());
@@ -87,7 +89,7 @@ fn server(call: &Call<'_, '_>, out: &mut String) {
         "tcp_port": config.port,
         "uptime_in_seconds": call.shared.metrics.uptime().as_secs(),
         "uptime_in_days": call.shared.metrics.uptime().as_secs() / 86_400,
-        "server_time_usec": u128::from(call.turn.now) * 1000,
+        "server_time_usec": u128::from(call.turn.work.now) * 1000,
     );
 }
 
@@ -104,7 +106,7 @@ fn clients(call: &Call<'_, '_>, out: &mut String) {
 fn memory(call: &Call<'_, '_>, out: &mut String) {
     let shared = call.shared;
     lines!(out,
-        // Of filters: what maxmemory limits.
+        // Of the filters: the amount that maxmemory limits.
         "used_memory": shared.keyspace.used_bytes(),
         "used_memory_dataset": shared.keyspace.used_bytes(),
         "used_memory_human": human(shared.keyspace.used_bytes()),
@@ -150,7 +152,7 @@ fn cpu(_call: &Call<'_, '_>, out: &mut String) {
     }
 }
 
-/// As `MODULE LIST`, in the words of Redis.
+/// The same as `MODULE LIST`, in the format of Redis.
 fn modules(_call: &Call<'_, '_>, out: &mut String) {
     _ = write!(
         out,
@@ -172,13 +174,13 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "total_net_output_bytes": clients.bytes_out(),
         "rejected_connections": clients.refused(),
         "instantaneous_ops_per_sec": metrics.rate_of(clients.requests()),
-        // Items that may be in their filter, and those that surely are not.
+        // Items that may be in their filter, and items that surely are not.
         "keyspace_hits": metrics.total(Counter::ItemsFound),
         "keyspace_misses": metrics.total(Counter::ItemsAbsent),
         "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
-        "unreadable_files": call.shared.keyspace.unreadable_files(),
-        "stale_files": call.shared.keyspace.stale_files(),
+        "unreadable_files": call.shared.keyspace.files().count(FileState::Unusable),
+        "stale_files": call.shared.keyspace.files().count(FileState::Stale),
     );
 }
 
@@ -189,7 +191,7 @@ fn keyspace(call: &Call<'_, '_>, out: &mut String) {
     }
 }
 
-/// The names of valkey-bloom.
+/// The field names of valkey-bloom.
 fn bloom(call: &Call<'_, '_>, out: &mut String) {
     let (mut layers, mut items, mut capacity) = (0u64, 0u64, 0u64);
     let all = call.shared.keyspace.all();
@@ -220,11 +222,11 @@ fn persistence(call: &Call<'_, '_>, out: &mut String) {
         return;
     };
     let stats = log.stats();
-    let status = |error: Option<&String>| if error.is_some() { "err" } else { "ok" };
+    let status = |is_good| if is_good { "ok" } else { "err" };
     lines!(out,
         "loading": 0,
         "aof_enabled": 1,
-        "aof_last_write_status": if stats.writable { "ok" } else { "err" },
+        "aof_last_write_status": status(stats.writable),
         "aof_displaced": u8::from(stats.displaced),
         "aof_current_size": stats.log_bytes,
         "aof_pending_fsync_ms": stats.unsynced_ms,
@@ -232,7 +234,7 @@ fn persistence(call: &Call<'_, '_>, out: &mut String) {
         "rdb_bgsave_in_progress": u8::from(stats.checkpoint_running),
         "rdb_changes_since_last_save": stats.changed_filters,
         "rdb_last_save_time": stats.checkpoint_at / 1000,
-        "rdb_last_bgsave_status": status(stats.checkpoint_error.as_ref()),
+        "rdb_last_bgsave_status": status(stats.checkpoint_error.is_none()),
         "changed_filters_since_save": stats.changed_filters,
     );
 }

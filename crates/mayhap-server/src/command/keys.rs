@@ -1,66 +1,50 @@
-//! What is done to filters by their names.
+//! Commands on filters by name.
 
 use super::bounds::{self, Answer, ELEMENT_BYTES, END_NS, FILTER_NS};
 use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
-use super::client::unknown_subcommand;
 use super::number;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::{Admin, Read, Write};
+use super::row::{ALL, Command, NONE, ONE, SECOND, TWO, row};
+use super::sub::unknown;
 use super::word::is;
-use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;
-use std::sync::Arc;
+use mayhap_engine::keyspace::ChangeError;
 
-/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command
-/// ever meets a key of the wrong type.
+/// The answer of `TYPE` for a filter, as in `RedisBloom`. Nothing else is stored here, so no
+/// command ever meets a key of the wrong type.
 pub(super) const TYPE: &str = "MBbloom--";
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("del", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
-    row("unlink", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
-    row("exists", -2, Right::Read, Places::ALL, "Counts the names that exist.", exists),
-    row("touch", -2, Right::Read, Places::ALL, "Counts the names that exist.", exists),
-    row("type", 2, Right::Read, Places::ONE, "Returns the type of a filter.", kind),
-    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys)
+    row("del", -2, Write, ALL, "Removes filters.", del).works(work_of_end),
+    row("unlink", -2, Write, ALL, "Removes filters.", del).works(work_of_end),
+    row("exists", -2, Read, ALL, "Counts the names that exist.", exists),
+    row("touch", -2, Read, ALL, "Counts the names that exist.", exists),
+    row("type", 2, Read, ONE, "Returns the type of a filter.", kind),
+    row("keys", 2, Read, NONE, "Lists the names that match a pattern.", keys)
         .answers(Answer::Counted)
         .works(|call| bounds::matching(call.shared.keyspace.len(), call.word(1))),
-    row("scan", -2, Right::Read, Places::NONE, "Lists names incrementally.", scan)
+    row("scan", -2, Read, NONE, "Lists names incrementally.", scan)
         .answers(Answer::Counted)
         .works(work_of_scan),
-    row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key)
+    row("randomkey", 1, Read, NONE, "Tells some name.", random_key)
         .answers(Answer::Counted)
         .works(work_of_random_key),
-    row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize).works(work_of_count),
-    row("rename", 3, Right::Write, Places::TWO, "Renames a filter.", rename)
+    row("dbsize", 1, Read, NONE, "Counts the filters.", dbsize).works(work_of_count),
+    row("rename", 3, Write, TWO, "Renames a filter.", rename::<true>)
         .works(|call| bounds::freeing(call.bytes_of(std::iter::once(call.word(2))))),
-    row(
-        "renamenx",
-        3,
-        Right::Write,
-        Places::TWO,
-        "Renames a filter if the new name is free.",
-        rename_new,
-    ),
-    row(
-        "memory",
-        -2,
-        Right::Read,
-        Places::SECOND,
-        "Returns the memory of a filter in bytes.",
-        memory,
-    ),
-    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
-        .works(work_of_flush),
-    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
-        .works(work_of_flush),
+    row("renamenx", 3, Write, TWO, "Renames a filter if the new name is free.", rename::<false>),
+    row("memory", -2, Read, SECOND, "Returns the memory of a filter in bytes.", memory),
+    row("flushall", -1, Admin, NONE, "Removes all filters.", flush).works(work_of_flush),
+    row("flushdb", -1, Admin, NONE, "Removes all filters.", flush).works(work_of_flush),
 ];
 
 const NO_SUCH_KEY: &str = "ERR no such key";
-/// Names looked at by one `SCAN` that says nothing else.
+/// Names visited by a `SCAN` without `COUNT`.
 const SCAN_COUNT: usize = 10;
-/// The most that one `SCAN` looks at, whatever it says.
+/// The most names visited by one `SCAN`, whatever its `COUNT`.
 const MAX_SCAN_COUNT: usize = 10_000;
 
-/// Giving the memory of filters back.
+/// Freeing the memory of filters.
 fn work_of_end(call: &Call<'_, '_>) -> u64 {
     (call.words.len() as u64) * END_NS + bounds::freeing(call.bytes_of(call.words.from(1).iter()))
 }
@@ -70,7 +54,7 @@ fn work_of_flush(call: &Call<'_, '_>) -> u64 {
     keyspace.len() as u64 * END_NS + bounds::freeing(keyspace.used_bytes())
 }
 
-/// A user with a prefix has no number of filters that is known without going over them.
+/// The number of filters under a user's prefix is only known after visiting them.
 pub(super) fn work_of_count(call: &Call<'_, '_>) -> u64 {
     let all = call.session.rights.prefix.as_ref().map_or(0, |_| call.shared.keyspace.len());
     all as u64 * FILTER_NS
@@ -127,24 +111,16 @@ fn keys(call: &mut Call<'_, '_>) -> Outcome {
             break;
         }
     }
-    write_names(call, &names);
+    call.reply().list(names.iter().map(|name| &**name));
     Ok(())
 }
 
-fn write_names(call: &mut Call<'_, '_>, names: &[Arc<[u8]>]) {
-    let mut reply = call.reply();
-    reply.array(names.len());
-    for name in names {
-        reply.bulk(name);
-    }
-}
-
-/// What `SCAN` asks for.
+/// The arguments of `SCAN`.
 struct Scan<'a> {
     cursor: u64,
     count: usize,
     pattern: Option<&'a [u8]>,
-    /// Filters have the type that is wanted.
+    /// Whether filters have the requested type.
     wanted: bool,
 }
 
@@ -183,49 +159,39 @@ fn scan(call: &mut Call<'_, '_>) -> Outcome {
     let mut reply = call.reply();
     reply.array(2);
     reply.bulk(page.cursor.to_string().as_bytes());
-    write_names(call, &page.names);
+    reply.list(page.names.iter().map(|name| &**name));
     Ok(())
 }
 
 fn random_key(call: &mut Call<'_, '_>) -> Outcome {
-    // Of the oldest filters: nobody who asks for some name needs a fair draw.
+    // Of the oldest filters: a random name does not need a fair draw.
     let mut page = call.scan(0, MAX_SCAN_COUNT, None)?;
     while page.names.is_empty() && page.cursor != 0 {
         page = call.scan(page.cursor, MAX_SCAN_COUNT, None)?;
     }
     let names = page.names;
-    let drawn = DigestFunction::xxh3(call.turn.now).digest(&call.out.len().to_le_bytes());
+    let drawn = DigestFunction::xxh3(call.turn.work.now).digest(&call.out.len().to_le_bytes());
     let name = names.get((drawn.get() % names.len().max(1) as u64) as usize);
     call.room_for_list(name.into_iter().map(|name| &**name))?;
-    let mut reply = call.reply();
-    match name {
-        Some(name) => reply.bulk(name),
-        None => reply.null(),
-    }
+    call.reply().bulk_or_null(name.map(|name| &**name));
     Ok(())
 }
 
-fn rename(call: &mut Call<'_, '_>) -> Outcome {
+fn rename<const REPLACES: bool>(call: &mut Call<'_, '_>) -> Outcome {
     call.operable()?;
-    match call.rename(call.word(1), call.word(2), true) {
-        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
-        done => done.map_err(Fault::from).and_then(|()| call.ok()),
+    let (from, to, now) = (call.word(1), call.word(2), call.turn.work.now);
+    match call.shared.keyspace.rename(from, to, REPLACES, now, call.log()) {
+        Err(ChangeError::NotFound) => return Err(NO_SUCH_KEY.into()),
+        Err(ChangeError::Exists) => return call.integer(0),
+        done => done?,
     }
-}
-
-fn rename_new(call: &mut Call<'_, '_>) -> Outcome {
-    call.operable()?;
-    match call.rename(call.word(1), call.word(2), false) {
-        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
-        Err(ChangeError::Exists) => call.integer(0),
-        done => done.map_err(Fault::from).and_then(|()| call.integer(1)),
-    }
+    if REPLACES { call.ok() } else { call.integer(1) }
 }
 
 fn memory(call: &mut Call<'_, '_>) -> Outcome {
     let sub = call.word(1);
     if !is(sub, "usage") {
-        return Err(unknown_subcommand("MEMORY", sub).into());
+        return Err(unknown("MEMORY", sub).into());
     }
     match call.words.len() {
         3 => {}
@@ -254,7 +220,7 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
         call.shared.keyspace.clear(call.log())?;
         return call.ok();
     }
-    // A filter that another client makes meanwhile may stay, as if it had been made afterwards.
+    // A filter that another client creates meanwhile may stay, as if created afterwards.
     let mut cursor = 0;
     loop {
         let page = call.scan(cursor, MAX_SCAN_COUNT, None)?;

@@ -1,12 +1,13 @@
-//! What each request does.
+//! The commands: one handler for each.
 //!
 //! `execute.rs` runs a request: it finds its row in `table.rs` (`row.rs` is the type of a row) and
-//! calls the handler with a `call.rs`, once `bounds.rs` has said what that may cost. Each family of
+//! calls the handler with a `call.rs`, after `bounds.rs` has computed its cost. Each family of
 //! commands has a file or a folder: `bf/` the filters, `keys.rs` and `expire.rs` names,
 //! `connection.rs` and `client.rs` the client itself, `transaction.rs` with `queue.rs` requests
 //! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server, `backup.rs`
-//! its files, `tools.rs` what tools ask at their start. `number.rs` and `word.rs` read arguments.
-//! docs/commands.md is the description for users.
+//! its files, `tools.rs` requests of tools at their start. `number.rs` and `word.rs` read
+//! arguments, `sub.rs` has those that are subcommands; `errors.rs` has the errors of the
+//! engine as answers. docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 
@@ -18,6 +19,7 @@ mod client;
 mod config;
 mod connection;
 mod describe;
+mod errors;
 mod execute;
 mod expire;
 mod info;
@@ -26,6 +28,7 @@ mod number;
 mod queue;
 mod row;
 mod server;
+mod sub;
 mod table;
 mod tools;
 mod transaction;
@@ -36,17 +39,17 @@ pub use execute::execute;
 pub(crate) use queue::Queue;
 pub(crate) use word::logged;
 
-/// What becomes of the connection after a request.
+/// The fate of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// The next request.
+    /// It reads the next request.
     Go,
-    /// It takes long, and the turn is hurried: nothing was done and nothing answered. The same
-    /// request is to be carried out on a thread that may take its time.
+    /// The request takes long, and the turn is hurried: nothing was done and nothing answered. The
+    /// same request has to be executed on a worker thread.
     Later,
     /// It is closed once the answers are sent.
     Close,
-    /// The server ends, with a checkpoint or without.
+    /// The server stops, with or without a checkpoint.
     Shutdown {
         /// With a checkpoint.
         save: bool,

@@ -1,4 +1,4 @@
-//! Numbers as Redis reads them: strict, so that a slip of the pen is an error and not a value.
+//! Numbers as Redis reads them: strict, so that a typo is an error and not a value.
 
 /// A whole number: an optional minus, digits without a leading zero, nothing else.
 pub(super) fn integer(word: &[u8]) -> Option<i64> {

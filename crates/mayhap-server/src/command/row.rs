@@ -1,27 +1,27 @@
-//! A command as a row of the table: its name, what it needs, its handler.
+//! A command as a row of the table: its name, its requirements, its handler.
 
 use super::bounds::{Answer, WORD_NS};
 use super::call::{Call, Outcome};
 use crate::config::Rights;
 use crate::metrics::Counter;
-use crate::resp::Words;
+use mayhap_engine::Words;
 
-/// What a user must be allowed to do.
+/// The right that a command needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
-    /// Nothing: a client may say it before it has logged in.
+    /// None: a client may run it before it has logged in.
     Open,
-    /// To have logged in, where that is required.
+    /// A login, where that is required.
     Known,
     Read,
     Write,
-    /// To read some filters and to write others.
+    /// Reading some filters and writing others.
     ReadAndWrite,
     Admin,
 }
 
 impl Right {
-    /// What its commands are counted as.
+    /// The counter of its commands.
     pub(super) const fn family(self) -> Counter {
         match self {
             Self::Open | Self::Known | Self::Admin => Counter::Others,
@@ -30,11 +30,11 @@ impl Right {
         }
     }
 
-    /// Whether these rights are enough.
+    /// Whether these rights are sufficient.
     pub(super) const fn is_given(self, rights: &Rights) -> bool {
         match self {
             Self::Open => true,
-            Self::Known => rights.read || rights.write || rights.admin,
+            Self::Known => rights.has_any(),
             Self::Read => rights.read,
             Self::Write => rights.write,
             Self::ReadAndWrite => rights.read && rights.write,
@@ -43,7 +43,7 @@ impl Right {
     }
 }
 
-/// Where the keys of a request stand: first and last word, and the step between; 0 for none.
+/// The positions of the keys of a request: first and last word, and the step; 0 for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Places {
     pub(super) first: i64,
@@ -51,14 +51,14 @@ pub(super) struct Places {
     pub(super) step: i64,
 }
 
-impl Places {
-    pub(super) const NONE: Self = Self { first: 0, last: 0, step: 0 };
-    pub(super) const ONE: Self = Self { first: 1, last: 1, step: 1 };
-    /// Behind a subcommand.
-    pub(super) const SECOND: Self = Self { first: 2, last: 2, step: 1 };
-    pub(super) const TWO: Self = Self { first: 1, last: 2, step: 1 };
-    pub(super) const ALL: Self = Self { first: 1, last: -1, step: 1 };
+pub(super) const NONE: Places = Places { first: 0, last: 0, step: 0 };
+pub(super) const ONE: Places = Places { first: 1, last: 1, step: 1 };
+/// After a subcommand.
+pub(super) const SECOND: Places = Places { first: 2, last: 2, step: 1 };
+pub(super) const TWO: Places = Places { first: 1, last: 2, step: 1 };
+pub(super) const ALL: Places = Places { first: 1, last: -1, step: 1 };
 
+impl Places {
     /// The words of a request that are keys.
     pub(super) fn of(self, words: Words<'_>) -> impl Iterator<Item = &[u8]> {
         let words_len = words.len().cast_signed() as i64;
@@ -71,9 +71,9 @@ impl Places {
 /// A command.
 #[derive(Debug)]
 pub(super) struct Command {
-    /// In small letters.
+    /// In lower case.
     pub(super) name: &'static str,
-    /// Words with the name; negative: at least so many.
+    /// The number of words, including the name; negative for a minimum.
     pub(super) arity: i64,
     pub(super) right: Right,
     pub(super) keys: Places,
@@ -82,7 +82,7 @@ pub(super) struct Command {
     pub(super) run: fn(&mut Call<'_, '_>) -> Outcome,
     /// The most bytes of its answers.
     pub(super) answer: Answer,
-    /// Nanoseconds of work of a request beyond those of its words; none if that is all.
+    /// Nanoseconds of work of a request beyond that of its words, if there is any.
     pub(super) work: Option<fn(&Call<'_, '_>) -> u64>,
 }
 
@@ -99,18 +99,23 @@ impl Command {
         self
     }
 
-    /// Nanoseconds that this request takes, about.
+    /// Approximate nanoseconds of this request.
     #[inline]
     pub(super) fn work_of(&self, call: &Call<'_, '_>) -> u64 {
         let words = call.words.len() as u64 * WORD_NS;
         self.work.map_or(words, |work| words.saturating_add(work(call)))
     }
 
-    /// Whether a request of so many words has as many as it must.
+    /// Whether the command accepts a request of `words` words.
     pub(super) const fn takes(&self, words: usize) -> bool {
-        let words = words.cast_signed() as i64;
-        if self.arity < 0 { words >= -self.arity } else { words == self.arity }
+        takes(self.arity, words)
     }
+}
+
+/// Whether a request of `words` words has this arity: a number, or a minimum if it is negative.
+pub(super) const fn takes(arity: i64, words: usize) -> bool {
+    let words = words.cast_signed() as i64;
+    if arity < 0 { words >= -arity } else { words == arity }
 }
 
 /// A row of the table.

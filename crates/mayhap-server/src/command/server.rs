@@ -1,39 +1,18 @@
-//! The server as a whole: images, the end, the time.
+//! The server as a whole: saving, stopping, the time.
 
 use super::After;
 use super::call::{Call, Outcome, SYNTAX};
-use super::row::{Command, Places, Right, row};
+use super::row::Right::{Admin, Known};
+use super::row::{Command, NONE, row};
 use super::word::{is, one_of};
 
 pub(super) const COMMANDS: &[Command] = &[
-    row(
-        "save",
-        1,
-        Right::Admin,
-        Places::NONE,
-        "Writes images of changed filters synchronously.",
-        save,
-    )
-    .works(|_| u64::MAX),
-    row(
-        "bgsave",
-        -1,
-        Right::Admin,
-        Places::NONE,
-        "Writes images of changed filters in the \
-                                                   background.",
-        bgsave,
-    ),
-    row(
-        "lastsave",
-        1,
-        Right::Known,
-        Places::NONE,
-        "Returns the time of the last checkpoint.",
-        last_save,
-    ),
-    row("shutdown", -1, Right::Admin, Places::NONE, "Ends the server.", shutdown),
-    row("time", 1, Right::Known, Places::NONE, "Returns the time of the server.", time),
+    row("save", 1, Admin, NONE, "Writes images of changed filters synchronously.", save)
+        .works(|_| u64::MAX),
+    row("bgsave", -1, Admin, NONE, "Writes images of changed filters in the background.", bgsave),
+    row("lastsave", 1, Known, NONE, "Returns the time of the last checkpoint.", last_save),
+    row("shutdown", -1, Admin, NONE, "Ends the server.", shutdown),
+    row("time", 1, Known, NONE, "Returns the time of the server.", time),
 ];
 
 pub(super) const NO_FOLDER: &str =
@@ -67,8 +46,8 @@ fn last_save(call: &mut Call<'_, '_>) -> Outcome {
 fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
     let mut save = true;
     for option in call.words.from(1).iter() {
-        // `NOW` and `FORCE` are about replicas and failed saves, of which there are none to wait
-        // for: what was acknowledged is in the log.
+        // `NOW` and `FORCE` are about replicas and failed saves, which do not exist here: every
+        // acknowledged change is in the log.
         match one_of(option, &[("save", 0), ("nosave", 1), ("now", 2), ("force", 2)]) {
             Some(0) => save = true,
             Some(1) => save = false,
@@ -76,13 +55,13 @@ fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
             None => return Err(SYNTAX.into()),
         }
     }
-    // As in Redis the answer is the end of the connection, which is what clients wait for.
+    // As in Redis the connection is closed instead of an answer, and clients wait for that.
     call.after = After::Shutdown { save };
     Ok(())
 }
 
 fn time(call: &mut Call<'_, '_>) -> Outcome {
-    let now = call.turn.now;
+    let now = call.turn.work.now;
     let mut reply = call.reply();
     reply.array(2);
     reply.bulk((now / 1000).to_string().as_bytes());

@@ -27,16 +27,16 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
     FAMILIES.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)))
 }
 
-/// How many there are.
+/// The number of commands.
 pub(super) fn len() -> usize {
     FAMILIES.iter().map(|(_, rows)| rows.len()).sum()
 }
 
-/// A name as two words in which letters of either case are one; the longest has 16 bytes.
+/// A name as two words, in which upper and lower case are equal; the longest name has 16 bytes.
 type Folded = (u64, u64);
 
-/// The first and the last bytes of a name, which overlap; of short names all bytes are in the first
-/// word. Names of different lengths may be alike.
+/// The first and the last bytes of a name, which overlap; the first word has all bytes of a short
+/// name. Names of different lengths may be equal.
 #[inline(always)]
 const fn fold(name: &[u8]) -> Folded {
     let (first, last) = match (name.first_chunk(), name.last_chunk()) {
@@ -56,8 +56,8 @@ const fn fold(name: &[u8]) -> Folded {
     (fold_letters(first), fold_letters(last))
 }
 
-/// Small letters of large ones. What has bit 6 set is a letter in all names there are; a byte
-/// without it, as `.`, stays.
+/// Upper case to lower case. A byte with bit 6 set is a letter in all our names; a byte without it,
+/// such as `.`, does not change.
 const fn fold_letters(bytes: u64) -> u64 {
     bytes | (bytes & 0x4040_4040_4040_4040) >> 1
 }
@@ -102,7 +102,7 @@ const fn place() -> [Slot; NUM_SLOTS] {
     slots
 }
 
-/// The command of this name, in letters of any case.
+/// The command of this name, in upper or lower case.
 #[inline]
 pub(super) fn find(name: &[u8]) -> Option<&'static Command> {
     let folded = fold(name);
@@ -140,7 +140,7 @@ mod tests {
         byte == b'.' || byte.is_ascii_lowercase()
     }
 
-    /// Whatever differs from a name in one byte, or in length, is another name.
+    /// A word that differs from a name in one byte, or in length, is another name.
     #[test]
     fn a_name_is_found_as_it_is_and_in_no_other_way() {
         for (_, command) in all() {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_not_found() {
+    fn unknown_commands_are_not_found() {
         let long = vec![b'x'; 70_000];
         let names: [&[u8]; 8] =
             [b"", b"x", b"bf.ad", b"bf.addx", b"bf\x0eadd", b"\xff\xff", b"get", &long];
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The two that matter are found at the first look.
+    /// The two most frequent commands are found at the first probe.
     #[test]
     fn the_frequent_commands_stand_at_their_own_slots() {
         for name in ["bf.add", "bf.exists", "bf.madd", "bf.mexists"] {

@@ -1,87 +1,53 @@
-//! What the tools that people point at a Redis ask at their start and by the minute, as far as
-//! there is an answer here.
+//! Commands that monitoring and administration tools for Redis send at their start and every
+//! minute, as far as there is an answer here.
 
 use super::bounds::{self, Answer, CREATE_NS};
 use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
-use super::client::{help_text, unknown_subcommand};
 use super::number;
-use super::row::{Command, Places, Right, row};
+use super::row::Right::{Admin, Known, Read, ReadAndWrite};
+use super::row::{Command, NONE, SECOND, TWO, row};
+use super::sub::{Sub, choose, help, sub, unknown, write_help};
 use super::word::{is, one_of, shown};
 use crate::config::Rights;
-use crate::resp::Reply;
+use crate::resp::{Reply, Value};
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("acl", -2, Right::Known, Places::NONE, "Lists users and their rights.", acl)
-        .answers(Answer::Counted),
-    row("object", -2, Right::Read, Places::SECOND, "Returns the encoding of a filter.", object),
-    row("slowlog", -2, Right::Admin, Places::NONE, "Lists slow requests.", slow_log)
+    row("acl", -2, Known, NONE, "Lists users and their rights.", acl).answers(Answer::Counted),
+    row("object", -2, Read, SECOND, "Returns the encoding of a filter.", object),
+    row("slowlog", -2, Admin, NONE, "Lists slow requests.", slow_log)
         .answers(Answer::Bytes(SLOW_LOG_BYTES)),
-    row(
-        "latency",
-        -2,
-        Right::Admin,
-        Places::NONE,
-        "Lists latency events; there are none.",
-        latency,
-    ),
-    row("module", -2, Right::Known, Places::NONE, "Lists the module bf.", module),
-    row("role", 1, Right::Known, Places::NONE, "Returns the role; there are no replicas.", role),
-    row("wait", 3, Right::Known, Places::NONE, "Returns 0: no replica has the writes.", wait),
-    row("cluster", -2, Right::Known, Places::NONE, "Refuses: there is no cluster.", cluster),
-    row("copy", -3, Right::ReadAndWrite, Places::TWO, "Copies a filter.", copy).works(work_of_copy),
+    row("latency", -2, Admin, NONE, "Lists latency events; there are none.", latency),
+    row("module", -2, Known, NONE, "Lists the module bf.", module),
+    row("role", 1, Known, NONE, "Returns the role; there are no replicas.", role),
+    row("wait", 3, Known, NONE, "Returns 0: no replica has the writes.", wait),
+    row("cluster", -2, Known, NONE, "Refuses: there is no cluster.", cluster),
+    row("copy", -3, ReadAndWrite, TWO, "Copies a filter.", copy).works(work_of_copy),
 ];
 
 /// 128 requests of 32 words of 128 bytes, and names.
 const SLOW_LOG_BYTES: u64 = 1 << 20;
-/// The version of `RedisBloom` whose commands ours are like, as modules number theirs.
+/// The version of `RedisBloom` whose commands ours follow, in the numbering of modules.
 pub(super) const MODULE_VERSION: i64 = 80_000;
 
-type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
-
-const ACL: [Sub; 6] = [
-    ("whoami", who_am_i),
-    ("list", acl_list),
-    ("users", acl_users),
-    ("getuser", get_user),
-    ("cat", categories),
-    ("help", |call| help(call, "ACL", &ACL)),
+const ACL: &[Sub] = &[
+    sub("whoami", 0, who_am_i),
+    sub("list", 0, acl_list).for_admin(),
+    sub("users", 0, acl_users).for_admin(),
+    sub("getuser", 3, get_user).for_admin(),
+    sub("cat", 0, categories),
+    help(0),
 ];
 
-/// Those that look at others.
-const ONLY_ADMIN: [&str; 3] = ["list", "users", "getuser"];
-
 fn acl(call: &mut Call<'_, '_>) -> Outcome {
-    let word = call.word(1);
-    if ONLY_ADMIN.iter().any(|name| is(word, name)) && !call.session.rights.admin {
-        let user = call.session.user.as_deref().unwrap_or("default");
-        let name = shown(word).to_lowercase();
-        return Err(format!(
-            "NOPERM User {user} has no permissions to run the 'acl|{name}' command"
-        )
-        .into());
-    }
-    choose(call, "ACL", &ACL)
-}
-
-fn choose(call: &mut Call<'_, '_>, command: &str, all: &[Sub]) -> Outcome {
-    let word = call.word(1);
-    let run = one_of(word, all).ok_or_else(|| unknown_subcommand(command, word))?;
-    run(call)
-}
-
-fn help(call: &mut Call<'_, '_>, command: &str, all: &[Sub]) -> Outcome {
-    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-    help_text(call, command, &names);
-    Ok(())
+    choose(call, "ACL", ACL)
 }
 
 fn who_am_i(call: &mut Call<'_, '_>) -> Outcome {
-    let user = call.session.user.clone().unwrap_or_else(|| "default".to_owned());
-    call.reply().bulk(user.as_bytes());
+    Reply::new(call.out, call.session.info.resp3).bulk(call.session.user().as_bytes());
     Ok(())
 }
 
-/// All users with their rights; without any in the configuration the one that everybody is.
+/// All users with their rights; `default` with all rights if none is configured.
 fn all_users(call: &Call<'_, '_>) -> Vec<(String, Rights)> {
     let users = &call.shared.config().users;
     if !users.asks_password() {
@@ -90,7 +56,7 @@ fn all_users(call: &Call<'_, '_>) -> Vec<(String, Rights)> {
     users.all().map(|(name, rights)| (name.to_owned(), rights.clone())).collect()
 }
 
-/// Rights as Redis writes them.
+/// Rights in the syntax of Redis.
 fn rules(rights: &Rights) -> String {
     let mut rules = String::from("-@all");
     for (given, category) in
@@ -116,27 +82,20 @@ fn acl_list(call: &mut Call<'_, '_>) -> Outcome {
         let (pattern, rules) = (pattern(&rights), rules(&rights));
         format!("user {name} on{password} {pattern} resetchannels {rules}")
     };
-    write_list(call, all_users(call).into_iter().map(line).collect())
+    write_list(call, &all_users(call).into_iter().map(line).collect::<Vec<_>>())
 }
 
 fn acl_users(call: &mut Call<'_, '_>) -> Outcome {
-    write_list(call, all_users(call).into_iter().map(|(name, _)| name).collect())
+    write_list(call, &all_users(call).into_iter().map(|(name, _)| name).collect::<Vec<_>>())
 }
 
-fn write_list(call: &mut Call<'_, '_>, lines: Vec<String>) -> Outcome {
+fn write_list(call: &mut Call<'_, '_>, lines: &[String]) -> Outcome {
     call.room_for_list(lines.iter().map(String::as_bytes))?;
-    let mut reply = call.reply();
-    reply.array(lines.len());
-    for line in lines {
-        reply.bulk(line.as_bytes());
-    }
+    call.reply().list(lines.iter().map(String::as_bytes));
     Ok(())
 }
 
 fn get_user(call: &mut Call<'_, '_>) -> Outcome {
-    if call.words.len() != 3 {
-        return Err(Call::arity("acl|getuser"));
-    }
     let name = call.word(2);
     let found = all_users(call).into_iter().find(|(user, _)| user.as_bytes() == name);
     let Some((_, rights)) = found else {
@@ -146,44 +105,31 @@ fn get_user(call: &mut Call<'_, '_>) -> Outcome {
     let needs_password = call.shared.config().users.asks_password();
     let (pattern, rules) = (pattern(&rights), rules(&rights));
     call.room_for_list([pattern.as_bytes(), rules.as_bytes()].into_iter())?;
-    let mut reply = call.reply();
-    reply.map(6);
-    reply.bulk(b"flags");
-    reply.array(1 + usize::from(!needs_password));
-    reply.bulk(b"on");
-    if !needs_password {
-        reply.bulk(b"nopass");
-    }
-    // A password is shown to nobody, and neither is what is kept of it.
-    for (field, value) in [
-        ("passwords", None),
-        ("commands", Some(rules)),
-        ("keys", Some(pattern)),
-        ("channels", Some(String::new())),
-        ("selectors", None),
-    ] {
-        reply.bulk(field.as_bytes());
-        match value {
-            Some(value) => reply.bulk(value.as_bytes()),
-            None => reply.array(0),
-        }
-    }
+    let flags = if needs_password { vec!["on"] } else { vec!["on", "nopass"] };
+    // Neither a password nor its hash is shown.
+    call.reply().value(&Value::Map(vec![
+        ("flags", Value::List(flags.into_iter().map(Value::text).collect())),
+        ("passwords", Value::List(Vec::new())),
+        ("commands", Value::text(rules)),
+        ("keys", Value::text(pattern)),
+        ("channels", Value::text("")),
+        ("selectors", Value::List(Vec::new())),
+    ]));
     Ok(())
 }
 
 fn categories(call: &mut Call<'_, '_>) -> Outcome {
     let names = ["read", "write", "admin", "dangerous", "fast", "bloom", "keyspace", "connection"];
-    write_list(call, names.map(str::to_owned).to_vec())
+    write_list(call, &names.map(str::to_owned))
 }
 
 fn object(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
     if is(word, "help") {
-        help_text(call, "OBJECT", &["encoding", "refcount", "idletime"]);
-        return Ok(());
+        return write_help(call, "OBJECT", ["encoding", "refcount", "idletime"].into_iter());
     }
     let Some(what) = one_of(word, &[("encoding", 0), ("refcount", 1), ("idletime", 2)]) else {
-        return Err(unknown_subcommand("OBJECT", word).into());
+        return Err(unknown("OBJECT", word).into());
     };
     if call.words.len() != 3 {
         return Err(Call::arity(&format!("object|{}", shown(word).to_lowercase())));
@@ -192,7 +138,7 @@ fn object(call: &mut Call<'_, '_>) -> Outcome {
         return Err("ERR no such key".into());
     }
     match what {
-        // As Redis has it of values of modules.
+        // As Redis does for values of modules.
         0 => call.reply().bulk(b"raw"),
         1 => call.reply().integer(1),
         _ => return Err("ERR times of last use are not kept".into()),
@@ -200,21 +146,18 @@ fn object(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-const SLOW_LOG: [Sub; 4] = [
-    ("get", slow_log_get),
-    ("len", |call| {
-        let len = call.shared.slow_log.len();
-        call.count(len)
-    }),
-    ("reset", |call| {
+const SLOW_LOG: &[Sub] = &[
+    sub("get", 0, slow_log_get),
+    sub("len", 0, |call| call.count(call.shared.slow_log.len())),
+    sub("reset", 0, |call| {
         call.shared.slow_log.clear();
         call.ok()
     }),
-    ("help", |call| help(call, "SLOWLOG", &SLOW_LOG)),
+    help(0),
 ];
 
 fn slow_log(call: &mut Call<'_, '_>) -> Outcome {
-    choose(call, "SLOWLOG", &SLOW_LOG)
+    choose(call, "SLOWLOG", SLOW_LOG)
 }
 
 fn slow_log_get(call: &mut Call<'_, '_>) -> Outcome {
@@ -235,10 +178,7 @@ fn slow_log_get(call: &mut Call<'_, '_>) -> Outcome {
         reply.integer(slow.id.cast_signed());
         reply.integer(slow.at.cast_signed());
         reply.integer(i64::try_from(slow.took.as_micros()).unwrap_or(i64::MAX));
-        reply.array(slow.words.len());
-        for word in &slow.words {
-            reply.bulk(word);
-        }
+        reply.list(slow.words.iter().map(Vec::as_slice));
         let address = slow.address.map_or_else(|| "unix".to_owned(), |at| at.to_string());
         reply.bulk(address.as_bytes());
         reply.bulk(&slow.client);
@@ -255,40 +195,32 @@ fn latency(call: &mut Call<'_, '_>) -> Outcome {
     } else if is(word, "reset") {
         call.integer(0)
     } else {
-        Err(unknown_subcommand("LATENCY", word).into())
+        Err(unknown("LATENCY", word).into())
     }
 }
 
 fn module(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
     if !is(word, "list") {
-        return Err(unknown_subcommand("MODULE", word).into());
+        return Err(unknown("MODULE", word).into());
     }
-    let mut reply = call.reply();
-    reply.array(1);
-    write_module(&mut reply);
+    call.reply().value(&Value::List(vec![module_value()]));
     Ok(())
 }
 
-/// As clients look for it before they send `BF.*`.
-pub(super) fn write_module(reply: &mut Reply<'_>) {
-    reply.map(4);
-    reply.bulk(b"name");
-    reply.bulk(b"bf");
-    reply.bulk(b"ver");
-    reply.integer(MODULE_VERSION);
-    reply.bulk(b"path");
-    reply.bulk(b"");
-    reply.bulk(b"args");
-    reply.array(0);
+/// In the form that clients look for before they send `BF.*`.
+pub(super) fn module_value() -> Value {
+    Value::Map(vec![
+        ("name", Value::text("bf")),
+        ("ver", Value::Integer(MODULE_VERSION)),
+        ("path", Value::text("")),
+        ("args", Value::List(Vec::new())),
+    ])
 }
 
 fn role(call: &mut Call<'_, '_>) -> Outcome {
-    let mut reply = call.reply();
-    reply.array(3);
-    reply.bulk(b"master");
-    reply.integer(0);
-    reply.array(0);
+    let none = Value::List(Vec::new());
+    call.reply().value(&Value::List(vec![Value::text("master"), Value::Integer(0), none]));
     Ok(())
 }
 
@@ -306,7 +238,7 @@ fn work_of_copy(call: &Call<'_, '_>) -> u64 {
     CREATE_NS + bounds::copying(call.bytes_of(std::iter::once(call.word(1))).saturating_mul(2))
 }
 
-/// `COPY source target`, with the time at which the source ends.
+/// `COPY source target`, including the expiry of the source.
 fn copy(call: &mut Call<'_, '_>) -> Outcome {
     let mut options = call.words.from(3).iter();
     while let Some(option) = options.next() {
@@ -327,9 +259,10 @@ fn copy(call: &mut Call<'_, '_>) -> Outcome {
         return call.integer(0);
     }
     call.operable()?;
-    let (shared, now) = (call.shared, call.turn.now);
-    match shared.keyspace.copy(call.word(2), &source, now, call.log()) {
-        Err(crate::keyspace::CreateError::Exists) => call.integer(0),
+    let (shared, now) = (call.shared, call.turn.work.now);
+    let (from, expires_at) = (std::slice::from_ref(&source), source.expires_at());
+    match shared.keyspace.merge(call.word(2), from, expires_at, now, call.log()) {
+        Err(mayhap_engine::keyspace::CreateError::Exists) => call.integer(0),
         copied => copied.map_err(Fault::from).and_then(|_| call.integer(1)),
     }
 }

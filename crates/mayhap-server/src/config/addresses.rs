@@ -25,17 +25,17 @@ pub struct Addresses(Vec<Address>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Address {
     ip: IpAddr,
-    /// It may be one that this machine does not have: `-::1`.
+    /// It may be an address that this machine does not have: `-::1`.
     is_optional: bool,
 }
 
 impl Addresses {
-    /// Reads addresses between commas or spaces; `*` is every one of the machine, and one after a
-    /// `-` is left out where the machine does not have it.
+    /// Parses addresses separated by commas or spaces; `*` is every address of the machine, and an
+    /// address after a `-` is skipped if the machine does not have it.
     ///
     /// # Errors
     ///
-    /// What is allowed, if one is no address, or there is none.
+    /// The allowed syntax, if an entry is not an address, or there is none.
     pub fn parse(text: &str) -> Result<Self, String> {
         let what = "is not an address; allowed: IP addresses such as 127.0.0.1, 0.0.0.0, ::1 or \
                     ::, several as a,b, and * for all; one after a - may be absent";
@@ -65,12 +65,12 @@ impl Addresses {
         if list.is_empty() { Err(what.into()) } else { Ok(Self(list)) }
     }
 
-    /// All of them, also those that the machine may not have.
+    /// All of them, including those that the machine may not have.
     pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
         self.0.iter().map(|address| address.ip)
     }
 
-    /// Those to listen on: without the optional ones that this machine does not have.
+    /// The addresses to listen on: without optional ones that this machine does not have.
     pub fn present(&self) -> Vec<IpAddr> {
         let is_present =
             |address: &&Address| !address.is_optional || TcpListener::bind((address.ip, 0)).is_ok();
@@ -86,11 +86,7 @@ impl From<IpAddr> for Addresses {
 
 impl fmt::Display for Addresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, Address { ip, is_optional }) in self.0.iter().enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            let minus = if *is_optional { "-" } else { "" };
-            write!(f, "{comma}{minus}{ip}")?;
-        }
-        Ok(())
+        let text = |it: &Address| format!("{}{}", if it.is_optional { "-" } else { "" }, it.ip);
+        f.write_str(&self.0.iter().map(text).collect::<Vec<_>>().join(","))
     }
 }

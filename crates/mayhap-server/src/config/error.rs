@@ -1,12 +1,12 @@
-//! What is wrong with a configuration, and where.
+//! Errors in a configuration, and where they are.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a setting was made.
+/// Where a setting was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// In a file, at a line from 1.
+    /// In a file; lines count from 1.
     File {
         /// The file.
         path: PathBuf,
@@ -19,20 +19,20 @@ pub enum Origin {
     Flag,
     /// By `CONFIG SET`.
     Command,
-    /// By several together, or by none.
+    /// By several of these together, or by none.
     Whole,
 }
 
-/// What is wrong with a configuration, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An error in a configuration, and where it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// Where it was said.
+    /// Where the setting was given.
     pub origin: Origin,
-    /// The setting as it is called there; empty if it is not about one.
+    /// The setting by its name there; empty if the error is not about one setting.
     pub key: String,
     /// The value, unless it is a secret.
     pub value: Option<String>,
-    /// What is wrong with it and what is allowed.
+    /// The mistake, and the allowed values.
     pub problem: String,
 }
 
@@ -66,5 +66,3 @@ impl fmt::Display for ConfigError {
         f.write_str(&self.problem)
     }
 }
-
-impl std::error::Error for ConfigError {}

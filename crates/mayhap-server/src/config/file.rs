@@ -13,7 +13,7 @@
 
 use super::error::{ConfigError, Origin};
 use super::key_file::open_to_all;
-use super::load::read_password;
+use super::password::read_password;
 use super::{DEFAULT_USER, Rights, Users, settings};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -21,17 +21,17 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A longer file is none of ours.
+/// A longer file is not a configuration.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A setting, its value and where it was made.
-pub(super) type Said = (&'static str, String, Origin);
+/// The name of a setting, its value and where it was given.
+pub(super) type Given = (&'static str, String, Origin);
 
-/// The text of a file, to say where something stands.
+/// The text of a file, to report positions in it.
 struct Place<'a> {
     path: &'a Path,
     text: &'a str,
-    /// What is odd about it.
+    /// Warnings about the file.
     warnings: RefCell<Vec<String>>,
 }
 
@@ -57,12 +57,12 @@ impl Place<'_> {
     }
 }
 
-/// Reads a file; its users go to `users` at once, and what is odd about it to `warnings`.
+/// Reads a file; its users go straight to `users`, and warnings to `warnings`.
 pub(super) fn read(
     path: &Path,
     users: &mut Users,
     warnings: &mut Vec<String>,
-) -> Result<Vec<Said>, ConfigError> {
+) -> Result<Vec<Given>, ConfigError> {
     let whole = |problem: String| ConfigError {
         origin: Origin::File { path: path.to_owned(), line: 0 },
         key: String::new(),
@@ -77,7 +77,7 @@ pub(super) fn read(
         let span = error.span().unwrap_or_default();
         place.error(&span, "", error.message().replace('\n', "; "))
     })?;
-    let mut said = Vec::new();
+    let mut given = Vec::new();
     for (key, value) in table.get_ref() {
         let (name, span) = (key.get_ref().as_ref(), key.span());
         match name {
@@ -96,17 +96,17 @@ pub(super) fn read(
                 let added = users.add(DEFAULT_USER, &password, Rights::ALL);
                 added.map_err(|problem| place.error(&span, name, problem))?;
             }
-            _ => said.push(setting(name, &span, value, &place)?),
+            _ => given.push(setting(name, &span, value, &place)?),
         }
     }
     if has_password(table.get_ref()) {
         warnings.extend(open_to_all(path, "a password"));
     }
     warnings.append(&mut place.warnings.borrow_mut());
-    Ok(said)
+    Ok(given)
 }
 
-/// Whether a password stands in the file itself.
+/// Whether the file itself contains a password.
 fn has_password(table: &DeTable<'_>) -> bool {
     table.iter().any(|(key, value)| match (key.get_ref().as_ref(), value.get_ref()) {
         ("password", _) => true,
@@ -123,7 +123,7 @@ fn setting(
     span: &Range<usize>,
     value: &Spanned<DeValue<'_>>,
     place: &Place<'_>,
-) -> Result<Said, ConfigError> {
+) -> Result<Given, ConfigError> {
     let Some(setting) = settings::find(name) else {
         return Err(place.error(span, name, unknown(name)));
     };
@@ -134,7 +134,7 @@ fn setting(
     Ok((setting.name, text, place.origin(span)))
 }
 
-/// What to say of a name that is not a setting.
+/// The message for a name that is not a setting.
 fn unknown(name: &str) -> String {
     let meant = name.replace('-', "_").to_ascii_lowercase();
     let meant = meant.trim_end_matches("_ms");
@@ -151,7 +151,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// A plain value as the text that the command line would have; a list is joined by commas.
+/// A plain value as the text that the command line would have; lists are joined with commas.
 fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     Some(match value.get_ref() {
         DeValue::String(text) => text.to_string(),
@@ -166,13 +166,13 @@ fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     })
 }
 
-/// A `[[user]]` as it is read.
+/// A `[[user]]` while it is read.
 #[derive(Default)]
 struct Draft {
     name: Option<String>,
     rights: Option<Rights>,
     prefix: Option<String>,
-    /// The key and what it says.
+    /// The key and its value.
     password: Option<(&'static str, String)>,
 }
 
@@ -233,12 +233,8 @@ fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), St
         .rights
         .ok_or_else(|| format!("{name:?} has no rights; write rights = [\"read\", \"write\"]"))?;
     rights.prefix = draft.prefix.map(|prefix| prefix.into_bytes().into());
-    let password = draft.password.ok_or_else(|| {
-        format!(
-            "{name:?} has no password; create a password_hash with mayhap serve \
-                 --hash-password"
-        )
-    })?;
+    let hint = "create a password_hash with mayhap serve --hash-password";
+    let password = draft.password.ok_or_else(|| format!("{name:?} has no password; {hint}"))?;
     match password {
         ("password_hash", hash) => users
             .add_hashed(&name, &hash, rights)

@@ -3,15 +3,15 @@
 //! A Service named `mayhap` gives `MAYHAP_SERVICE_HOST=10.96.0.12`, `MAYHAP_SERVICE_PORT=6380`,
 //! `MAYHAP_PORT=tcp://10.96.0.12:6380`, `MAYHAP_PORT_6380_TCP=tcp://…`, and with more of these
 //! `…_PROTO`, `…_PORT` and `…_ADDR`; one named `mayhap-tls` gives `MAYHAP_TLS_SERVICE_HOST` and so
-//! on. None of them is meant for us, though two have the names of settings.
+//! on. None of them is meant for the server, though two have the names of settings.
 
-/// What the first of a Service's variables ends with.
+/// The suffix of the first of a Service's variables.
 const HOST: &str = "_SERVICE_HOST";
-/// What stops them.
+/// How to stop them.
 pub(super) const HINT: &str = "if Kubernetes has set it for a Service, set enableServiceLinks: \
                                false for the pod, or give the setting as a flag";
 
-/// The Services whose variables the environment has, by the beginning of their names, `MAYHAP`.
+/// The Services that have variables in the environment, by the prefix of their names, `MAYHAP`.
 #[derive(Debug)]
 pub(super) struct Services<'a>(Vec<&'a str>);
 
@@ -21,8 +21,8 @@ impl<'a> Services<'a> {
         Self(hosts.collect())
     }
 
-    /// Whether a variable is one of theirs. Those with the names of settings are it only with the
-    /// URL of a Service as their value.
+    /// Whether a variable belongs to one of them. A variable with the name of a setting does so
+    /// only if its value is the URL of a Service.
     pub(super) fn have(&self, name: &str, value: &str) -> bool {
         self.0.iter().any(|service| match name.strip_prefix(service) {
             Some("_PORT") => value.contains("://"),

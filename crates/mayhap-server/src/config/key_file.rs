@@ -2,12 +2,11 @@
 
 use super::Config;
 use mayhap::SecretKey;
-use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// A longer file holds no key, and is not read further.
+/// A longer file holds no key and is not read any further.
 const MAX_BYTES: u64 = 256;
 
 /// The permission of others to read.
@@ -15,40 +14,38 @@ const READ_BY_OTHERS: u32 = 0o004;
 /// The permission of the file's group to read.
 const READ_BY_GROUP: u32 = 0o040;
 
-/// Why a file gives no secret key.
-#[derive(Debug)]
+/// Why a key file is refused.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
     /// It cannot be opened or read.
+    #[error("cannot read {}: {source}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// Other users of the machine may read it.
+    #[error(
+        "{} is readable by every user of this machine (mode {mode:03o}); run chmod o= on it, and \
+         use another key if somebody may have read it; --insecure-key-file takes it as it is",
+        .path.display()
+    )]
     Readable {
         /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
-    /// It holds something else.
+    /// It does not hold a key.
+    #[error("{} has {bytes} bytes, which are not a secret key", .path.display())]
     NoKey {
         /// The file.
         path: PathBuf,
-        /// The bytes that were read of it.
+        /// The bytes that were read from it.
         bytes: usize,
     },
-}
-
-/// Reads a secret key.
-///
-/// # Errors
-///
-/// [`KeyFileError`].
-pub fn read_key_file(path: &Path) -> Result<SecretKey, KeyFileError> {
-    read(path, false)
 }
 
 /// The secret key of the setting `key_file`, if there is one; with `insecure_key_file` also one
@@ -70,12 +67,12 @@ fn read(path: &Path, insecure: bool) -> Result<SecretKey, KeyFileError> {
     }
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     let key = <[u8; 16]>::try_from(bytes.as_slice()).ok().map(SecretKey::new);
-    let key = key.or_else(|| crate::durable::parse_key(&bytes));
+    let key = key.or_else(|| mayhap_engine::durable::parse_key(&bytes));
     key.ok_or_else(|| KeyFileError::NoKey { path: path.into(), bytes: bytes.len() })
 }
 
-/// Refuses a secret key that every user of the machine can read, and warns of one that a group
-/// can: a group is a way to hand secrets to a service, as with `fsGroup` of Kubernetes.
+/// Refuses a secret key that every user of the machine can read, and warns about one that its group
+/// can read: a group is a way to hand secrets to a service, as with `fsGroup` of Kubernetes.
 fn allow(path: &Path, mode: u32, insecure: bool) -> Result<(), KeyFileError> {
     if mode & READ_BY_OTHERS != 0 && !insecure {
         return Err(KeyFileError::Readable { path: path.into(), mode });
@@ -86,8 +83,9 @@ fn allow(path: &Path, mode: u32, insecure: bool) -> Result<(), KeyFileError> {
     Ok(())
 }
 
-/// Checks the file of the secret key in a data folder, if it is there. Where the file system keeps
-/// no permissions, as that of another system may, nobody can set them right: that is a warning.
+/// Checks the file of the secret key in a data folder, if it exists. If the file system has no
+/// permissions, as one of another operating system may, they cannot be corrected: that is a
+/// warning.
 ///
 /// # Errors
 ///
@@ -100,7 +98,7 @@ pub(crate) fn check_data_key(data: &Path, insecure: bool) -> Result<(), KeyFileE
     }
 }
 
-/// Whether a file that is made for its owner alone is one.
+/// Whether a file that is created for its owner alone keeps these permissions.
 fn keeps_permissions(folder: &Path) -> bool {
     let path = folder.join(".permissions");
     let mut options = File::options();
@@ -109,11 +107,11 @@ fn keeps_permissions(folder: &Path) -> bool {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let made = options.open(&path).and_then(|file| file.metadata());
     let _ = std::fs::remove_file(&path);
-    // That no file can be made is an error of others.
+    // A file that cannot be created is reported elsewhere.
     !made.is_ok_and(|meta| mode(&meta).is_some_and(|mode| mode & READ_BY_OTHERS != 0))
 }
 
-/// What to say of a file with a secret that others than its owner can read.
+/// The message about a secret file that users other than its owner can read.
 pub(super) fn readers(path: &Path, mode: u32) -> Option<String> {
     let who = if mode & READ_BY_OTHERS != 0 {
         "every user of this machine"
@@ -125,7 +123,7 @@ pub(super) fn readers(path: &Path, mode: u32) -> Option<String> {
     Some(format!("{} is readable by {who} (mode {mode:03o})", path.display()))
 }
 
-/// What to say of a file with a secret that every user of the machine can read.
+/// The message about a secret file that every user of the machine can read.
 pub(super) fn open_to_all(path: &Path, what: &str) -> Option<String> {
     let mode = std::fs::metadata(path).ok().as_ref().and_then(mode)?;
     let text = readers(path, mode).filter(|_| mode & READ_BY_OTHERS != 0)?;
@@ -144,31 +142,4 @@ fn mode(meta: &Metadata) -> Option<u32> {
 #[cfg(not(unix))]
 fn mode(_meta: &Metadata) -> Option<u32> {
     None
-}
-
-impl fmt::Display for KeyFileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
-            Self::Readable { path, mode } => write!(
-                f,
-                "{} is readable by every user of this machine (mode {mode:03o}); run chmod o= on \
-                 it, and use another key if somebody may have read it; --insecure-key-file takes \
-                 it as it is",
-                path.display()
-            ),
-            Self::NoKey { path, bytes } => {
-                write!(f, "{} has {bytes} bytes, which are not a secret key", path.display())
-            }
-        }
-    }
-}
-
-impl std::error::Error for KeyFileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::NoKey { .. } | Self::Readable { .. } => None,
-        }
-    }
 }

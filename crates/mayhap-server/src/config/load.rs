@@ -1,19 +1,20 @@
-//! Defaults, file, environment, flags: the later wins. And what would be unsafe is refused.
+//! Defaults, file, environment, flags: the later wins. Unsafe configurations are refused.
 
 use super::error::{ConfigError, Origin};
 use super::injected::{self, Services};
 use super::key_file::open_to_all;
+use super::password::read_password;
 use super::{Config, DEFAULT_USER, Rights, Users, file, settings};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What an operator said, by where.
+/// The sources of settings.
 #[derive(Debug, Default)]
 pub struct Sources {
     /// `--config FILE`.
     pub file: Option<PathBuf>,
-    /// The environment; only `MAYHAP_…` is looked at.
+    /// The environment; only `MAYHAP_…` is read.
     pub environment: Vec<(String, String)>,
     /// `--name value`, by the name of the setting.
     pub flags: Vec<(String, String)>,
@@ -21,20 +22,18 @@ pub struct Sources {
     pub password_file: Option<PathBuf>,
 }
 
-/// A configuration, and what is odd about it.
+/// A configuration, and warnings about it.
 #[derive(Debug)]
 pub struct Loaded {
     /// The configuration.
     pub config: Config,
-    /// What is allowed but hardly meant.
+    /// Settings that are allowed but hardly intended.
     pub warnings: Vec<String>,
 }
 
-/// A longer file holds no password.
-const MAX_PASSWORD_BYTES: u64 = 4096;
 /// Variables of the password of the user `default`.
 const PASSWORDS: [&str; 2] = ["password", "password_file"];
-/// What else the project asks the environment, none of it a setting.
+/// Other environment variables of the project, which are not settings.
 const NOT_SETTINGS: [&str; 5] = [
     "MAYHAP_REQUIRE_SERVERS",
     "MAYHAP_REQUIRE_TOOLS",
@@ -44,11 +43,12 @@ const NOT_SETTINGS: [&str; 5] = [
 ];
 
 impl Sources {
-    /// Puts all together.
+    /// Combines the sources.
     ///
     /// # Errors
     ///
-    /// The first setting that is unknown or wrong, with its place, or what is unsafe as a whole.
+    /// The first setting that is unknown or invalid, with its place, or the reason why the whole is
+    /// unsafe.
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         let mut config = Config::default();
         let mut warnings = Vec::new();
@@ -63,7 +63,7 @@ impl Sources {
             let flag = format!("--{}", name.replace('_', "-"));
             apply(&mut config, name, text, Origin::Flag, &flag)?;
         }
-        // One in the file as well would be a second.
+        // A password in the file as well would be a second one.
         if let Some(password) = self.password(&mut warnings)? {
             users.add(DEFAULT_USER, &password, Rights::ALL).map_err(ConfigError::whole)?;
         }
@@ -75,8 +75,8 @@ impl Sources {
         Ok(Loaded { config, warnings })
     }
 
-    /// Takes the settings of the environment, but for those that a flag gives: what it says of
-    /// them is not even read.
+    /// Applies the settings of the environment, except those given by a flag: their values are not
+    /// even read.
     fn apply_environment(
         &self,
         config: &mut Config,
@@ -115,32 +115,28 @@ impl Sources {
         Ok(())
     }
 
-    /// The password that is not in the file: the last that was said counts, and no other is read.
+    /// The password that is not in the file: the last source wins, and no other is read.
     fn password(&self, warnings: &mut Vec<String>) -> Result<Option<Vec<u8>>, ConfigError> {
-        let wrong = |origin, key: &str| {
-            let key = key.to_owned();
-            move |problem| ConfigError { origin, key, value: None, problem }
-        };
-        if let Some(path) = &self.password_file {
-            let read = read_password("password_file", &path.display().to_string());
-            warnings.extend(open_to_all(path, "a password"));
-            return read.map(Some).map_err(wrong(Origin::Flag, "--password-file"));
-        }
         let said = self.environment.iter().rev().find_map(|(variable, text)| {
             let name = variable.strip_prefix("MAYHAP_")?.to_ascii_lowercase();
             PASSWORDS.contains(&&*name).then_some((variable, name, text))
         });
-        let Some((variable, name, text)) = said else { return Ok(None) };
-        if name == "password" {
-            return Ok(Some(text.clone().into_bytes()));
-        }
-        let read = read_password("password_file", text);
-        warnings.extend(open_to_all(text.as_ref(), "a password"));
-        read.map(Some).map_err(wrong(Origin::Environment, variable))
+        let (origin, key, path) = match (&self.password_file, said) {
+            (Some(path), _) => (Origin::Flag, "--password-file", path.as_path()),
+            (None, None) => return Ok(None),
+            (None, Some((_, name, text))) if name == "password" => {
+                return Ok(Some(text.clone().into_bytes()));
+            }
+            (None, Some((variable, _, text))) => (Origin::Environment, &**variable, text.as_ref()),
+        };
+        let read = read_password("password_file", &path.display().to_string());
+        warnings.extend(open_to_all(path, "a password"));
+        let key = key.to_owned();
+        read.map(Some).map_err(|problem| ConfigError { origin, key, value: None, problem })
     }
 }
 
-/// Sets one setting; `key` is its name as it was written.
+/// Applies one setting; `key` is its name as written.
 pub(crate) fn apply(
     config: &mut Config,
     name: &str,
@@ -160,32 +156,14 @@ pub(crate) fn apply(
     })
 }
 
-/// A password from a file (without the line's end) or an environment variable.
-pub(super) fn read_password(key: &str, source: &str) -> Result<Vec<u8>, String> {
-    if key == "password_env" {
-        return std::env::var(source)
-            .map(String::into_bytes)
-            .map_err(|_| format!("names {source}, which the environment does not have"));
-    }
-    let mut password = mayhap_store::read_bytes(source.as_ref(), MAX_PASSWORD_BYTES)
-        .map_err(|error| format!("cannot be read: {error}"))?;
-    while matches!(password.last(), Some(b'\n' | b'\r')) {
-        password.pop();
-    }
-    if password.is_empty() {
-        return Err(format!("names {source}, which is empty"));
-    }
-    Ok(password)
-}
-
-/// Refuses what contradicts itself or lets strangers in.
+/// Refuses settings that contradict each other or give access without a login.
 pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
     let asks_password = config.users.asks_password();
     let mut places: Vec<_> = config.bind.iter().map(|address| ("bind", address)).collect();
     if config.http_port.is_some() {
         places.extend(config.http_bind().iter().map(|address| ("http_bind", address)));
     }
-    // Said once, of the first of them that is open to others.
+    // Reported once, for the first listener that is open to others.
     let mut warned = Vec::new();
     for (name, address) in places {
         if is_loopback(address) {
@@ -221,15 +199,14 @@ pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), C
             ));
         }
     }
-    if config.tls_cert.is_some() != config.tls_key.is_some() {
-        let (there, absent) = if config.tls_cert.is_some() {
-            ("tls_cert", "tls_key")
-        } else {
-            ("tls_key", "tls_cert")
-        };
-        return Err(ConfigError::whole(format!(
-            "{there} is given without {absent}; TLS needs both"
-        )));
+    let alone = match (&config.tls_cert, &config.tls_key) {
+        (Some(_), None) => Some(("tls_cert", "tls_key")),
+        (None, Some(_)) => Some(("tls_key", "tls_cert")),
+        _ => None,
+    };
+    if let Some((there, absent)) = alone {
+        let problem = format!("{there} is given without {absent}; TLS needs both");
+        return Err(ConfigError::whole(problem));
     }
     let needs_certificate =
         [("tls_port", config.tls_port.is_some()), ("http_tls", config.http_tls == Some(true))];
@@ -262,7 +239,7 @@ fn check_limits(config: &Config) -> Result<(), ConfigError> {
     }
 }
 
-/// Whether only this machine reaches it, also when IPv4 is written as IPv6.
+/// Whether only this machine can reach it, also when IPv4 is written as IPv6.
 pub(crate) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }

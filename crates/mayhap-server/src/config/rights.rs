@@ -1,25 +1,31 @@
-//! What a user may do.
+//! The rights of a user.
 
 use std::sync::Arc;
 
-/// What a user may do.
+/// The rights of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rights {
-    /// Ask filters.
+    /// Query filters.
     pub read: bool,
     /// Change them.
     pub write: bool,
     /// Shut down, flush, look at clients and configuration.
     pub admin: bool,
-    /// Only filters whose names begin so; `None` for all.
+    /// Only filters whose names have this prefix; `None` for all.
     pub prefix: Option<Arc<[u8]>>,
 }
 
 impl Rights {
-    /// Of one who has still to log in.
+    /// The rights before a login.
     pub const NONE: Self = Self { read: false, write: false, admin: false, prefix: None };
-    /// Everything, with every filter.
+    /// Everything, on every filter.
     pub const ALL: Self = Self { read: true, write: true, admin: true, prefix: None };
+
+    /// Whether any right is given.
+    #[inline]
+    pub const fn has_any(&self) -> bool {
+        self.read || self.write || self.admin
+    }
 
     /// Whether filters of this name are within the user's prefix.
     #[inline]
@@ -27,11 +33,11 @@ impl Rights {
         self.prefix.as_ref().is_none_or(|prefix| name.starts_with(prefix))
     }
 
-    /// Reads `read`, `write` and `admin`, separated by commas or spaces.
+    /// Parses `read`, `write` and `admin`, separated by commas or spaces.
     ///
     /// # Errors
     ///
-    /// What is allowed.
+    /// The allowed words.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut rights = Self::NONE;
         let words = text.split([',', ' ']).filter(|word| !word.is_empty());
@@ -43,7 +49,7 @@ impl Rights {
                 _ => return Err(format!("{word:?} is not a right; allowed: read, write, admin")),
             }
         }
-        if rights == Self::NONE {
+        if !rights.has_any() {
             return Err("has no right; allowed: read, write, admin".into());
         }
         Ok(rights)

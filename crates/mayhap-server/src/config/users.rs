@@ -1,26 +1,28 @@
 //! Users: names, passwords, rights.
 //!
 //! A password is kept as an Argon2id hash, or, where the configuration holds it in plain, as
-//! SHA-256 with a salt of this process. The second form is also kept of a hashed password once it
-//! was right, so that a client which logs in for each connection costs a microsecond and not 20 ms.
+//! SHA-256 with a salt of this process. A hashed password is also kept in the second form after its
+//! first successful check, so that a client that logs in on each connection costs a microsecond and
+//! not 20 ms.
 
 use super::Rights;
+use crate::lock::lock;
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, Params, PasswordHasher};
 use sha2::{Digest as _, Sha256};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 use subtle::ConstantTimeEq;
 
-/// The name that `AUTH password` and `password = …` mean.
+/// The user that `AUTH password` and `password = …` refer to.
 pub const DEFAULT_USER: &str = "default";
 
-/// Memory of one Argon2 check that a configuration may ask for, in KiB.
+/// Memory of one Argon2 check that a configuration may request, in KiB.
 const MAX_HASH_KIB: u32 = 256 * 1024;
-/// Rounds of one Argon2 check that a configuration may ask for.
+/// Rounds of one Argon2 check that a configuration may request.
 const MAX_HASH_ROUNDS: u32 = 16;
-/// Argon2 checks a second; more tries are refused unseen, so that guessing cannot take the
+/// Argon2 checks per second; further tries are refused unchecked, so that guessing cannot take the
 /// processor from the filters. Passwords that were right before are not counted.
 const CHECKS_A_SECOND: f64 = 10.0;
 
@@ -30,7 +32,7 @@ const SHORT_BYTES: usize = 16;
 /// SHA-256 of a password under the salt of this process.
 type Tag = [u8; 32];
 
-/// The salt of this process, so that a reload finds out whose password has changed.
+/// The salt of this process, so that a reload can detect which passwords have changed.
 static SALT: OnceLock<[u8; 32]> = OnceLock::new();
 
 /// A user as configured.
@@ -39,22 +41,22 @@ struct User {
     name: String,
     rights: Rights,
     secret: Secret,
-    /// Its password is short; of a hash it is not known.
+    /// Its password is short; unknown for a hash.
     is_short: bool,
 }
 
-/// How a password is known.
+/// The stored form of a password.
 #[derive(Debug)]
 enum Secret {
     Plain(Tag),
-    /// The last password that was right, beside the hash.
+    /// The hash, and the last password that matched it.
     Hashed {
         hash: Box<PasswordHash>,
         seen: Mutex<Option<Tag>>,
     },
 }
 
-/// Who may log in. Without any user everybody may do everything.
+/// The users. Without any, everybody may do everything.
 #[derive(Debug, Default)]
 pub struct Users {
     list: Vec<User>,
@@ -63,7 +65,7 @@ pub struct Users {
 }
 
 impl Users {
-    /// Nobody: everybody may do everything.
+    /// No users: everybody may do everything.
     ///
     /// # Errors
     ///
@@ -76,11 +78,11 @@ impl Users {
         Ok(users)
     }
 
-    /// Adds a user whose password is at hand.
+    /// Adds a user with a plain password.
     ///
     /// # Errors
     ///
-    /// If the name is there already, or the password is empty.
+    /// If the name is taken, or the password is empty.
     pub fn add(&mut self, name: &str, password: &[u8], rights: Rights) -> Result<(), String> {
         if password.is_empty() {
             return Err(format!("the password of user {name:?} is empty; write at least 16 bytes"));
@@ -90,11 +92,11 @@ impl Users {
         self.push(User { name: name.into(), rights, secret, is_short })
     }
 
-    /// Adds a user whose password is known as `$argon2id$…`.
+    /// Adds a user with a hashed password, `$argon2id$…`.
     ///
     /// # Errors
     ///
-    /// If the name is there already, or the text is no hash within our limits.
+    /// If the name is taken, or the text is not a hash within our limits.
     pub fn add_hashed(&mut self, name: &str, hash: &str, rights: Rights) -> Result<(), String> {
         // The text is not repeated: it is half a secret.
         let wrong = "is not an Argon2 hash; create one with: mayhap serve --hash-password";
@@ -120,14 +122,12 @@ impl Users {
         Ok(())
     }
 
-    /// Takes the place of those before: a password that was right stays known. Who is new, has
-    /// another password or other rights, or is gone.
+    /// Takes over passwords that were right before from the users `before`. Returns the names of
+    /// users that are new, changed or gone.
     pub(super) fn follow(&self, before: &Self) -> Vec<String> {
         let mut changed = Vec::new();
         for user in &self.list {
-            let same = before.list.iter().find(|old| {
-                old.name == user.name && old.rights == user.rights && old.secret.is(&user.secret)
-            });
+            let same = before.list.iter().find(|old| old.is(user));
             match (same.map(|old| &old.secret), &user.secret) {
                 (None, _) => changed.push(user.name.clone()),
                 (Some(Secret::Hashed { seen: old, .. }), Secret::Hashed { seen, .. }) => {
@@ -143,19 +143,13 @@ impl Users {
     }
 
     /// Whether these are the same users with the same passwords and rights, as far as that can be
-    /// seen: another hash of the same password is another one.
+    /// determined: another hash of the same password counts as different.
     pub fn is_same(&self, other: &Self) -> bool {
-        let is_there = |user: &User| {
-            other.list.iter().any(|theirs| {
-                theirs.name == user.name
-                    && theirs.rights == user.rights
-                    && theirs.secret.is(&user.secret)
-            })
-        };
+        let is_there = |user: &User| other.list.iter().any(|theirs| theirs.is(user));
         self.list.len() == other.list.len() && self.list.iter().all(is_there)
     }
 
-    /// What they are called.
+    /// Their names.
     pub fn names(&self) -> Vec<&str> {
         self.list.iter().map(|user| user.name.as_str()).collect()
     }
@@ -165,23 +159,23 @@ impl Users {
         self.list.iter().map(|user| (user.name.as_str(), &user.rights))
     }
 
-    /// Those whose password has fewer than 16 bytes, as far as that is known.
+    /// The users whose password is known to have fewer than 16 bytes.
     pub fn with_short_passwords(&self) -> Vec<&str> {
         let short = self.list.iter().filter(|user| user.is_short);
         short.map(|user| user.name.as_str()).collect()
     }
 
-    /// Whether one has to log in at all.
+    /// Whether a login is required.
     pub const fn asks_password(&self) -> bool {
         !self.list.is_empty()
     }
 
-    /// What one may do who has not logged in.
+    /// The rights of a client that has not logged in.
     pub const fn anonymous(&self) -> Rights {
         if self.asks_password() { Rights::NONE } else { Rights::ALL }
     }
 
-    /// Whether [`Users::login`] would take its time over an Argon2 hash, or wait for one that does.
+    /// Whether [`Users::login`] would compute an Argon2 hash, or wait for another such login.
     pub fn is_slow(&self, name: &[u8], password: &[u8]) -> bool {
         let user = self.list.iter().find(|user| user.name.as_bytes() == name);
         match user.map(|user| &user.secret) {
@@ -193,16 +187,16 @@ impl Users {
         }
     }
 
-    /// What this user may do, if the password is right.
+    /// The rights of this user, if the password is right.
     ///
-    /// A wrong one takes as long for any name, also for one that nobody has. A check of an Argon2
-    /// hash takes about 20 ms, and there are at most ten a second for all clients together: beyond
-    /// that tries are refused unless their password was right before.
+    /// A wrong one takes equally long for any name, including unknown ones. A check of an Argon2
+    /// hash takes about 20 ms, and there are at most ten per second for all clients together:
+    /// further tries are refused unless their password was right before.
     pub fn login(&self, name: &[u8], password: &[u8]) -> Option<Rights> {
         self.login_at(name, password, Instant::now())
     }
 
-    /// [`Users::login`] at this time, from which the ten a second are counted.
+    /// [`Users::login`] at this time, which the limit of ten per second is based on.
     pub fn login_at(&self, name: &[u8], password: &[u8], now: Instant) -> Option<Rights> {
         let tag = self.tag(password);
         let user = self.list.iter().find(|user| user.name.as_bytes() == name);
@@ -211,11 +205,11 @@ impl Users {
                 if bool::from(right.ct_eq(&tag)) {
                     return user.map(|user| user.rights.clone());
                 }
-                // Wrong, and as slowly as for a name with a hash.
+                // Wrong, and as slow as for a name with a hash.
                 (self.any_hash()?, None)
             }
             Some(Secret::Hashed { hash, seen }) => (&**hash, Some(seen)),
-            // Anybody's, so that a name that nobody has is refused as slowly.
+            // Any user's hash, so that an unknown name is refused as slowly.
             None => (self.any_hash()?, None),
         };
         if seen.is_some_and(|seen| was_right(seen, &tag)) {
@@ -245,9 +239,16 @@ impl Users {
     }
 }
 
+impl User {
+    /// Whether it is the same user with the same password and rights.
+    fn is(&self, other: &Self) -> bool {
+        self.name == other.name && self.rights == other.rights && self.secret.is(&other.secret)
+    }
+}
+
 impl Secret {
-    /// Whether it is the same password, as far as that can be seen: another hash of the same
-    /// password is another secret.
+    /// Whether it is the same password, as far as that can be determined: another hash of the same
+    /// password counts as different.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(ours), Self::Plain(theirs)) => bool::from(ours.ct_eq(theirs)),
@@ -275,7 +276,7 @@ pub fn hash_password(password: &[u8]) -> Result<String, String> {
     hash.map(|hash| hash.to_string()).map_err(|error| error.to_string())
 }
 
-/// A bucket of checks that fills with time.
+/// A token bucket of checks.
 #[derive(Debug, Default)]
 struct Throttle {
     checks: f64,
@@ -296,9 +297,4 @@ impl Throttle {
         }
         there_is_one
     }
-}
-
-/// What is guarded here is whole at every moment, whoever panicked.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,18 @@
-//! What requests bring: JSON and files, within limits of size and time.
+//! Request bodies: JSON and files, within limits of size and time.
 
-use super::create::Create;
-use super::door::{Caller, Sending};
+use super::admission::{Caller, Sending};
 use super::failure::shown;
+use super::handler::blocking;
 use super::object::Object;
 use super::{Failure, State};
 use crate::Shared;
-use crate::resp::Words;
+use crate::resp::WordList;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{Stream, StreamExt};
-use mayhap::Digest;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -24,14 +22,14 @@ use std::time::{Duration, Instant};
 /// The largest JSON body.
 const MAX_JSON_BYTES: usize = 8 << 20;
 
-/// A JSON body that has been read.
+/// A parsed JSON body.
 pub(super) struct Json<T> {
     pub(super) value: T,
-    /// Of what was read; to be kept as long as that is.
+    /// The charge for its memory; to be kept for as long as the value.
     pub(super) charge: Buffered,
 }
 
-/// Bytes of requests that are held against the buffers of all clients, until this is dropped.
+/// Bytes of requests counted against the buffers of all clients, until this is dropped.
 pub(super) struct Buffered {
     shared: Arc<Shared>,
     bytes: usize,
@@ -55,7 +53,7 @@ impl Buffered {
         Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem))
     }
 
-    /// Gives some back.
+    /// Returns some of them.
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.bytes -= bytes;
         self.shared.clients.release(bytes as u64);
@@ -73,30 +71,28 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
 
     /// # Errors
     ///
-    /// 415 for another content type or a coded body, 413, 408, 400.
+    /// 415 for another content type or an encoded body, 413, 408, 400.
     async fn from_request(request: Request, state: &State) -> Result<Self, Failure> {
         check_type(request.headers(), "application/json")?;
         let _sending = sending(&request);
         let pace = Pace::new(request_time(state));
         let mut charge = Buffered::new(state);
         let bytes = read(request.into_body(), MAX_JSON_BYTES, pace, &mut charge).await?;
-        // Each element of a list is a text of its own beside its bytes.
+        // Each element of a list is a separate string in addition to its bytes.
         let elements = memchr::memchr_iter(b',', &bytes).count() + 1;
         charge.add(bytes.len() + elements * size_of::<String>())?;
         let parse = move || {
             let value = serde_json::from_slice(&bytes).map(|Object(value)| value);
             value.map_err(|error| Failure::bad(format!("the body: {error}")))
         };
-        // A large one would keep all other connections waiting.
-        let value = tokio::task::spawn_blocking(parse).await;
-        let ended = |_| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the request failed");
-        Ok(Self { value: value.map_err(ended)??, charge })
+        // A large one would block all other connections.
+        Ok(Self { value: blocking(parse).await?, charge })
     }
 }
 
 /// # Errors
 ///
-/// 415: what a form of another site can send is none of it, and nothing is decompressed.
+/// 415: a form of another site cannot send this type, and nothing is decompressed.
 pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), Failure> {
     let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let found = found.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
@@ -116,7 +112,7 @@ pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), Fail
     Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
 }
 
-/// The time in which a body is there; 0 is for ever.
+/// The time within which a body has to arrive; 0 means no limit.
 pub(super) fn request_time(state: &State) -> Duration {
     match state.shared.config().request_timeout_ms {
         0 => Duration::from_secs(u64::from(u32::MAX)),
@@ -124,20 +120,20 @@ pub(super) fn request_time(state: &State) -> Duration {
     }
 }
 
-/// That the body of this request is arriving, until what comes back is dropped.
+/// Marks the body of this request as arriving, until the result is dropped.
 pub(super) fn sending(request: &Request) -> Option<Sending> {
     request.extensions().get::<Arc<Caller>>().map(Caller::send)
 }
 
-/// Bytes a second that a body has to come with, after [`GRACE`].
+/// The least rate of a body in bytes per second, after [`GRACE`].
 const LEAST_RATE: u64 = 4 << 10;
-/// Time that any body has.
+/// Time that any body may take.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How fast a body has to arrive.
 pub(super) struct Pace {
     began: Instant,
-    /// All of a JSON body is there within this time.
+    /// The time within which a JSON body has to be complete.
     most: Option<Duration>,
     /// The longest time between two pieces.
     pause: Duration,
@@ -145,12 +141,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a body that is there within this time.
+    /// For a body that has to be complete within this time.
     fn new(time: Duration) -> Self {
         Self { began: Instant::now(), most: Some(time), pause: time, received: 0 }
     }
 
-    /// Of a file, whose length is not limited by a time.
+    /// For a file, whose transfer has no time limit.
     pub(super) fn of_file(pause: Duration) -> Self {
         Self { began: Instant::now(), most: None, pause, received: 0 }
     }
@@ -166,7 +162,7 @@ impl Pace {
     ///
     /// # Errors
     ///
-    /// 408 when it takes too long, 400 if it ends early or its chunks are none.
+    /// 408 when it takes too long, 400 if it ends early or its chunks are invalid.
     pub(super) async fn next(
         &mut self,
         body: &mut (impl Stream<Item = Result<Bytes, axum::Error>> + Unpin),
@@ -182,7 +178,7 @@ impl Pace {
     }
 }
 
-/// What is wrong with a body that does not go on.
+/// The error of a body that breaks off.
 fn broken(error: &axum::Error) -> Failure {
     let mut causes = std::iter::successors(error.source(), |&error| error.source());
     let cause = causes.find_map(|error| error.downcast_ref::<io::Error>());
@@ -195,7 +191,7 @@ fn broken(error: &axum::Error) -> Failure {
     }
 }
 
-/// The whole body. Memory grows with what arrives, whatever the length says.
+/// The whole body. Memory grows with the bytes that arrive, whatever the announced length.
 ///
 /// # Errors
 ///
@@ -211,7 +207,7 @@ async fn read(
         let problem = format!("the body is above the limit of {limit} bytes");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem).and_close()
     };
-    // Not waited for, if it says so itself.
+    // Refused at once if the announced length is too large.
     if HttpBody::size_hint(&body).lower() > limit as u64 {
         return Err(too_large());
     }
@@ -227,157 +223,40 @@ async fn read(
     Ok(bytes)
 }
 
-/// `{"items": ["a", "b"]}`, or `{"items_base64": ["YQ==", "Yg=="]}` for keys that are no text.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Items {
-    items: Option<Vec<String>>,
-    items_base64: Option<Vec<String>>,
-}
-
-/// [`Items`], or `{"digests_base64": "H06WHrYyxuY="}`: 8 bytes each, least significant first.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Batch {
-    items: Option<Vec<String>>,
-    items_base64: Option<Vec<String>>,
-    digests_base64: Option<String>,
-}
-
-/// [`Batch`], and what the filter is to be if there is none.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Add {
-    items: Option<Vec<String>>,
-    items_base64: Option<Vec<String>>,
-    digests_base64: Option<String>,
-    pub(super) create: Option<Object<Create>>,
-}
-
-impl Add {
-    /// # Errors
-    ///
-    /// Those of [`Batch::read`].
-    pub(super) fn read(self, state: &State) -> Result<Sent, Failure> {
-        let Self { items, items_base64, digests_base64, .. } = self;
-        Batch { items, items_base64, digests_base64 }.read(state)
+/// The keys of one of two lists, named `what` and `what` with the suffix `_base64`.
+///
+/// # Errors
+///
+/// 400 without exactly one list, for too many or too long keys, and for bad base64.
+pub(super) fn keys(
+    what: &str,
+    texts: Option<Vec<String>>,
+    base64: Option<Vec<String>>,
+    state: &State,
+) -> Result<WordList, Failure> {
+    let config = &state.shared.config();
+    let (texts, is_base64) = match (texts, base64) {
+        (Some(texts), None) => (texts, false),
+        (None, Some(texts)) => (texts, true),
+        _ => return Err(Failure::bad(format!("give either {what} or {what}_base64"))),
+    };
+    let (found, limit) = (texts.len(), config.max_words);
+    if found > limit as usize {
+        return Err(Failure::bad(format!(
+            "{found} {what}, above the limit of {limit} (max_words)"
+        )));
     }
-}
-
-/// What is added or looked up.
-#[derive(Debug)]
-pub(super) enum Sent {
-    Keys(Keys),
-    Digests(Vec<Digest>),
-}
-
-impl Sent {
-    pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Keys(keys) => keys.words().len(),
-            Self::Digests(digests) => digests.len(),
-        }
-    }
-}
-
-impl Batch {
-    /// # Errors
-    ///
-    /// Those of [`Keys::read`], and 400 for too many or bad digests.
-    pub(super) fn read(self, state: &State) -> Result<Sent, Failure> {
-        let Some(text) = self.digests_base64 else {
-            return Keys::read("items", self.items, self.items_base64, state).map(Sent::Keys);
-        };
-        if self.items.is_some() || self.items_base64.is_some() {
-            return Err(Failure::bad("give either items or digests_base64"));
-        }
-        let bytes = STANDARD.decode(text);
-        let bytes = bytes
-            .map_err(|error| Failure::bad(format!("digests_base64 is not base64: {error}")))?;
-        let (found, limit) = (bytes.len(), state.shared.config().max_word_bytes);
+    let mut keys = WordList::default();
+    for (i, text) in texts.into_iter().enumerate() {
+        let key = if is_base64 { STANDARD.decode(text) } else { Ok(text.into_bytes()) };
+        let key = key
+            .map_err(|error| Failure::bad(format!("{what}_base64[{i}] is not base64: {error}")))?;
+        let (found, limit) = (key.len(), config.max_word_bytes);
         if found > limit as usize {
-            let problem = format!("the digests have {found} bytes, above the limit of {limit}");
+            let problem = format!("a text has {found} bytes, above the limit of {limit}");
             return Err(Failure::bad(problem + " (max_word_bytes)"));
         }
-        let (digests, rest) = bytes.as_chunks::<8>();
-        if !rest.is_empty() {
-            return Err(Failure::bad("digests are 8 bytes each"));
-        }
-        let digests = digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes)));
-        Ok(Sent::Digests(digests.collect()))
+        keys.push(&key);
     }
-}
-
-/// Keys one after the other, and where each is.
-#[derive(Debug, Default)]
-pub(super) struct Keys {
-    bytes: Vec<u8>,
-    places: Vec<(u32, u32)>,
-}
-
-impl Keys {
-    pub(super) fn words(&self) -> Words<'_> {
-        Words::new(&self.bytes, &self.places)
-    }
-
-    fn push(&mut self, key: &[u8], limit: u32) -> Result<(), Failure> {
-        if key.len() > limit as usize {
-            let problem = format!("a text has {} bytes, above the limit of {limit}", key.len());
-            return Err(Failure::bad(problem + " (max_word_bytes)"));
-        }
-        // Bodies are far below 4 GiB.
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(key);
-        self.places.push((start, self.bytes.len() as u32));
-        Ok(())
-    }
-}
-
-impl Items {
-    /// # Errors
-    ///
-    /// Those of [`Keys::read`].
-    pub(super) fn keys(self, state: &State) -> Result<Keys, Failure> {
-        Keys::read("items", self.items, self.items_base64, state)
-    }
-}
-
-impl Keys {
-    /// The keys of one of two lists, `what` and that with `_base64` behind its name.
-    ///
-    /// # Errors
-    ///
-    /// 400 without exactly one list, for too many or too long keys, and for bad base64.
-    pub(super) fn read(
-        what: &str,
-        texts: Option<Vec<String>>,
-        base64: Option<Vec<String>>,
-        state: &State,
-    ) -> Result<Self, Failure> {
-        let config = &state.shared.config();
-        let (texts, is_base64) = match (texts, base64) {
-            (Some(texts), None) => (texts, false),
-            (None, Some(texts)) => (texts, true),
-            _ => return Err(Failure::bad(format!("give either {what} or {what}_base64"))),
-        };
-        if texts.len() > config.max_words as usize {
-            let (found, limit) = (texts.len(), config.max_words);
-            return Err(Failure::bad(format!(
-                "{found} {what}, above the limit of {limit} (max_words)"
-            )));
-        }
-        let mut keys = Self::default();
-        for (i, text) in texts.iter().enumerate() {
-            if is_base64 {
-                let key = STANDARD.decode(text);
-                let key = key.map_err(|error| {
-                    Failure::bad(format!("{what}_base64[{i}] is not base64: {error}"))
-                })?;
-                keys.push(&key, config.max_word_bytes)?;
-            } else {
-                keys.push(text.as_bytes(), config.max_word_bytes)?;
-            }
-        }
-        Ok(keys)
-    }
+    Ok(keys)
 }

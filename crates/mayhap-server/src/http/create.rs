@@ -1,18 +1,17 @@
-//! New filters: what a request says of them.
+//! New filters: the options in a request.
 
+use super::Failure;
 use super::body::Json;
-use super::filters::{Answer, blocking, created, need_on};
-use super::name::Name;
+use super::describe::created;
+use super::handler::Answer;
 use super::option::{Scalar, read};
-use super::{Failure, State};
-use crate::clock::unix_ms;
-use crate::config::{Config, Rights};
-use crate::keyspace::{CreateError, MAX_EXPANSION};
-use crate::reservation::{Contradiction, LAYOUTS, Reservation, SEED_BYTES, Window};
-use axum::extract::{Extension, State as From};
-use axum::http::StatusCode;
+use super::target::{Target, changing};
+use crate::config::Config;
+use crate::reservation::{LAYOUTS, Reservation, SEED_BYTES, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mayhap_engine::keyspace::{CreateError, MAX_EXPANSION};
+use mayhap_engine::unix_ms;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -43,8 +42,7 @@ const WINDOW: &str = "a number of items or a time such as \"90s\", \"30min\", \"
 impl Create {
     /// # Errors
     ///
-    /// 400 with the name of an option that is not as it should be, or of those that contradict
-    /// each other.
+    /// 400 with the name of an invalid option, or of options that contradict each other.
     pub(super) fn reservation(&self, config: &Config) -> Result<Reservation, Failure> {
         let default = Reservation::by_default(config);
         let items = |value: &Scalar| value.count().filter(|&items| items > 0);
@@ -58,26 +56,27 @@ impl Create {
             let name = value.text()?;
             LAYOUTS.into_iter().find(|(layout, _)| *layout == name).map(|(_, layout)| layout)
         };
+        macro_rules! option {
+            ($name:ident, $expected:expr, $read:expr) => {
+                read(stringify!($name), self.$name.as_ref(), $expected, $read)?
+            };
+        }
         // Checked and not used: layers share the rate in the server's own way.
-        read("tightening", self.tightening.as_ref(), RATE, rate)?;
+        option!(tightening, RATE, rate);
         let expected = format!("a whole number from 0 to {MAX_EXPANSION}");
         let reservation = Reservation {
-            capacity: read("capacity", self.capacity.as_ref(), COUNT, items)?
-                .unwrap_or(default.capacity),
-            error: read("target_fpp", self.target_fpp.as_ref(), RATE, rate)?
-                .unwrap_or(default.error),
-            expansion: read("expansion", self.expansion.as_ref(), &expected, by)?,
-            fixed: read("fixed", self.fixed.as_ref(), FLAG, Scalar::flag)?.unwrap_or_default(),
-            scale_to: read("scale_to", self.scale_to.as_ref(), COUNT, items)?,
+            capacity: option!(capacity, COUNT, items).unwrap_or(default.capacity),
+            target_fpp: option!(target_fpp, RATE, rate).unwrap_or(default.target_fpp),
+            expansion: option!(expansion, &expected, by),
+            fixed: option!(fixed, FLAG, Scalar::flag).unwrap_or_default(),
+            scale_to: option!(scale_to, COUNT, items),
             seed: self.seed()?,
-            keyed: read("keyed", self.keyed.as_ref(), FLAG, Scalar::flag)?,
-            counting: read("counting", self.counting.as_ref(), FLAG, Scalar::flag)?
-                .unwrap_or_default(),
-            window: read("window", self.window.as_ref(), WINDOW, window)?,
-            refresh: read("refresh", self.refresh.as_ref(), FLAG, Scalar::flag)?.unwrap_or(true),
-            clear_at: read("clear_at", self.clear_at.as_ref(), SHARE, share)?,
-            layout: read("layout", self.layout.as_ref(), "auto, blocked or standard", layout)?
-                .flatten(),
+            keyed: option!(keyed, FLAG, Scalar::flag),
+            counting: option!(counting, FLAG, Scalar::flag).unwrap_or_default(),
+            window: option!(window, WINDOW, window),
+            refresh: option!(refresh, FLAG, Scalar::flag).unwrap_or(true),
+            clear_at: option!(clear_at, SHARE, share),
+            layout: option!(layout, "auto, blocked or standard", layout).flatten(),
         };
         Ok(reservation.finish(config)?)
     }
@@ -89,14 +88,10 @@ impl Create {
         let text = |value: &Scalar| value.text()?.as_bytes().try_into().ok();
         let base64 = |value: &Scalar| STANDARD.decode(value.text()?).ok()?.try_into().ok();
         let expected = format!("{SEED_BYTES} bytes");
-        let seed = read("seed", self.seed.as_ref(), &format!("a text of {expected}"), text)?;
-        let other = read(
-            "seed_base64",
-            self.seed_base64.as_ref(),
-            &format!("{expected} in base64"),
-            base64,
-        )?;
-        Ok(seed.or(other))
+        let (as_text, in_base64) =
+            (format!("a text of {expected}"), format!("{expected} in base64"));
+        let seed = read("seed", self.seed.as_ref(), &as_text, text)?;
+        Ok(seed.or(read("seed_base64", self.seed_base64.as_ref(), &in_base64, base64)?))
     }
 }
 
@@ -106,16 +101,13 @@ fn window(value: &Scalar) -> Option<Window> {
 
 /// `PUT /v1/filters/{name}`
 pub(super) async fn create(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
+    target: Target,
     Json { value: create, charge: _ }: Json<Create>,
 ) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let config = state.shared.config();
-    let reservation = create.reservation(&config)?;
-    let spec = reservation.spec(&config);
-    blocking(move || {
+    changing(target, move |Target { state, name, .. }| {
+        let config = state.shared.config();
+        let reservation = create.reservation(&config)?;
+        let spec = reservation.spec(&config);
         state.check_writable()?;
         let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
         if keyspace.get(&name, unix_ms()).is_some() {
@@ -126,24 +118,4 @@ pub(super) async fn create(
         created(&state, &name, &entry)
     })
     .await
-}
-
-impl std::convert::From<Contradiction> for Failure {
-    fn from(why: Contradiction) -> Self {
-        let problem = match why {
-            Contradiction::FixedScaleTo => "scale_to is for filters that grow; omit it, or fixed",
-            Contradiction::FixedExpansion => {
-                "expansion is for filters that grow; omit it, or fixed"
-            }
-            Contradiction::KeyedSeed => "seed is for unkeyed filters; omit it, or keyed",
-            Contradiction::Kinds => "use one of counting, window, clear_at and fixed",
-            Contradiction::NoWindow => "refresh is for windows; omit it, or add window",
-            Contradiction::GrowingLayout => "layout is for fixed filters; omit it, or add fixed",
-            Contradiction::ScaleTo => {
-                let problem = "a filter with scale_to items would exceed the limits of memory";
-                return Self::new(StatusCode::INSUFFICIENT_STORAGE, problem);
-            }
-        };
-        Self::bad(problem)
-    }
 }

@@ -1,15 +1,14 @@
-//! When filters end.
+//! The expiry of filters.
 
+use super::Failure;
 use super::body::Json;
-use super::filters::{Answer, blocking, describe, json, need_on};
-use super::name::Name;
+use super::describe::describe;
+use super::handler::{Answer, json};
 use super::option::{Scalar, read};
-use super::{Failure, State};
-use crate::clock::unix_ms;
-use crate::config::Rights;
-use axum::extract::{Extension, State as From};
+use super::target::{Target, changing};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use mayhap_engine::unix_ms;
 use mayhap_units::span::parse_millis;
 use serde::Deserialize;
 
@@ -23,11 +22,11 @@ pub(super) struct Expiry {
 const TIME: &str = "a time such as \"90s\", \"30min\", \"12h\", \"7d\"";
 
 impl Expiry {
-    /// In milliseconds since 1970.
+    /// The expiry in milliseconds since 1970.
     ///
     /// # Errors
     ///
-    /// 400 without exactly one of both, or for one that is no time.
+    /// 400 without exactly one of both, or for an invalid time.
     fn at(&self, now: u64) -> Result<u64, Failure> {
         let number = |value: &Scalar| value.count().filter(|&at| at > 0);
         let at = "milliseconds since 1970, at least 1";
@@ -44,29 +43,17 @@ impl Expiry {
 }
 
 /// `PUT /v1/filters/{name}/expiry`
-pub(super) async fn set(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: expiry, charge: _ }: Json<Expiry>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let expires_at = expiry.at(unix_ms())?;
-    blocking(move || change(&state, &name, expires_at)).await
+pub(super) async fn set(target: Target, Json { value: expiry, charge: _ }: Json<Expiry>) -> Answer {
+    changing(target, move |target| change(&target, expiry.at(unix_ms())?)).await
 }
 
 /// `DELETE /v1/filters/{name}/expiry`
-pub(super) async fn remove(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    blocking(move || change(&state, &name, 0)).await
+pub(super) async fn remove(target: Target) -> Answer {
+    changing(target, |target| change(&target, 0)).await
 }
 
-/// The filter with its new end, 0 for none; nothing if it ended by that.
-fn change(state: &State, name: &[u8], expires_at: u64) -> Answer {
+/// The filter with its new expiry, 0 for none; nothing if it has expired by that.
+fn change(Target { state, name, .. }: &Target, expires_at: u64) -> Answer {
     state.check_writable()?;
     let changes = state.filter(name)?.expires_at() != expires_at;
     let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());

@@ -1,30 +1,35 @@
-//! What goes wrong, as an HTTP answer: `{"error": "…"}`.
+//! Errors as HTTP answers: `{"error": "…"}`; those of the engine get their status here.
 
 use crate::answer::NoRoom;
-use crate::durable::Refused;
-use crate::keyspace::{
-    ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
-};
+use crate::reservation::Contradiction;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mayhap_dashboard::caller::HEADERS;
 use mayhap_dashboard::text::{MAX_PROBLEM_BYTES, shorten};
+use mayhap_engine::durable::Refused;
+use mayhap_engine::keyspace::{
+    ChangeError, CreateError, DigestError, InsertError, LoadError, Unreadable, WhichError,
+    WrongKind,
+};
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
+use thiserror::Error;
 
-/// What goes wrong, as an HTTP answer.
-#[derive(Debug)]
+/// An error as an HTTP answer.
+#[derive(Debug, Error)]
+#[error("{problem}")]
 pub(super) struct Failure {
     status: StatusCode,
     problem: String,
-    /// What follows on the connection cannot be read.
+    /// Whether the rest of the connection cannot be read.
     closes: bool,
 }
 
-/// Bytes of a text that an answer repeats.
+const NO_FILTER: &str = "there is no filter of this name; create it with PUT /v1/filters/{name}";
+/// Bytes of a request's text that an answer repeats.
 const SHOWN_BYTES: usize = 256;
 
-/// A text of a request, as errors repeat it: its begin and its end.
+/// A text of a request, as errors repeat it: its beginning and its end.
 pub(super) fn shown(text: &str) -> Cow<'_, str> {
     shorten(text, SHOWN_BYTES)
 }
@@ -45,41 +50,37 @@ impl Failure {
     }
 
     pub(super) fn not_found() -> Self {
-        let problem = "there is no filter of this name; create it with PUT /v1/filters/{name}";
-        Self::new(StatusCode::NOT_FOUND, problem)
+        Self::new(StatusCode::NOT_FOUND, NO_FILTER)
     }
 
-    /// The same, when so many items were done before.
+    /// The same with another text.
+    fn saying(self, problem: &str) -> Self {
+        Self { problem: problem.into(), ..self }
+    }
+
+    /// The same, after `done` items were processed.
     pub(super) fn after(mut self, done: usize) -> Self {
         self.problem = format!("{}; the {done} items before it were added", self.problem);
         self
     }
-}
 
-impl Failure {
     fn body(&self) -> String {
         let problem = shorten(&self.problem, MAX_PROBLEM_BYTES);
         serde_json::json!({ "error": problem }).to_string() + "\n"
     }
 
-    /// The last answer of a connection, as it is sent.
+    /// The last answer of a connection, as bytes.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let (status, body) = (self.status, self.body());
         let mut text = format!("HTTP/1.1 {status}\r\n");
         for (name, value) in HEADERS {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = write!(text, "{name}: {value}\r\n");
         }
         let length = body.len();
         text += "content-type: application/json\r\nconnection: close\r\n";
         let _ = write!(text, "content-length: {length}\r\n\r\n{body}");
         text.into_bytes()
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.problem)
     }
 }
 
@@ -99,96 +100,59 @@ impl IntoResponse for Failure {
     }
 }
 
-impl From<Refused> for Failure {
-    fn from(Refused(why): Refused) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
-    }
-}
-
-impl From<WrongKind> for Failure {
-    fn from(why: WrongKind) -> Self {
-        Self::new(StatusCode::CONFLICT, why.to_string())
-    }
-}
-
-impl From<DigestError> for Failure {
-    fn from(why: DigestError) -> Self {
-        let status = match why {
-            DigestError::Keyed => StatusCode::FORBIDDEN,
-            _ => StatusCode::CONFLICT,
-        };
-        Self::new(status, why.to_string())
-    }
-}
-
-impl From<WhichError> for Failure {
-    fn from(why: WhichError) -> Self {
-        let status = match why {
-            WhichError::Unreadable { why: Unreadable::NotAKey(_), .. } => StatusCode::BAD_REQUEST,
-            WhichError::Unreadable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::BAD_REQUEST,
-        };
-        Self::new(status, why.to_string())
-    }
-}
-
-impl From<NoRoom> for Failure {
-    fn from(why: NoRoom) -> Self {
-        let status = match why {
-            NoRoom::TooLarge { .. } => StatusCode::BAD_REQUEST,
-            NoRoom::Buffers { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self::new(status, why.to_string())
-    }
-}
-
-impl From<Unreadable> for Failure {
-    fn from(why: Unreadable) -> Self {
-        let status = match why {
-            Unreadable::NotAKey(_) => StatusCode::BAD_REQUEST,
-            _ => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        Self::new(status, why.to_string())
-    }
-}
-
-impl From<CreateError> for Failure {
-    fn from(error: CreateError) -> Self {
-        let status = match error {
-            CreateError::Exists | CreateError::ReadOnly | CreateError::Overfull { .. } => {
-                StatusCode::CONFLICT
+/// The status of each error, and a text for HTTP where its own is for other clients.
+macro_rules! statuses {
+    ($($error:ident { $($why:pat => $status:ident $($text:expr)?),+ $(,)? })+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let text = error.to_string();
+                match &error {
+                    $($why => Self::new(StatusCode::$status, text)$(.saying($text))?,)+
+                }
             }
-            CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
-                StatusCode::INSUFFICIENT_STORAGE
-            }
-            CreateError::Log(refused) => return refused.into(),
-            _ => StatusCode::BAD_REQUEST,
-        };
-        Self::new(status, error.to_string())
+        }
+    )+};
+}
+
+statuses! {
+    Refused { _ => SERVICE_UNAVAILABLE }
+    WrongKind { _ => CONFLICT }
+    DigestError { DigestError::Keyed => FORBIDDEN, _ => CONFLICT }
+    WhichError {
+        WhichError::Unreadable { why: Unreadable::NotAKey(_), .. } => BAD_REQUEST,
+        WhichError::Unreadable { .. } => SERVICE_UNAVAILABLE,
+        _ => BAD_REQUEST,
+    }
+    NoRoom { NoRoom::TooLarge { .. } => BAD_REQUEST, NoRoom::Buffers { .. } => SERVICE_UNAVAILABLE }
+    Unreadable { Unreadable::NotAKey(_) => BAD_REQUEST, _ => SERVICE_UNAVAILABLE }
+    CreateError {
+        CreateError::Exists | CreateError::ReadOnly | CreateError::Overfull { .. } => CONFLICT,
+        CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => INSUFFICIENT_STORAGE,
+        CreateError::Log(_) => SERVICE_UNAVAILABLE,
+        _ => BAD_REQUEST,
+    }
+    InsertError { InsertError::Full | InsertError::ReadOnly => CONFLICT, _ => INSUFFICIENT_STORAGE }
+    Contradiction { Contradiction::ScaleTo => INSUFFICIENT_STORAGE, _ => BAD_REQUEST }
+    ChangeError {
+        ChangeError::NotFound => NOT_FOUND NO_FILTER,
+        ChangeError::Name(_) => BAD_REQUEST,
+        ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => INSUFFICIENT_STORAGE,
+        ChangeError::Log(_) => SERVICE_UNAVAILABLE,
+        _ => CONFLICT,
     }
 }
 
-impl From<InsertError> for Failure {
-    fn from(error: InsertError) -> Self {
-        let status = match error {
-            InsertError::Full | InsertError::ReadOnly => StatusCode::CONFLICT,
-            _ => StatusCode::INSUFFICIENT_STORAGE,
-        };
-        Self::new(status, error.to_string())
-    }
-}
-
-impl From<ChangeError> for Failure {
-    fn from(error: ChangeError) -> Self {
-        let status = match error {
-            ChangeError::NotFound => return Self::not_found(),
-            ChangeError::Name(_) => StatusCode::BAD_REQUEST,
-            ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => {
-                StatusCode::INSUFFICIENT_STORAGE
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Exists => Self::new(StatusCode::CONFLICT, "there is a filter of this name"),
+            LoadError::NotFound | LoadError::Offset { .. } => {
+                let problem = "another upload of this name came in between; try again";
+                Self::new(StatusCode::CONFLICT, problem)
             }
-            ChangeError::Log(refused) => return refused.into(),
-            _ => StatusCode::CONFLICT,
-        };
-        Self::new(status, error.to_string())
+            LoadError::TooBig => Self::bad("the file is longer than its header says"),
+            LoadError::Bad(problem) => Self::bad(problem.to_string()),
+            LoadError::Create(error) => error.into(),
+        }
     }
 }

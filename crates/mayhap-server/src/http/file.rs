@@ -1,42 +1,34 @@
-//! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
+//! Filters as files of the native format: downloads of a snapshot, uploads bounded and checked.
 
+use super::admission::{Place, Sending};
 use super::body::{Buffered, Pace, check_type, request_time, sending};
-use super::door::{Place, Sending};
-use super::filters::{blocking, created, need_on};
-use super::name::Name;
+use super::describe::created;
+use super::handler::{Answer, blocking};
 use super::query::{Query, flag};
+use super::target::{Target, reading};
 use super::{Failure, State};
-use crate::clock::unix_ms;
-use crate::config::Rights;
-use crate::keyspace::{LoadError, Outgoing};
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, Request, State as From};
+use axum::extract::{Extension, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use mayhap::native::HEADER_BYTES;
+use mayhap_engine::keyspace::Outgoing;
+use mayhap_engine::unix_ms;
 use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
 
 const KIND: &str = "application/octet-stream";
-/// Bytes that are sent, or taken by the keyspace, at once.
+/// Bytes sent, or passed to the keyspace, at a time.
 const PIECE_BYTES: usize = 512 << 10;
-
-type Answer = Result<Response, Failure>;
 
 /// `GET /v1/filters/{name}/file`
 ///
 /// The copy is charged to `max_memory`, and the request keeps its place, until the last byte is
-/// sent or the client is gone.
-pub(super) async fn download(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Extension(place): Extension<Arc<Place>>,
-    Name(name): Name,
-) -> Answer {
-    need_on(rights.read, "read", &rights, &name)?;
-    blocking(move || {
+/// sent or the client has disconnected.
+pub(super) async fn download(target: Target, Extension(place): Extension<Arc<Place>>) -> Answer {
+    reading(target, |Target { state, name, .. }| {
         let entry = state.filter(&name)?;
         entry.check_file()?;
         if entry.digest_function().is_none() {
@@ -51,7 +43,7 @@ pub(super) async fn download(
         let headers = [
             (header::CONTENT_TYPE, KIND.to_owned()),
             (header::CONTENT_LENGTH, length.to_string()),
-            // Never a name of ours: any bytes are a name.
+            // Never the filter's name: it may have any bytes.
             (header::CONTENT_DISPOSITION, "attachment; filename=\"filter.mayhap\"".to_owned()),
         ];
         Ok((headers, Body::from_stream(stream::iter(pieces))).into_response())
@@ -59,7 +51,7 @@ pub(super) async fn download(
     .await
 }
 
-/// What is downloaded, with its place.
+/// A download, with its place.
 struct Copy {
     dump: Outgoing,
     _sending: Sending,
@@ -76,23 +68,18 @@ impl Copy {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct How {
-    /// In place of the filter of this name.
+    /// Replace the filter of this name.
     replace: Option<String>,
 }
 
 /// `PUT /v1/filters/{name}/file?replace=true`
 ///
-/// Memory grows with what has arrived; the filter is there once all of it is, and was found sound.
-/// A replacement removes and creates, for both of which `write` is the right.
-pub(super) async fn upload(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Query(how): Query<How>,
-    request: Request,
-) -> Answer {
+/// Memory grows with the bytes that arrive; the filter is created once the file is complete and
+/// sound. A replacement removes and creates, both of which need the right `write`.
+pub(super) async fn upload(target: Target, Query(how): Query<How>, request: Request) -> Answer {
     let replace = flag("replace", how.replace.as_deref())?;
-    need_on(rights.write, "write", &rights, &name)?;
+    target.need_write()?;
+    let Target { state, name, .. } = target;
     check_type(request.headers(), KIND)?;
     state.check_writable()?;
     let _sending = sending(&request);
@@ -106,12 +93,10 @@ pub(super) async fn upload(
         upload.waiting.extend_from_slice(&piece);
         while upload.waiting.len() >= upload.wanted() {
             if let Some(done) = upload.give(upload.wanted()).await? {
+                let more = "the filter was created, but more bytes came after its end";
                 return match (upload.waiting.is_empty(), pace.next(&mut body).await?) {
                     (true, None) => Ok(done),
-                    _ => Err(Failure::bad(
-                        "the filter was created, but more bytes came after its \
-                                           end",
-                    )),
+                    _ => Err(Failure::bad(more)),
                 };
             }
         }
@@ -128,11 +113,11 @@ struct Upload {
     state: State,
     name: Vec<u8>,
     replace: bool,
-    /// Bytes after the header that the keyspace has.
+    /// Bytes after the header that the keyspace has received.
     given: usize,
-    /// What it has not.
+    /// Bytes that it has not.
     waiting: Vec<u8>,
-    /// Of that.
+    /// The charge for `waiting`.
     charge: Buffered,
     has_header: bool,
 }
@@ -142,7 +127,7 @@ impl Upload {
         if self.has_header { PIECE_BYTES } else { HEADER_BYTES }
     }
 
-    /// Gives so many bytes to the keyspace; the answer if they were the last.
+    /// Passes `bytes` bytes to the keyspace; returns the answer if they were the last.
     async fn give(&mut self, bytes: usize) -> Result<Option<Response>, Failure> {
         let piece: Vec<u8> = self.waiting.drain(..bytes).collect();
         self.charge.give_back(bytes);
@@ -152,36 +137,11 @@ impl Upload {
         self.has_header = true;
         let cursor = (self.given as u64).saturating_add(1).cast_signed();
         let (state, name, replace) = (self.state.clone(), self.name.clone(), self.replace);
-        let (done, answer) = tokio::sync::oneshot::channel();
         blocking(move || {
-            let shared = &state.shared;
-            let (keyspace, log, now) = (&shared.keyspace, shared.log.as_deref(), unix_ms());
-            let loaded = if replace {
-                keyspace.replace_by_chunk(&name, cursor, &piece, now, log)
-            } else {
-                keyspace.load_chunk(&name, cursor, &piece, now, log)
-            };
-            let made = loaded.map_err(Failure::from)?.map(|entry| created(&state, &name, &entry));
-            // Nobody waits if the client has gone.
-            let _ = done.send(made.transpose()?);
-            Ok(StatusCode::OK.into_response())
+            let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
+            let made = keyspace.load_chunk(&name, cursor, &piece, replace, unix_ms(), log)?;
+            made.map(|entry| created(&state, &name, &entry)).transpose()
         })
-        .await?;
-        answer.await.map_err(|_| Failure::bad("the request failed"))
-    }
-}
-
-impl std::convert::From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::Exists => Self::new(StatusCode::CONFLICT, "there is a filter of this name"),
-            LoadError::NotFound | LoadError::Offset { .. } => {
-                let problem = "another upload of this name came in between; try again";
-                Self::new(StatusCode::CONFLICT, problem)
-            }
-            LoadError::TooBig => Self::bad("the file is longer than its header says"),
-            LoadError::Bad(problem) => Self::bad(problem.to_string()),
-            LoadError::Create(error) => error.into(),
-        }
+        .await
     }
 }

@@ -1,13 +1,12 @@
-//! Who may ask at all: names by which we are called, origins, users.
+//! Access control: host names, origins, users.
 
-use super::door::Caller;
+use super::admission::Caller;
 use super::failure::shown;
 use super::head::{MAX_HEAD_BYTES, too_long_head};
 use super::{Failure, State};
-use crate::clock::unix_ms;
 use crate::command::logged;
 use crate::config::{DEFAULT_USER, Rights, is_loopback};
-use crate::guesses::Try;
+use crate::login_throttle::Try;
 use crate::metrics::Counter;
 use axum::extract::{Extension, Request, State as From};
 use axum::http::uri::Authority;
@@ -17,22 +16,23 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap_dashboard::caller::{HEADERS, host, is_of_other_site, single};
+use mayhap_engine::unix_ms;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A wrong password is answered so much later.
+/// Delay of the answer to a wrong password.
 const FAILED_LOGIN_DELAY: Duration = Duration::from_secs(1);
 
 /// Paths that reveal nothing about filters: probes, the page, its style, the description.
 const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.json"];
 
-/// Those of the probes.
+/// Paths of the probes.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 static KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
-/// Stands before every request: counts it, refuses it, or hands the user's rights to its handler.
+/// Runs before every request: counts it, refuses it, or passes the user's rights to its handler.
 pub(super) async fn guard(
     From(state): From<State>,
     Extension(caller): Extension<Arc<Caller>>,
@@ -41,21 +41,23 @@ pub(super) async fn guard(
 ) -> Response {
     let began = Instant::now();
     let uri = request.uri();
-    // What `?verbose` adds to a probe names filters.
+    // With `?verbose` a probe names filters.
     let is_open = OPEN.contains(&uri.path()) && !is_verbose(uri.query());
     let keep_alive = keep_alive(&state, &request);
     let asking = caller.ask();
     let given = check_request(&state, &request);
     let admitted = async {
         let rights = check_user(&state, &caller, given?, is_open).await?;
-        // Only who may ask takes a place.
+        // Only an authorized request takes a place.
         Ok::<_, Failure>((rights, asking.begin(is_open).await?))
     };
     let mut response = match admitted.await {
         Ok((rights, place)) => {
             request.extensions_mut().insert(rights);
-            // Given back with the last that has it: the request, or a body that is on its way.
-            request.extensions_mut().insert(Arc::new(place));
+            // Released with its last holder: this call, since a handler drops its request once it
+            // has read it, or a body in transit.
+            let place = Arc::new(place);
+            request.extensions_mut().insert(Arc::clone(&place));
             next.run(request).await
         }
         Err(failure) => failure.into_response(),
@@ -77,15 +79,15 @@ pub(super) async fn guard(
     response
 }
 
-/// Whether a probe is to say what is wrong, in names.
+/// Whether a probe has to report problems, with names.
 pub(super) fn is_verbose(query: Option<&str>) -> bool {
     query.is_some_and(|query| query.split('&').any(|word| word.starts_with("verbose")))
 }
 
-/// Who says to ask: a user and a password.
+/// The credentials of a request: a user and a password.
 type Given = Option<(Vec<u8>, Vec<u8>)>;
 
-/// What does not depend on the user; who it says to be.
+/// Checks that do not depend on the user; returns the credentials.
 ///
 /// # Errors
 ///
@@ -99,13 +101,13 @@ fn check_request(state: &State, request: &Request) -> Result<Given, Failure> {
     Ok(single(request.headers(), &header::AUTHORIZATION).and_then(credentials))
 }
 
-/// Whether it asks for what tells nothing but that the server lives: a load balancer calls the
-/// server by any name, or by none.
+/// Whether the request only learns that the server lives: a load balancer calls the server by any
+/// name, or by none.
 fn is_probe(request: &Request) -> bool {
     PROBES.contains(&request.uri().path()) && request.uri().query().is_none()
 }
 
-/// Refuses a head that is longer than hyper promises to refuse.
+/// Refuses a head that is longer than hyper guarantees to refuse.
 fn check_size(request: &Request) -> Result<(), Failure> {
     let line = |(name, value): (&HeaderName, &HeaderValue)| {
         name.as_str().len() + value.len() + ": \r\n".len()
@@ -118,7 +120,7 @@ fn check_size(request: &Request) -> Result<(), Failure> {
     Err(too_long_head().and_close())
 }
 
-/// Refuses what a proxy before us may read as another body than we do (RFC 9112, 6.1).
+/// Refuses framing that a proxy in front may read as a different body (RFC 9112, 6.1).
 fn check_framing(request: &Request) -> Result<(), Failure> {
     let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
     let Some(coding) = codings.next() else { return Ok(()) };
@@ -131,7 +133,7 @@ fn check_framing(request: &Request) -> Result<(), Failure> {
     Err(Failure::new(StatusCode::NOT_IMPLEMENTED, problem).and_close())
 }
 
-/// What an answer says of how long the connection may be idle; nothing if it is closed.
+/// The header with the idle time of the connection; none if it is closed.
 fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
     let millis = state.shared.config().http_keep_alive_ms;
     let asked = single(request.headers(), &header::CONNECTION).unwrap_or_default();
@@ -140,7 +142,7 @@ fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
         Version::HTTP_11 => !has("close"),
         _ => has("keep-alive"),
     };
-    // Less than a second cannot be said.
+    // The header cannot express less than a second.
     let seconds = millis / 1000;
     if !stays || seconds == 0 {
         return None;
@@ -148,8 +150,8 @@ fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("timeout={seconds}")).ok()
 }
 
-/// Refuses names that are not ours (a page whose name was bound to our address) and other
-/// sites' pages.
+/// Refuses host names that are not ours (a page whose name was bound to our address) and pages of
+/// other sites.
 fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
     let host = host(request.headers()).filter(|host| is_ours(state, host)).ok_or_else(|| {
         let problem = "the Host header is not a name of this server; allow names with the setting \
@@ -164,9 +166,9 @@ fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether this is a name of ours: loopback, the address that we listen on, or one of `http_hosts`.
+/// Whether this host name is ours: loopback, the address that we listen on, or one of `http_hosts`.
 ///
-/// Where we listen on all addresses any address is ours: a page of a stranger has a name.
+/// If we listen on all addresses, any address is ours: a page of another site has a name.
 fn is_ours(state: &State, authority: &Authority) -> bool {
     let host = authority.host().to_ascii_lowercase();
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -180,7 +182,7 @@ fn is_ours(state: &State, authority: &Authority) -> bool {
     }
 }
 
-/// What the user may do; 401 if a password is needed and not given or wrong.
+/// The rights of the user; 401 if a password is needed and missing or wrong.
 async fn check_user(
     state: &State,
     caller: &Caller,
@@ -198,7 +200,7 @@ async fn check_user(
         ));
     };
     let peer = caller.peer;
-    match state.shared.guesses.next(Some(peer.ip()), unix_ms()) {
+    match state.shared.logins.next(Some(peer.ip()), unix_ms()) {
         Try::Now => {}
         Try::At(time) => {
             tokio::time::sleep(Duration::from_millis(time.saturating_sub(unix_ms()))).await;
@@ -210,17 +212,17 @@ async fn check_user(
     }
     let shared = state.shared.clone();
     let is_slow = users.is_slow(&name, &password);
-    // Counted although the connection may have to make room meanwhile.
+    // Counted even if the connection has to make room meanwhile.
     let login = move || {
         let rights = shared.config().users.login(&name, &password);
         if rights.is_none() {
-            shared.guesses.failed(Some(peer.ip()), unix_ms());
+            shared.logins.failed(Some(peer.ip()), unix_ms());
             shared.metrics.http().add(Counter::LoginsFailed, 1);
             log::warn!("HTTP login failed for user \"{}\" from {peer}", logged(&name));
         }
         rights
     };
-    // Who is known does not queue behind those who guess.
+    // A user whose password is known does not queue behind guessers.
     let rights = if is_slow {
         let _turn = caller.login().await;
         tokio::task::spawn_blocking(login).await.ok().flatten()

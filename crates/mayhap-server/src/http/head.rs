@@ -1,12 +1,12 @@
-//! Heads of requests before they are requests: how long one may take to come, and what is answered
-//! to one that is none.
+//! Heads of requests before they are parsed: how long one may take to arrive, and the answer to an
+//! invalid one.
 //!
-//! hyper has one time for both, an idle connection and an unfinished head, and answers what it
-//! cannot read with a status alone. Both are told apart here by what the connection's [`Caller`]
-//! knows of its requests.
+//! hyper has one timeout for both, an idle connection and an unfinished head, and answers an
+//! unreadable head with only a status. Both are distinguished here by the requests that the
+//! connection's [`Caller`] has counted.
 
 use super::Failure;
-use super::door::Caller;
+use super::admission::Caller;
 use axum::http::StatusCode;
 use mayhap_dashboard::caller::HEADERS;
 use std::io::{self, IoSlice};
@@ -17,29 +17,29 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// The head of a request is no longer. hyper stops reading there, and takes a longer one that is
-/// whole by then, which `guard` refuses.
+/// The most bytes of a head. hyper stops reading there, but accepts a longer one that is complete
+/// by then, which `guard` refuses.
 pub(super) const MAX_HEAD_BYTES: usize = 64 << 10;
-/// Lines of headers in it; hyper's own number, which costs no allocation.
+/// The most header lines; hyper's own number, which costs no allocation.
 const MAX_HEAD_LINES: usize = 100;
-/// What is kept of a head, to say what is wrong with it.
+/// Bytes kept of a head, to report its error.
 const KEPT_BYTES: usize = 8 << 10;
 
-/// How long is waited for a head.
+/// Timeouts of a head.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
-    /// From its first byte to its last, and from the connection's begin to the last of the first.
+    /// From its first byte to its last; for the first head, from the start of the connection.
     pub(super) head: Duration,
     /// From one request to the next.
     pub(super) keep_alive: Duration,
 }
 
-/// What the connection waits for.
+/// The next event of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// Its request is at hand.
+    /// None: a request is in progress.
     Nothing,
-    /// It is idle.
+    /// Another request: it is idle.
     Next,
     /// The rest of a head.
     Head,
@@ -51,15 +51,15 @@ pub(super) struct Heads<S> {
     stream: S,
     caller: Arc<Caller>,
     times: Times,
-    /// Requests that have come.
+    /// Requests seen so far.
     seen: u64,
     wait: Wait,
     deadline: Pin<Box<Sleep>>,
-    /// What has come of a head.
+    /// The bytes of a head so far.
     head: Vec<u8>,
-    /// What the client has not taken waits in the system.
+    /// Whether the system holds bytes that the client has not read.
     is_full: bool,
-    /// An answer of ours in the place of one that says nothing, and how much of it is sent.
+    /// Our answer in place of an empty one, and how much of it is sent.
     answer: Vec<u8>,
     sent: usize,
 }
@@ -80,7 +80,7 @@ impl<S> Heads<S> {
         }
     }
 
-    /// Whether a head is waited for; notices a request that has come, and one that is answered.
+    /// Whether a head is awaited; detects a new request, and an answered one.
     fn waits(&mut self) -> bool {
         let (seen, asks) = self.caller.requests();
         if seen != self.seen {
@@ -111,7 +111,7 @@ impl<S> Heads<S> {
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// What is written in the place of these bytes, if they are hyper's own answer to a head.
+    /// Replaces these bytes if they are hyper's own answer to a head; returns whether they are.
     fn own_answer(&mut self, bytes: &[u8]) -> bool {
         if !self.waits() || !self.answer.is_empty() {
             return false;
@@ -129,7 +129,7 @@ impl<S> Heads<S> {
     }
 }
 
-/// The status of an answer without a body that none of our handlers has made.
+/// The status of an answer without a body, which none of our handlers sends.
 fn bare_status(bytes: &[u8]) -> Option<StatusCode> {
     let text = std::str::from_utf8(bytes).ok()?;
     let head = text.strip_suffix("\r\n\r\n")?;
@@ -148,7 +148,7 @@ pub(super) fn too_long_head() -> Failure {
     Failure::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, problem)
 }
 
-/// What is answered to a head that hyper has refused with this status.
+/// The answer to a head that hyper has refused with this status.
 fn answer(status: StatusCode, head: &[u8]) -> Vec<u8> {
     let failure = match status {
         _ if has_absurd_length(head) => {
@@ -164,7 +164,7 @@ fn answer(status: StatusCode, head: &[u8]) -> Vec<u8> {
     failure.to_bytes()
 }
 
-/// Whether it names a length of a body beyond what hyper counts to.
+/// Whether it announces a body length beyond hyper's range.
 fn has_absurd_length(head: &[u8]) -> bool {
     head.split(|&byte| byte == b'\n').any(|line| {
         let Some(at) = line.iter().position(|&byte| byte == b':') else { return false };
@@ -178,7 +178,7 @@ fn has_absurd_length(head: &[u8]) -> bool {
 }
 
 impl<S: AsyncWrite + Unpin> Heads<S> {
-    /// Sends what is left of an answer of ours.
+    /// Sends the rest of our answer.
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.sent < self.answer.len() {
             let rest = &self.answer[self.sent..];

@@ -1,35 +1,120 @@
-//! What is done with the items of a filter: add, check, remove, and how old they are.
+//! Operations on the items of a filter: add, check, remove, and their age.
 
-use super::body::{Add, Batch, Items, Json, Sent};
-use super::filters::{Answer, blocking, json, need_on};
-use super::name::Name;
+use super::body::{Json, keys};
+use super::create::Create;
+use super::handler::{Answer, json};
 use super::object::Object;
+use super::target::{Target, changing, reading};
 use super::{Failure, State};
-use crate::clock::unix_ms;
-use crate::config::Rights;
-use crate::keyspace::Entry;
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
-use axum::extract::{Extension, State as From};
+use crate::resp::WordList;
 use axum::http::StatusCode;
-use mayhap::{Age, Window};
-use serde::Serialize;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mayhap::{Age, Digest, Window};
+use mayhap_engine::keyspace::Entry;
+use mayhap_engine::unix_ms;
+use serde::Deserialize;
 use std::sync::Arc;
 
+/// `{"items": ["a", "b"]}`, or `{"items_base64": ["YQ==", "Yg=="]}` for keys that are not text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Items {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+}
+
+/// [`Items`], or `{"digests_base64": "H06WHrYyxuY="}`: 8 bytes each, least significant first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Batch {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+    digests_base64: Option<String>,
+}
+
+/// [`Batch`], and the options to create the filter with if it does not exist.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Add {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+    digests_base64: Option<String>,
+    create: Option<Object<Create>>,
+}
+
+impl Add {
+    /// # Errors
+    ///
+    /// Those of [`Batch::read`].
+    fn read(self, state: &State) -> Result<Sent, Failure> {
+        let Self { items, items_base64, digests_base64, .. } = self;
+        Batch { items, items_base64, digests_base64 }.read(state)
+    }
+}
+
+/// The items to add or look up.
+#[derive(Debug)]
+enum Sent {
+    Keys(WordList),
+    Digests(Vec<Digest>),
+}
+
+impl Sent {
+    fn len(&self) -> usize {
+        match self {
+            Self::Keys(keys) => keys.words().len(),
+            Self::Digests(digests) => digests.len(),
+        }
+    }
+}
+
+impl Batch {
+    /// # Errors
+    ///
+    /// Those of [`keys`], and 400 for too many or bad digests.
+    fn read(self, state: &State) -> Result<Sent, Failure> {
+        let Some(text) = self.digests_base64 else {
+            return keys("items", self.items, self.items_base64, state).map(Sent::Keys);
+        };
+        if self.items.is_some() || self.items_base64.is_some() {
+            return Err(Failure::bad("give either items or digests_base64"));
+        }
+        let bytes = STANDARD.decode(text);
+        let bytes = bytes
+            .map_err(|error| Failure::bad(format!("digests_base64 is not base64: {error}")))?;
+        let (found, limit) = (bytes.len(), state.shared.config().max_word_bytes);
+        if found > limit as usize {
+            let problem = format!("the digests have {found} bytes, above the limit of {limit}");
+            return Err(Failure::bad(problem + " (max_word_bytes)"));
+        }
+        let (digests, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(Failure::bad("digests are 8 bytes each"));
+        }
+        let digests = digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes)));
+        Ok(Sent::Digests(digests.collect()))
+    }
+}
+
+impl Items {
+    /// # Errors
+    ///
+    /// Those of [`keys`].
+    fn keys(self, state: &State) -> Result<WordList, Failure> {
+        keys("items", self.items, self.items_base64, state)
+    }
+}
+
 /// `POST /v1/filters/{name}/add`
-pub(super) async fn add(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: add, charge }: Json<Add>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let config = state.shared.config();
-    let wanted =
-        add.create.as_ref().map(|Object(create)| create.reservation(&config)).transpose()?;
-    let sent = add.read(&state)?;
-    blocking(move || {
+pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) -> Answer {
+    changing(target, move |Target { state, name, rights }| {
         let _charge = charge;
+        let config = state.shared.config();
+        let wanted = add.create.as_ref().map(|Object(create)| create.reservation(&config));
+        let (wanted, sent) = (wanted.transpose()?, add.read(&state)?);
         let mut turn = state.writing_turn()?;
         let entry = match wanted {
             Some(wanted) => find_or_create(&state, &name, &wanted)?,
@@ -37,21 +122,21 @@ pub(super) async fn add(
         };
         if let Sent::Digests(digests) = &sent {
             entry.check_new_digests(rights.admin)?;
-            turn.digests.extend_from_slice(digests);
+            turn.work.digests.extend_from_slice(digests);
         }
         turn.counts.add(Counter::Writes, 1);
         turn.counts.add(Counter::ItemsAdded, sent.len() as u64);
         let done = match &sent {
-            Sent::Keys(keys) => entry.insert_many(keys.words(), &mut turn),
-            Sent::Digests(_) => entry.insert_digests(&mut turn),
+            Sent::Keys(keys) => entry.insert_many(keys.words(), &mut turn.work),
+            Sent::Digests(_) => entry.insert_digests(&mut turn.work),
         };
-        // Those before the one that failed are in, so their record is written too.
+        // The items before the failed one are inserted, so their record is written too.
         state.end(&mut turn)?;
         if let Err((done, error)) = done {
             let failure = Failure::from(error);
             return Err(failure.after(done));
         }
-        let new: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
+        let new: Vec<bool> = (0..sent.len()).map(|i| turn.work.answers.get(i)).collect();
         let added = new.iter().filter(|&&new| new).count();
         Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
     })
@@ -59,7 +144,7 @@ pub(super) async fn add(
 }
 
 /// The filter of this name or, if there is none, a new one, whose record is written with that of
-/// the items; another request may make it at the same time.
+/// the items; another request may create it at the same time.
 fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Arc<Entry>, Failure> {
     let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
     if let Some(entry) = keyspace.get(name, unix_ms()) {
@@ -71,33 +156,27 @@ fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Ar
 }
 
 /// `POST /v1/filters/{name}/check`
-pub(super) async fn check(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: batch, charge }: Json<Batch>,
-) -> Answer {
-    need_on(rights.read, "read", &rights, &name)?;
-    let sent = batch.read(&state)?;
-    blocking(move || {
+pub(super) async fn check(target: Target, Json { value: batch, charge }: Json<Batch>) -> Answer {
+    reading(target, move |Target { state, name, .. }| {
         let _charge = charge;
+        let sent = batch.read(&state)?;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
         turn.counts.add(Counter::Reads, 1);
         match &sent {
             Sent::Keys(keys) => {
                 entry.check_keys(keys.words().iter())?;
-                entry.contains_many(keys.words(), &mut turn);
+                entry.contains_many(keys.words(), &mut turn.work);
             }
             Sent::Digests(digests) => {
                 entry.check_digests()?;
-                entry.contains_digests(digests, turn.now, &mut turn.answers);
+                entry.contains_digests(digests, turn.work.now, &mut turn.work.answers);
             }
         }
         entry.check_file()?;
-        turn.counts.checked(sent.len(), turn.answers.count_ones());
+        turn.counts.checked(sent.len(), turn.work.answers.count_ones());
         state.end(&mut turn)?;
-        let present: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
+        let present: Vec<bool> = (0..sent.len()).map(|i| turn.work.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();
         Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
     })
@@ -105,24 +184,18 @@ pub(super) async fn check(
 }
 
 /// `POST /v1/filters/{name}/remove`
-pub(super) async fn remove(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let keys = items.keys(&state)?;
-    blocking(move || {
+pub(super) async fn remove(target: Target, Json { value: items, charge }: Json<Items>) -> Answer {
+    changing(target, move |Target { state, name, .. }| {
         let _charge = charge;
+        let keys = items.keys(&state)?;
         let mut turn = state.writing_turn()?;
         let entry = state.filter(&name)?;
         turn.counts.add(Counter::Writes, 1);
-        entry.remove_many(keys.words(), &mut turn)?;
+        entry.remove_many(keys.words(), &mut turn.work)?;
         state.end(&mut turn)?;
-        let present = turn.answers.iter().zip(turn.staying.iter());
+        let present = turn.work.answers.iter().zip(turn.work.staying.iter());
         let present: Vec<bool> = present.map(|(removed, stays)| removed || stays).collect();
-        let (removed, staying) = (turn.answers.count_ones(), turn.staying.count_ones());
+        let (removed, staying) = (turn.work.answers.count_ones(), turn.work.staying.count_ones());
         let body =
             serde_json::json!({ "present": present, "removed": removed, "staying": staying });
         Ok(json(StatusCode::OK, &body))
@@ -131,22 +204,17 @@ pub(super) async fn remove(
 }
 
 /// `POST /v1/filters/{name}/age`
-pub(super) async fn age(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
-) -> Answer {
-    need_on(rights.read, "read", &rights, &name)?;
-    let keys = items.keys(&state)?;
-    blocking(move || {
+pub(super) async fn age(target: Target, Json { value: items, charge }: Json<Items>) -> Answer {
+    reading(target, move |Target { state, name, .. }| {
         let _charge = charge;
+        let keys = items.keys(&state)?;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
         let words = keys.words();
         turn.counts.add(Counter::Reads, 1);
-        let ages = entry.ages(words, turn.now)?.map(|age| age.map(Bounds::from));
-        let ages: Vec<Option<Bounds>> = ages.collect();
+        let bounds =
+            |age: Age| serde_json::json!({ "at_least": age.at_least, "at_most": age.at_most });
+        let ages: Vec<_> = entry.ages(words, turn.work.now)?.map(|age| age.map(bounds)).collect();
         entry.check_file()?;
         let found = ages.iter().flatten().count();
         turn.counts.checked(words.len(), found);
@@ -157,17 +225,4 @@ pub(super) async fn age(
         Ok(json(StatusCode::OK, &answer))
     })
     .await
-}
-
-/// The bounds of an age.
-#[derive(Serialize)]
-struct Bounds {
-    at_least: u64,
-    at_most: u64,
-}
-
-impl std::convert::From<Age> for Bounds {
-    fn from(Age { at_least, at_most, .. }: Age) -> Self {
-        Self { at_least, at_most }
-    }
 }

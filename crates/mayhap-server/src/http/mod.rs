@@ -1,31 +1,32 @@
-//! The same filters for people: REST, metrics, health, a page.
+//! The HTTP interface to the same filters: REST, metrics, health, a page.
 //!
 //! ```text
 //! server.rs ─► guard.rs ─► routes.rs ─► filters.rs and others ─► keyspace, log
-//! sockets      who asks    which path    what to do
+//! sockets      access      path          handler
 //! ```
 //!
-//! `server.rs` accepts connections, `taking.rs` ends those that take no answers, `head.rs` those
-//! whose requests do not come, `guard.rs` checks who may do what, `routes.rs` maps paths to
-//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs`, `rename.rs`
-//! and `ready.rs` are the handlers. `body.rs` reads what requests bring, within limits, `object.rs`
-//! its objects and `option.rs` options in them, `query.rs` the query of a path, `door.rs` has
-//! places for all, `name.rs` the filter's name from the path,
-//! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
-//! own, since an answer may have to wait for a disk. `openapi.json` is the description for
-//! programs.
+//! `server.rs` accepts connections, `taking.rs` closes those that read no answers, `head.rs` those
+//! whose requests do not arrive, `admission.rs` has their places, `guard.rs` checks access and
+//! rights, `routes.rs` maps paths to handlers. `filters.rs`, `create.rs`, `items.rs`, `which.rs`,
+//! `file.rs`, `expiry.rs`, `rename.rs` and `ready.rs` are the handlers, with what `handler.rs` has
+//! for all of them: `target.rs` is the filter in the path, `body.rs` reads request bodies, within
+//! limits, `object.rs` their objects and `option.rs` options in them, `query.rs` the query of a
+//! path, `describe.rs` has a filter in JSON, `failure.rs` the errors, `ui/` the dashboard. Work on
+//! filters is done on separate threads, since an answer may have to wait for a disk. `openapi.json`
+//! is the machine-readable description.
 
+mod admission;
 mod body;
 mod create;
-mod door;
+mod describe;
 mod expiry;
 mod failure;
 mod file;
 mod filters;
 mod guard;
+mod handler;
 mod head;
 mod items;
-mod name;
 mod object;
 mod option;
 mod query;
@@ -34,10 +35,11 @@ mod rename;
 mod routes;
 mod server;
 mod taking;
+mod target;
 mod ui;
 mod which;
 
-pub(crate) use door::MAX_CONNECTIONS;
+pub(crate) use admission::MAX_CONNECTIONS;
 pub(crate) use mayhap_dashboard::path::encode;
 pub use server::Http;
 
@@ -45,10 +47,10 @@ use crate::Shared;
 use failure::Failure;
 use std::sync::Arc;
 
-/// What every handler has.
+/// The context of every handler.
 #[derive(Debug, Clone)]
 struct State {
     shared: Arc<Shared>,
-    /// Whether we are called `https://`.
+    /// Whether our address begins with `https://`.
     is_tls: bool,
 }

@@ -1,11 +1,12 @@
-//! JSON objects: a list is none, although serde reads one as the fields of a type, in order.
+//! JSON objects: a list is refused, although serde would accept it as the fields of a type, in
+//! order.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A value that is read of an object, and of nothing else.
+/// A value that is only read from an object.
 #[derive(Debug, Clone)]
 pub(super) struct Object<T>(pub(super) T);
 

@@ -5,7 +5,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// A value of JSON, as far as an option can have one: lists and objects are not kept.
+/// A JSON value as far as an option can have it: lists and objects are not kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar {
     Flag(bool),
@@ -19,10 +19,7 @@ pub(super) enum Scalar {
 impl Scalar {
     /// A whole number that is not negative.
     pub(super) const fn count(&self) -> Option<u64> {
-        match self {
-            Self::Count(number) => Some(*number),
-            _ => None,
-        }
+        if let Self::Count(number) = self { Some(*number) } else { None }
     }
 
     /// A number.
@@ -35,17 +32,11 @@ impl Scalar {
     }
 
     pub(super) const fn flag(&self) -> Option<bool> {
-        match self {
-            Self::Flag(flag) => Some(*flag),
-            _ => None,
-        }
+        if let Self::Flag(flag) = self { Some(*flag) } else { None }
     }
 
     pub(super) const fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text.as_str()),
-            _ => None,
-        }
+        if let Self::Text(text) = self { Some(text.as_str()) } else { None }
     }
 }
 
@@ -53,7 +44,7 @@ impl Scalar {
 ///
 /// # Errors
 ///
-/// 400: what the option of this name must be.
+/// 400 with the allowed values of this option.
 pub(super) fn read<T>(
     name: &str,
     value: Option<&Scalar>,
@@ -92,7 +83,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Scalar, E> {
-        // `1000.0` and `1e3` are whole numbers, as JSON Schema has it.
+        // `1000.0` and `1e3` are whole numbers, as in JSON Schema.
         let is_count = number >= 0.0 && number < u64::MAX as f64 && number.fract() == 0.0;
         Ok(if is_count { Scalar::Count(number as u64) } else { Scalar::Real(number) })
     }

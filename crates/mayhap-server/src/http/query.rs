@@ -1,4 +1,4 @@
-//! The query of a path, whose errors are as those of everything else.
+//! The query of a path, with errors in the usual form.
 
 use super::failure::shown;
 use super::{Failure, State};
@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::str::FromStr;
 
-/// The parameters behind a path's `?`.
+/// The parameters after the `?` of a path.
 #[derive(Debug, Clone)]
 pub(super) struct Query<T>(pub(super) T);
 
@@ -16,7 +16,7 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
 
     /// # Errors
     ///
-    /// 400 for a parameter that is unknown, stands twice or has no such value.
+    /// 400 for a parameter that is unknown, repeated or invalid.
     async fn from_request_parts(parts: &mut Parts, _: &State) -> Result<Self, Failure> {
         let read = Read::<T>::try_from_uri(&parts.uri);
         read.map(|Read(query)| Self(query)).map_err(|error| {
@@ -31,16 +31,16 @@ impl<T: DeserializeOwned> FromRequestParts<State> for Query<T> {
 ///
 /// # Errors
 ///
-/// 400 with the parameter's name and what it is.
+/// 400 with the parameter's name and value.
 pub(super) fn number<T: FromStr>(name: &str, text: Option<&str>) -> Result<Option<T>, Failure> {
     read(name, text, "a whole number", |text| text.parse().ok())
 }
 
-/// Whether a flag is set; not, if it is not given.
+/// Whether a flag is set; `false` if it is not given.
 ///
 /// # Errors
 ///
-/// 400 with the parameter's name and what it is.
+/// 400 with the parameter's name and value.
 pub(super) fn flag(name: &str, text: Option<&str>) -> Result<bool, Failure> {
     Ok(read(name, text, "true or false", |text| text.parse().ok())?.unwrap_or_default())
 }

@@ -1,16 +1,15 @@
-//! Other names for filters.
+//! Renaming filters.
 
+use super::Failure;
 use super::body::Json;
-use super::filters::{Answer, blocking, describe, json, need_on};
-use super::name::Name;
+use super::describe::describe;
+use super::handler::{Answer, json, need_on};
 use super::option::{Scalar, read};
-use super::{Failure, State};
-use crate::clock::unix_ms;
-use crate::config::Rights;
-use axum::extract::{Extension, State as From};
+use super::target::{Target, changing};
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mayhap_engine::unix_ms;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -26,7 +25,7 @@ impl Rename {
     ///
     /// # Errors
     ///
-    /// 400 without exactly one, or for one that no path can have.
+    /// 400 without exactly one, or for a name that cannot be in a path.
     fn name(&self) -> Result<Vec<u8>, Failure> {
         let text = |value: &Scalar| Some(value.text()?.as_bytes().to_vec());
         let base64 = |value: &Scalar| STANDARD.decode(value.text()?).ok();
@@ -45,16 +44,13 @@ impl Rename {
 
 /// `POST /v1/filters/{name}/rename`
 pub(super) async fn rename(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
+    target: Target,
     Json { value: rename, charge: _ }: Json<Rename>,
 ) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let to = rename.name()?;
-    need_on(rights.write, "write", &rights, &to)?;
-    let replace = read("replace", rename.replace.as_ref(), "true or false", Scalar::flag)?;
-    blocking(move || {
+    changing(target, move |Target { state, name, rights }| {
+        let to = rename.name()?;
+        need_on(rights.write, "write", &rights, &to)?;
+        let replace = read("replace", rename.replace.as_ref(), "true or false", Scalar::flag)?;
         state.check_writable()?;
         let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
         keyspace.rename(&name, &to, replace.unwrap_or_default(), unix_ms(), log)?;

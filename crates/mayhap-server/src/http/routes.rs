@@ -1,7 +1,9 @@
-//! Which path does what.
+//! The paths and their handlers.
 
 use super::ready::ready;
-use super::{Failure, State, create, expiry, file, filters, guard, items, rename, ui, which};
+use super::{
+    Failure, State, create, expiry, file, filters, guard, handler, items, rename, ui, which,
+};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
@@ -47,7 +49,7 @@ pub(super) fn router(state: State) -> Router {
         .with_state(state)
 }
 
-/// What is the same for everybody.
+/// A constant answer.
 fn text(kind: &'static str, text: &'static str) -> MethodRouter<State> {
     get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
 }
@@ -56,12 +58,12 @@ async fn metrics(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
 ) -> Result<Response, Failure> {
-    filters::need(rights.read, "read")?;
+    handler::need(rights.read, "read")?;
     let page = move || {
         let mut page = String::new();
         crate::metrics::page(&state.shared, &rights, &mut page);
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
     };
-    filters::blocking(page).await
+    handler::blocking(page).await
 }

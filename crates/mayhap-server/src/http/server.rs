@@ -1,7 +1,7 @@
 //! The thread of HTTP: its listener, connections and their end.
 
+use super::admission::{Admission, Caller};
 use super::body::request_time;
-use super::door::{Caller, Door, MAX_CONNECTIONS};
 use super::head::{Heads, MAX_HEAD_BYTES, Times};
 use super::taking::Taking;
 use super::{State, routes};
@@ -23,10 +23,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-/// The head of a request has arrived within this time, or `request_timeout` if that is less, and so
-/// has a TLS handshake.
+/// The time within which the head of a request has to arrive, or `request_timeout` if that is less;
+/// also for a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long requests at hand may take once the server is to stop.
+/// How long requests in progress may take once the server is stopping.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
 const BACKLOG: i32 = 1024;
 
@@ -39,24 +39,12 @@ pub struct Http {
 }
 
 impl Http {
-    /// Listens, and answers on a thread of its own.
+    /// Listens, and answers on a thread of its own: `connections` connections at a time.
     ///
     /// # Errors
     ///
-    /// If the address is taken, TLS cannot be set up, or the system has no thread for us.
-    pub fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        Self::start_with(shared, MAX_CONNECTIONS).map_err(|(_, error)| error)
-    }
-
-    /// [`Http::start`] for so many connections at once, since there are files for no more.
-    ///
-    /// # Errors
-    ///
-    /// As [`Http::start`].
-    pub(crate) fn start_with(
-        shared: Arc<Shared>,
-        connections: usize,
-    ) -> Result<Self, (SocketAddr, io::Error)> {
+    /// An address, if it is taken, or TLS cannot be set up, or the system has no thread left.
+    pub fn start(shared: Arc<Shared>, connections: usize) -> Result<Self, (SocketAddr, io::Error)> {
         let config = &shared.config();
         let port = config.http_port.unwrap_or_default();
         let places = config.http_bind().present();
@@ -81,7 +69,7 @@ impl Http {
         let config = &shared.config();
         let tls = if config.http_tls() {
             let certificate = shared.certificate().map_err(io::Error::other)?;
-            // Never in plain text instead.
+            // Never fall back to plain text.
             let certificate = certificate.ok_or_else(|| io::Error::other("no certificate"))?;
             Some(TlsAcceptor::from(certificate.tls_config().map_err(io::Error::other)?))
         } else {
@@ -102,32 +90,27 @@ impl Http {
         let addresses = addresses.collect::<io::Result<Vec<_>>>()?;
         let (stop, stopped) = watch::channel(false);
         let thread = std::thread::Builder::new().name("mayhap-http".into()).spawn(move || {
-            let door = Door::new(connections);
-            runtime.block_on(serve(listeners, shared, tls, door, stopped));
-            // What still runs in the background writes nothing that was acknowledged.
+            let admission = Admission::new(connections);
+            runtime.block_on(serve(listeners, shared, tls, admission, stopped));
+            // Tasks that are still running write nothing that was acknowledged.
             runtime.shutdown_background();
         })?;
         Ok(Self { addresses, stop, thread })
     }
 
-    /// Where it listens first.
-    pub fn address(&self) -> SocketAddr {
-        self.addresses[0]
-    }
-
-    /// Everywhere where it listens.
+    /// All addresses that it listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Takes no more requests, lets those at hand end and ends the thread.
+    /// Accepts no more requests, lets those in progress finish and ends the thread.
     pub fn stop(self) {
         let _ = self.stop.send(true);
         let _ = self.thread.join();
     }
 }
 
-/// The next connection, wherever it comes in.
+/// The next connection, on any listener.
 async fn accept(listeners: &[TcpListener]) -> io::Result<(TcpStream, SocketAddr)> {
     std::future::poll_fn(|context| {
         let mut all = listeners.iter().map(|listener| listener.poll_accept(context));
@@ -141,23 +124,30 @@ pub(super) async fn serve(
     listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
     tls: Option<TlsAcceptor>,
-    door: Arc<Door>,
+    admission: Arc<Admission>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let state = State { shared, is_tls: tls.is_some() };
     let router = routes::router(state.clone());
     let stop = stopped.clone();
+    let mut accepted_at_once = 0;
     loop {
+        // Accepting must not run ahead of reading, or connections make room that nobody looked at.
+        if accepted_at_once == admission.pace() {
+            accepted_at_once = 0;
+            tokio::task::yield_now().await;
+        }
+        accepted_at_once += 1;
         let accepted = tokio::select! {
             accepted = accept(&listeners) => accepted,
             _ = stopped.changed() => break,
         };
         let Ok((stream, peer)) = accepted else {
-            // Out of files, most likely: others have to end first.
+            // Out of file descriptors, most likely: other connections have to end first.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Some(caller) = door.enter(peer) else {
+        let Some(caller) = admission.enter(peer) else {
             state.shared.metrics.http().add(Counter::HttpRefused, 1);
             continue;
         };
@@ -179,7 +169,7 @@ pub(super) async fn serve(
         });
     }
     drop(listeners);
-    let _ = tokio::time::timeout(LAST_REQUESTS, door.close()).await;
+    let _ = tokio::time::timeout(LAST_REQUESTS, admission.close()).await;
 }
 
 struct Connection {
@@ -187,7 +177,7 @@ struct Connection {
     stop: watch::Receiver<bool>,
     router: Router,
     times: Times,
-    /// A client that takes nothing of an answer for so long is left.
+    /// A client that reads nothing of an answer for this time is disconnected.
     write_timeout: Option<Duration>,
 }
 
@@ -222,13 +212,13 @@ impl Connection {
         let stream = Heads::new(stream, self.caller.clone(), self.times);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            // `Heads` has the times. With none here hyper would not ask it for the next head.
+            // `Heads` has the timeouts. With none here hyper would not poll it for the next head.
             .header_read_timeout(self.times.head + self.times.keep_alive + LAST_REQUESTS)
             .keep_alive(!self.times.keep_alive.is_zero())
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
         let mut connection = std::pin::pin!(connection);
-        // Errors here are those of a client that went away or spoke no HTTP.
+        // Errors here mean a client that disconnected or did not speak HTTP.
         tokio::select! {
             _ = connection.as_mut() => {}
             _ = self.stop.changed() => {

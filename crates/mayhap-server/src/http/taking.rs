@@ -1,7 +1,7 @@
-//! A socket whose client takes what it is sent, however slowly, or is left.
+//! A socket whose client reads its answers, however slowly, or is disconnected.
 //!
-//! That a socket can be written to is said by the system once a good part of its buffer is free,
-//! which a slow reader frees in a minute. So whether anything was taken is asked by writing.
+//! The system reports a socket as writable once a good part of its buffer is free, which takes a
+//! slow reader a minute. So the only way to know whether anything was read is to write.
 
 use socket2::SockRef;
 use std::io::{self, IoSlice};
@@ -12,21 +12,21 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-/// Looks in the time after which a client is left.
+/// Number of checks within the time after which a client is disconnected.
 const LOOKS: u32 = 8;
-/// Between two looks.
+/// The shortest pause between two checks.
 const LEAST_PAUSE: Duration = Duration::from_millis(10);
 
-/// A socket whose client takes what it is sent, or is left.
+/// A socket whose client reads its answers, or is disconnected.
 #[derive(Debug)]
 pub(super) struct Taking {
     stream: TcpStream,
-    /// A client that takes nothing for so long is left; never if `None`.
+    /// A client that reads nothing for this time is disconnected; never if `None`.
     most: Option<Duration>,
     stalled: Option<Stalled>,
 }
 
-/// The client has not taken what it was sent.
+/// The state while the client does not read.
 #[derive(Debug)]
 struct Stalled {
     since: Instant,
@@ -38,7 +38,7 @@ impl Taking {
         Self { stream, most, stalled: None }
     }
 
-    /// The system takes nothing now: looks again in a while, although nothing woke us.
+    /// The system accepts nothing now: checks again in a while, although nothing wakes us.
     fn look(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let Some(most) = self.most else { return Poll::Pending };
         let pause = (most / LOOKS).max(LEAST_PAUSE);

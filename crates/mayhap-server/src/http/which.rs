@@ -1,11 +1,11 @@
 //! Which of several filters may have each of several items.
 
-use super::body::{Buffered, Json, Keys};
-use super::filters::{Answer, blocking, need, need_on};
+use super::body::{Buffered, Json, keys};
+use super::handler::{Answer, blocking, need, need_on};
 use super::{Failure, State};
+use crate::Turn;
 use crate::answer::check_room;
 use crate::config::Rights;
-use crate::keyspace;
 use crate::metrics::Counter;
 use axum::body::{Body, Bytes};
 use axum::extract::{Extension, State as From};
@@ -13,12 +13,13 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mayhap_engine::keyspace;
 use serde::Deserialize;
 use std::io::{self, Write};
 use std::str::from_utf8;
 use std::sync::Arc;
 
-/// Filters that are looked at in one step, while names are matched.
+/// Filters visited in one step, while names are matched.
 const STEP: usize = 10_000;
 
 #[derive(Deserialize)]
@@ -40,10 +41,10 @@ pub(super) async fn which(
 ) -> Answer {
     need(rights.read, "read")?;
     let Which { names, names_base64, pattern, items, items_base64 } = request;
-    let items = Keys::read("items", items, items_base64, &state)?;
+    let items = keys("items", items, items_base64, &state)?;
     let names = match (pattern, names, names_base64) {
         (Some(pattern), None, None) => Err(pattern),
-        (None, names, base64) => Ok(Keys::read("names", names, base64, &state)?),
+        (None, names, base64) => Ok(keys("names", names, base64, &state)?),
         _ => return Err(Failure::bad("give either match or names")),
     };
     blocking(move || {
@@ -53,7 +54,7 @@ pub(super) async fn which(
         let names: Vec<&[u8]> = match &names {
             Ok(names) => names.words().iter().collect(),
             Err(pattern) => {
-                fitting = fitting_names(&state, &rights, pattern.as_bytes(), turn.now)?;
+                fitting = fitting_names(&state, &rights, pattern.as_bytes(), turn.work.now)?;
                 fitting.iter().map(|name| &**name).collect()
             }
         };
@@ -61,14 +62,22 @@ pub(super) async fn which(
         if state.shared.config().strict_names {
             names.iter().try_for_each(|name| state.filter(name).map(drop))?;
         }
-        let found = state.shared.keyspace.which(names.into_iter(), items.words(), &mut turn)?;
+        let Turn { work, counts, .. } = &mut turn;
+        let checked = |keys, found| counts.checked(keys, found);
+        let found = keyspace::Which::look_up(
+            &state.shared.keyspace,
+            names.into_iter(),
+            items.words(),
+            work,
+            checked,
+        )?;
         state.end(&mut turn)?;
         answer(&state, &found, charge)
     })
     .await
 }
 
-/// The names that fit a pattern and that the user may see.
+/// The names that match a pattern and that the user may see.
 fn fitting_names(
     state: &State,
     rights: &Rights,
@@ -95,9 +104,9 @@ fn fitting_names(
 const HEAD_BYTES: u64 = 32;
 const LIST_BYTES: usize = "[],".len();
 
-/// `{"which": [["a"], [], ["a", "b"]]}`; the names in base64 if one of them is no text.
+/// `{"which": [["a"], [], ["a", "b"]]}`; the names in base64 if one of them is not text.
 ///
-/// It is held against the buffers of all clients until it is sent.
+/// It is counted against the buffers of all clients until it is sent.
 fn answer(state: &State, found: &keyspace::Which<'_>, mut charge: Buffered) -> Answer {
     let names: Vec<&[u8]> = found.names().collect();
     let is_text = names.iter().all(|name| from_utf8(name).is_ok());
@@ -132,14 +141,14 @@ fn answer(state: &State, found: &keyspace::Which<'_>, mut charge: Buffered) -> A
 
 /// A name as JSON: as text, or in base64.
 fn write_name(out: &mut impl Write, name: &[u8], as_text: bool) {
-    // Neither memory nor a count refuses anything.
+    // Writing to memory, or counting, does not fail.
     let _ = match from_utf8(name) {
         Ok(text) if as_text => serde_json::to_writer(out, text).map_err(io::Error::from),
         _ => write!(out, "\"{}\"", STANDARD.encode(name)),
     };
 }
 
-/// Counts the bytes that are written.
+/// Counts written bytes.
 struct Length(usize);
 
 impl Write for Length {
@@ -153,7 +162,7 @@ impl Write for Length {
     }
 }
 
-/// An answer with what it is held against, until it is sent.
+/// An answer with the charge for its memory, until it is sent.
 struct Held {
     json: Vec<u8>,
     _charge: Buffered,

@@ -1,28 +1,25 @@
-//! What the server counts.
+//! The server's counters.
 //!
-//! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a
-//! turn, to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the
-//! lanes up. `times.rs` is how long things took, `process.rs` what
-//! the system says of the process, `page.rs` writes all of it as Prometheus reads it.
+//! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and adds them, once a
+//! turn, to a lane of its own ([`Lane`]), which no other thread writes to. A reader adds up the
+//! lanes. `process.rs` has statistics of the process from the system, `page.rs` writes all of it in
+//! the format of Prometheus.
 
-#[cfg(not(any(loom, shuttle)))]
 mod page;
 mod process;
-mod times;
 
-#[cfg(not(any(loom, shuttle)))]
 pub use page::page;
 pub use process::Process;
-pub use times::{Times, Took};
 
-use crate::count::Count;
-use std::sync::{Mutex, PoisonError};
+use crate::lock::lock;
+use mayhap_engine::{Count, Times, Took};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// What is counted here; connections and bytes are in [`crate::net::Clients`].
+/// The counters; connections and bytes are in [`crate::net::Clients`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
-    /// Commands that ask filters.
+    /// Commands that query filters.
     Reads,
     /// Commands that change filters.
     Writes,
@@ -34,7 +31,7 @@ pub enum Counter {
     ItemsFound,
     /// Keys that were looked up and surely are not.
     ItemsAbsent,
-    /// Keys that were given to be added.
+    /// Keys in requests to add them.
     ItemsAdded,
     /// Logins that failed.
     LoginsFailed,
@@ -48,19 +45,19 @@ pub enum Counter {
 
 const COUNTERS: usize = Counter::HttpRefused as usize + 1;
 
-/// What a thread has counted and not yet given away.
+/// Counts of a thread that are not yet in its lane.
 #[derive(Debug, Clone, Default)]
 pub struct Counts([u64; COUNTERS]);
 
 impl Counts {
-    /// Counts `n` more.
+    /// Adds `n`.
     #[inline]
     pub const fn add(&mut self, counter: Counter, n: u64) {
         let at = counter as usize;
         self.0[at] = self.0[at].wrapping_add(n);
     }
 
-    /// Counts keys that were looked up, `found` of which may be there.
+    /// Counts keys that were looked up, `found` of which may be present.
     ///
     /// Both answers are counted: the difference of two counters that other threads write would go
     /// up and down.
@@ -71,7 +68,7 @@ impl Counts {
     }
 }
 
-/// What one thread has counted. Two cache lines apart from others, as processors fetch in pairs.
+/// Counters of one thread. Two cache lines apart from others, as processors fetch in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Lane {
@@ -80,7 +77,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Takes over what was counted.
+    /// Adds these counts, and resets them.
     pub fn take(&self, counts: &mut Counts) {
         for (sum, count) in self.counts.iter().zip(&mut counts.0) {
             if *count != 0 {
@@ -89,29 +86,29 @@ impl Lane {
         }
     }
 
-    /// Counts `n` more.
+    /// Adds `n`.
     pub fn add(&self, counter: Counter, n: u64) {
         self.counts[counter as usize].add(n);
     }
 
-    /// One more turn, or request, that took so long.
+    /// Records the duration of a turn or a request.
     pub fn took(&self, time: Duration) {
         self.times.took(time);
     }
 }
 
-/// What the server counts.
+/// The server's counters.
 #[derive(Debug)]
 pub struct Metrics {
     lanes: Box<[Lane]>,
-    /// Requests that were carried out beside the loops.
+    /// Requests that were executed outside of the loops.
     pub jobs: Times,
     claimed: Count,
     started: Instant,
     sampled: Mutex<Sample>,
 }
 
-/// How many requests there were, and how many a second before that.
+/// The number of requests at a time, and the rate before that.
 #[derive(Debug)]
 struct Sample {
     at: Instant,
@@ -119,14 +116,8 @@ struct Sample {
     rate: u64,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new(1)
-    }
-}
-
 impl Metrics {
-    /// With lanes for so many loop threads, and one for HTTP.
+    /// With lanes for `loops` loop threads, and one for HTTP.
     pub fn new(loops: usize) -> Self {
         let lanes = (0..=loops).map(|_| Lane::default()).collect();
         let (claimed, jobs) = (Count::default(), Times::default());
@@ -137,13 +128,13 @@ impl Metrics {
 
     /// The number of a lane for a loop thread of its own.
     pub fn claim(&self) -> usize {
-        // Beyond the loops there were to be, some share; the last one stays HTTP's.
+        // If there are more loops than lanes, some share; the last lane stays HTTP's.
         (self.claimed.add(1) as usize - 1) % (self.lanes.len() - 1).max(1)
     }
 
     /// The lane of a loop thread, from 0.
     pub fn lane(&self, index: usize) -> &Lane {
-        // Any lane counts right; two threads on one only wait for each other.
+        // Any lane counts correctly; two threads on one only slow each other down.
         &self.lanes[index % self.lanes.len()]
     }
 
@@ -152,21 +143,21 @@ impl Metrics {
         self.lane(self.lanes.len() - 1)
     }
 
-    /// All that was counted of this.
+    /// The total of a counter.
     pub fn total(&self, counter: Counter) -> u64 {
         let at = counter as usize;
         self.lanes.iter().map(|lane| lane.counts[at].get()).sum()
     }
 
-    /// How long the server has been there.
+    /// The time since the start of the server.
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Requests a second since this was last called, of `requests` until now; the last answer again
-    /// within a second.
+    /// Requests per second since this was last called, given `requests` until now; the previous
+    /// answer if that was less than a second ago.
     pub fn rate_of(&self, requests: u64) -> u64 {
-        let mut last = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.sampled);
         let time = last.at.elapsed();
         if time >= Duration::from_secs(1) {
             let rate = requests.saturating_sub(last.requests) as f64 / time.as_secs_f64();
@@ -175,7 +166,7 @@ impl Metrics {
         last.rate
     }
 
-    /// Turns by class of time, and their time together; of loops, or of HTTP.
+    /// Turns by class of time, and their total time; of loops, or of HTTP.
     fn times(&self, of_http: bool) -> Took {
         let (loops, http) = self.lanes.split_at(self.lanes.len() - 1);
         let mut sum = Took::default();

@@ -1,20 +1,17 @@
-//! The numbers as Prometheus reads them: text format 0.0.4.
+//! The metrics as Prometheus reads them: text format 0.0.4.
 
-use super::times::CLASSES;
-use super::{Counter, Took};
+use super::Counter;
 use crate::Shared;
-use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::dropped_lines;
-use crate::durable::Stats;
-use crate::keyspace::{Entry, Info, Measured};
+use mayhap_engine::durable::Stats;
+use mayhap_engine::keyspace::{Entry, FileState, Info, Measured};
+use mayhap_engine::unix_ms;
+use mayhap_engine::{CLASSES, Took};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
-/// A family of the page: its name, kind and what it is.
-struct Family<'a>(&'a str, &'a str, &'a str);
-
-/// Writes all numbers; of filters one by one only those that the user may see, and no more than
+/// Writes all metrics; of single filters only those that the user may see, and no more than
 /// `metrics_filters` of them.
 pub fn page(shared: &Shared, rights: &Rights, out: &mut String) {
     counters(shared, out);
@@ -25,43 +22,38 @@ pub fn page(shared: &Shared, rights: &Rights, out: &mut String) {
 
 fn counters(shared: &Shared, out: &mut String) {
     let metrics = &shared.metrics;
-    head(out, &Family("mayhap_commands_total", "counter", "Commands by family"));
+    head(out, "mayhap_commands_total", "counter", "Commands by family");
     for (family, counter) in
         [("read", Counter::Reads), ("write", Counter::Writes), ("other", Counter::Others)]
     {
         line(out, "mayhap_commands_total", &[("family", family)], metrics.total(counter));
     }
-    let plain = [
-        ("errors", "Commands answered with an error", Counter::Errors),
-        ("items_added", "Keys given to be added", Counter::ItemsAdded),
-        ("login_failures", "Logins that failed", Counter::LoginsFailed),
-        ("http_requests", "HTTP requests", Counter::HttpRequests),
-        ("http_errors", "HTTP requests answered with 4xx or 5xx", Counter::HttpErrors),
-        ("http_refused", "HTTP connections refused: too many", Counter::HttpRefused),
+    let (clients, total) = (&shared.clients, |counter| metrics.total(counter));
+    let checked = total(Counter::ItemsFound) + total(Counter::ItemsAbsent);
+    let buffers = "Unfinished requests and unsent answers";
+    let rows: [Row<'_>; 16] = [
+        ("errors_total", "Commands answered with an error", &total(Counter::Errors)),
+        ("items_added_total", "Keys given to be added", &total(Counter::ItemsAdded)),
+        ("login_failures_total", "Logins that failed", &total(Counter::LoginsFailed)),
+        ("http_requests_total", "HTTP requests", &total(Counter::HttpRequests)),
+        (
+            "http_errors_total",
+            "HTTP requests answered with 4xx or 5xx",
+            &total(Counter::HttpErrors),
+        ),
+        ("http_refused_total", "HTTP connections refused: too many", &total(Counter::HttpRefused)),
+        ("items_checked_total", "Keys looked up", &checked),
+        ("requests_total", "Requests of Redis clients", &clients.requests()),
+        ("received_bytes_total", "Bytes from Redis clients", &clients.bytes_in()),
+        ("sent_bytes_total", "Bytes to Redis clients", &clients.bytes_out()),
+        ("connections_received_total", "Connections there were", &clients.received()),
+        ("connections_refused_total", "Connections refused: too many", &clients.refused()),
+        ("connections", "Connections now", &clients.connected()),
+        ("buffered_bytes", buffers, &clients.buffered_bytes()),
+        ("log_lines_dropped_total", "Messages that nobody read", &dropped_lines()),
+        ("uptime_seconds", "Uptime of the server", &metrics.uptime().as_secs_f64()),
     ];
-    for (name, help, counter) in plain {
-        let name = format!("mayhap_{name}_total");
-        one(out, &name, "counter", help, metrics.total(counter));
-    }
-    let checked = metrics.total(Counter::ItemsFound) + metrics.total(Counter::ItemsAbsent);
-    one(out, "mayhap_items_checked_total", "counter", "Keys looked up", checked);
-    let clients = &shared.clients;
-    for (name, help, value) in [
-        ("requests", "Requests of Redis clients", clients.requests()),
-        ("received_bytes", "Bytes from Redis clients", clients.bytes_in()),
-        ("sent_bytes", "Bytes to Redis clients", clients.bytes_out()),
-        ("connections_received", "Connections there were", clients.received()),
-        ("connections_refused", "Connections refused: too many", clients.refused()),
-    ] {
-        one(out, &format!("mayhap_{name}_total"), "counter", help, value);
-    }
-    one(out, "mayhap_connections", "gauge", "Connections now", clients.connected());
-    let buffered = clients.buffered_bytes();
-    one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests and unsent answers", buffered);
-    let dropped = dropped_lines();
-    one(out, "mayhap_log_lines_dropped_total", "counter", "Messages that nobody read", dropped);
-    let uptime = metrics.uptime().as_secs_f64();
-    one(out, "mayhap_uptime_seconds", "gauge", "Uptime of the server", uptime);
+    each(out, &rows);
 }
 
 fn times(shared: &Shared, out: &mut String) {
@@ -75,7 +67,7 @@ fn times(shared: &Shared, out: &mut String) {
 
 fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
     let name = format!("mayhap_{name}_seconds");
-    head(out, &Family(&name, "histogram", help));
+    head(out, &name, "histogram", help);
     let classes = &took.classes;
     let bucket = format!("{name}_bucket");
     let mut sum = 0;
@@ -92,22 +84,25 @@ fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
 }
 
 fn state(shared: &Shared, out: &mut String) {
-    let keyspace = &shared.keyspace;
-    one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
-    one(out, "mayhap_clears_total", "counter", "Filters cleared at CLEARAT", keyspace.clears());
+    let (keyspace, files) = (&shared.keyspace, shared.keyspace.files());
     let over = "Filters with more keys than they were created for, as of the last sweep";
-    one(out, "mayhap_filters_over_capacity", "gauge", over, keyspace.over_capacity());
-    let unreadable = keyspace.unreadable_files();
-    one(out, "mayhap_unreadable_files", "gauge", "Filters whose files cannot be used", unreadable);
     let stale = "Filters whose files were removed or replaced by unusable ones";
-    one(out, "mayhap_stale_files", "gauge", stale, keyspace.stale_files());
-    one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
+    let [unusable, outdated] = [FileState::Unusable, FileState::Stale].map(|it| files.count(it));
+    let rows: [Row<'_>; 6] = [
+        ("filters", "Filters", &keyspace.len()),
+        ("clears_total", "Filters cleared at CLEARAT", &keyspace.clears()),
+        ("filters_over_capacity", over, &keyspace.over_capacity()),
+        ("unreadable_files", "Filters whose files cannot be used", &unusable),
+        ("stale_files", stale, &outdated),
+        ("memory_bytes", "All filters together", &keyspace.used_bytes()),
+    ];
+    each(out, &rows);
     if let Some(limit) = shared.config().max_memory {
-        one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
+        one(out, "memory_limit_bytes", "The setting max_memory", &limit);
     }
     let stats = shared.log.as_ref().map(|log| log.stats());
     let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
-    one(out, "mayhap_writable", "gauge", "Whether writes are accepted", writable);
+    one(out, "writable", "Whether writes are accepted", &writable);
     if let Some(stats) = stats {
         log(&stats, out);
     }
@@ -115,44 +110,35 @@ fn state(shared: &Shared, out: &mut String) {
 
 fn log(stats: &Stats, out: &mut String) {
     let since_checkpoint = unix_ms().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
-    let failed = u8::from(stats.checkpoint_error.is_some());
-    let poisoned = u8::from(stats.poisoned);
-    let displaced = u8::from(stats.displaced);
-    let gauges: [(&str, &str, f64); 8] = [
-        ("log_bytes", "Bytes of log that a start would replay", stats.log_bytes as f64),
-        ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
-        (
-            "log_unsynced_seconds",
-            "Age of the oldest unsynced write",
-            stats.unsynced_ms as f64 / 1e3,
-        ),
-        ("log_poisoned", "Whether a sync failed; restart the server", poisoned.into()),
-        ("log_displaced", "Whether files of the log were removed or moved", displaced.into()),
-        ("image_bytes", "All images", stats.image_bytes as f64),
-        ("checkpoint_age_seconds", "Time since the last checkpoint", since_checkpoint),
-        ("checkpoint_failed", "Whether the last checkpoint failed", failed.into()),
+    let unsynced = stats.unsynced_ms as f64 / 1e3;
+    let [poisoned, displaced, failed] =
+        [stats.poisoned, stats.displaced, stats.checkpoint_error.is_some()].map(u8::from);
+    let rows: [Row<'_>; 9] = [
+        ("log_bytes", "Bytes of log that a start would replay", &stats.log_bytes),
+        ("log_unsynced_frames", "Writes not yet on the disk", &stats.unsynced_frames),
+        ("log_unsynced_seconds", "Age of the oldest unsynced write", &unsynced),
+        ("log_poisoned", "Whether a sync failed; restart the server", &poisoned),
+        ("log_displaced", "Whether files of the log were removed or moved", &displaced),
+        ("image_bytes", "All images", &stats.image_bytes),
+        ("checkpoint_age_seconds", "Time since the last checkpoint", &since_checkpoint),
+        ("checkpoint_failed", "Whether the last checkpoint failed", &failed),
+        ("log_frames_total", "Writes to the log", &stats.frames),
     ];
-    for (name, help, value) in gauges {
-        one(out, &format!("mayhap_{name}"), "gauge", help, value);
-    }
-    one(out, "mayhap_log_frames_total", "counter", "Writes to the log", stats.frames);
+    each(out, &rows);
     histogram(out, "log_sync", "A sync of the log", &stats.syncs);
     histogram(out, "checkpoint", "A checkpoint, including failed ones", &stats.checkpoints);
 }
 
-/// Bits of filters that a page reads for how full they are: a tenth of a second.
+/// Bits of filters that a page reads to compute fill ratios: a tenth of a second.
 const MEASURED_BYTES: u64 = 1 << 30;
 
 /// A filter on the page.
 struct Listed {
     name: String,
     info: Info,
-    /// What its bits say, if they were read.
+    /// Measurements of its bits, if they were read.
     measured: Option<Measured>,
 }
-
-/// What a family says of a filter, if it is known.
-type Value = fn(&Listed) -> Option<f64>;
 
 /// The first filters that the user may see.
 fn list(shared: &Shared, rights: &Rights) -> Vec<Listed> {
@@ -181,80 +167,52 @@ fn describe(name: &[u8], entry: &Entry, left: &mut u64) -> Listed {
     Listed { name: label(name), info, measured }
 }
 
-/// What the page has of each filter.
-const FILTER_FAMILIES: [(Family<'static>, Value); 11] = [
-    (Family("mayhap_filter_items", "gauge", "Keys that were new"), |filter| {
-        Some(filter.info.items as f64)
+/// A metric of each filter: its name after `mayhap_filter_`, its description, and its value for a
+/// filter where it has one.
+type OfFilter = (&'static str, &'static str, fn(&Listed) -> Option<f64>);
+
+const OF_FILTER: [OfFilter; 11] = [
+    ("items", "Keys that were new", |it| Some(it.info.items as f64)),
+    ("distinct_items", "Distinct keys, estimated from its count", |it| {
+        Some(it.info.distinct_items as f64)
     }),
-    (
-        Family("mayhap_filter_distinct_items", "gauge", "Distinct keys, estimated from its count"),
-        |filter| Some(filter.info.distinct_items as f64),
-    ),
-    (Family("mayhap_filter_capacity", "gauge", "Capacity in keys"), |filter| {
-        Some(filter.info.capacity as f64)
+    ("capacity", "Capacity in keys", |it| Some(it.info.capacity as f64)),
+    ("over_capacity", "Whether it has more keys than it was created for", |it| {
+        Some(it.info.over_capacity.into())
     }),
-    (
-        Family(
-            "mayhap_filter_over_capacity",
-            "gauge",
-            "Whether it has more keys than it was created for",
-        ),
-        |filter| Some(f64::from(u8::from(filter.info.over_capacity))),
-    ),
-    (
-        Family("mayhap_filter_forgotten_early", "gauge", "Keys that a window of time forgot early"),
-        |filter| Some(filter.info.forgotten_early? as f64),
-    ),
-    (Family("mayhap_filter_num_bytes", "gauge", "Its memory"), |filter| {
-        Some(filter.info.num_bytes as f64)
+    ("forgotten_early", "Keys that a window of time forgot early", |it| {
+        Some(it.info.forgotten_early? as f64)
     }),
-    (Family("mayhap_filter_target_fpp", "gauge", "The promised rate"), |filter| {
-        Some(filter.info.target_fpp)
+    ("num_bytes", "Its memory", |it| Some(it.info.num_bytes as f64)),
+    ("target_fpp", "The promised rate", |it| Some(it.info.target_fpp)),
+    ("expected_fpp", "Expected false-positive rate, from its number of keys", |it| {
+        Some(it.info.expected_fpp)
     }),
-    (
-        Family(
-            "mayhap_filter_expected_fpp",
-            "gauge",
-            "Expected false-positive rate, from its number of keys",
-        ),
-        |filter| Some(filter.info.expected_fpp),
-    ),
-    (
-        Family(
-            "mayhap_filter_estimated_fpp",
-            "gauge",
-            "Estimated false-positive rate, from its bits",
-        ),
-        |filter| Some(filter.measured?.estimated_fpp),
-    ),
-    (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |filter| {
-        Some(filter.measured?.fill_ratio)
+    ("estimated_fpp", "Estimated false-positive rate, from its bits", |it| {
+        Some(it.measured?.estimated_fpp)
     }),
-    (
-        Family(
-            "mayhap_filter_fill_alarm",
-            "gauge",
-            "Whether more bits are set than its keys explain",
-        ),
-        |filter| Some(f64::from(u8::from(filter.measured?.fill_alarm?))),
-    ),
+    ("fill_ratio", "Share of bits that are set", |it| Some(it.measured?.fill_ratio)),
+    ("fill_alarm", "Whether more bits are set than its keys explain", |it| {
+        Some(it.measured?.fill_alarm?.into())
+    }),
 ];
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let listed = list(shared, rights);
-    one(out, "mayhap_filters_listed", "gauge", "Filters listed individually", listed.len());
-    for (family, value) in FILTER_FAMILIES {
-        head(out, &family);
+    one(out, "filters_listed", "Filters listed individually", &listed.len());
+    for (name, help, value) in OF_FILTER {
+        let name = format!("mayhap_filter_{name}");
+        head(out, &name, "gauge", help);
         for filter in &listed {
             if let Some(value) = value(filter) {
-                line(out, family.0, &[("filter", &filter.name)], value);
+                line(out, &name, &[("filter", &filter.name)], value);
             }
         }
     }
 }
 
-/// A name as a label: the text, or percent-encoded if it is none or has control characters, or a
-/// `%`, so that no two names have one label.
+/// A name as a label: the text, or percent-encoded if it is not text or has control characters or a
+/// `%`, so that no two names share a label.
 fn label(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(text) if !text.contains(|char: char| char == '%' || char.is_control()) => {
@@ -264,12 +222,25 @@ fn label(name: &[u8]) -> String {
     }
 }
 
-fn one(out: &mut String, name: &str, kind: &str, help: &str, value: impl Display) {
-    // Writing to a String does not fail.
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+/// A metric without labels: its name after `mayhap_`, its description and its value.
+type Row<'a> = (&'a str, &'a str, &'a dyn Display);
+
+fn each(out: &mut String, rows: &[Row<'_>]) {
+    for (name, help, value) in rows {
+        one(out, name, help, *value);
+    }
 }
 
-fn head(out: &mut String, Family(name, kind, help): &Family<'_>) {
+/// A counter if its name ends with `_total`.
+fn one(out: &mut String, name: &str, help: &str, value: &dyn Display) {
+    let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
+    let name = format!("mayhap_{name}");
+    head(out, &name, kind, help);
+    line(out, &name, &[], value);
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    // Writing to a String does not fail.
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 

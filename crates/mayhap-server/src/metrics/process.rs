@@ -1,23 +1,23 @@
-//! What the system says of this process.
+//! The system's statistics of this process.
 
-/// What the system says of this process.
+/// The system's statistics of this process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Process {
-    /// Bytes of memory that it has, and the most that it had.
+    /// Bytes of memory that it has now.
     pub resident: u64,
     /// The most of it since the start.
     pub peak: u64,
     /// Seconds of processor time in the program.
     pub user: f64,
-    /// And in the kernel for it.
+    /// Seconds of processor time in the kernel.
     pub system: f64,
 }
 
-/// Ticks a second of the times in `/proc`, the same on every Linux.
+/// Ticks per second of the times in `/proc`, the same on every Linux.
 const TICKS: f64 = 100.0;
 
 impl Process {
-    /// As of now; `None` where the system has no `/proc`.
+    /// The current values; `None` if the system has no `/proc`.
     pub fn now() -> Option<Self> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
@@ -30,7 +30,7 @@ impl Process {
             let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
             Some(kib << 10)
         };
-        // The name is in parentheses, and may have some.
+        // The name is in parentheses, and may contain some.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut seconds = || Some(fields.next()?.parse::<f64>().ok()? / TICKS);
         let (user, system) = (seconds()?, seconds()?);
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_of_proc_are_read_whatever_the_process_is_called() {
+    fn the_fields_of_proc_are_read_for_any_process_name() {
         let status = "Name:\tx\nVmHWM:\t  2048 kB\nVmRSS:\t    1024 kB\n";
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 9 0 1";
         let found = Process::parse(status, stat);

@@ -1,29 +1,64 @@
-//! Connections come in: one loop takes them, and hands them round.
+//! Accepting connections: one loop accepts them, and distributes them.
 
-use super::Engine;
-use super::connection::Connection;
-use super::control::Arrival;
-use super::event_loop::{FIRST_CONNECTION, Loop};
-use mio::Token;
+use super::inbox::Arrival;
+use super::listen::Listener;
+use super::{Clients, Control};
+use mio::{Registry, Token};
 use std::io;
+use std::sync::Arc;
 
-/// Connections that are taken in one turn: they cost some 20 µs each.
+/// Connections that are accepted in one turn: they cost some 20 µs each.
 const MAX_TURN_ARRIVALS: usize = 32;
 
-impl<E: Engine> Loop<E> {
-    /// Takes connections and hands them round.
-    pub(super) fn accept(&mut self) {
-        self.accepting = false;
+/// The listeners of a loop, and whether they may have connections.
+#[derive(Debug)]
+pub(super) struct Acceptor {
+    listeners: Vec<Listener>,
+    control: Arc<Control>,
+    /// A listener may have more connections.
+    pub(super) is_due: bool,
+    /// Accepting failed; it is tried again at the next tick.
+    pub(super) has_failed: bool,
+    /// The loop that gets the next connection.
+    next_owner: usize,
+}
+
+impl Acceptor {
+    /// Watches the listeners, whose tokens begin with `first`.
+    pub(super) fn new(
+        mut listeners: Vec<Listener>,
+        control: Arc<Control>,
+        registry: &Registry,
+        first: usize,
+    ) -> io::Result<Self> {
+        for (index, listener) in listeners.iter_mut().enumerate() {
+            listener.register(registry, Token(first + index))?;
+        }
+        Ok(Self { listeners, control, is_due: false, has_failed: false, next_owner: 0 })
+    }
+
+    /// Tries again where it has failed.
+    pub(super) fn retry(&mut self) {
+        self.is_due |= std::mem::take(&mut self.has_failed) && !self.listeners.is_empty();
+    }
+
+    /// Listens no more.
+    pub(super) fn stop(&mut self) {
+        self.listeners.clear();
+        self.is_due = false;
+    }
+
+    /// Accepts connections, and distributes them; returns those of the loop itself, which is the
+    /// first.
+    pub(super) fn accept(&mut self, clients: &Clients, most: usize) -> Vec<Arrival> {
         let mut woken = vec![false; self.control.inboxes.len()];
-        let clients = self.engine.clients();
-        let most = self.options.max_clients;
         let mut left = MAX_TURN_ARRIVALS;
         let mut mine = Vec::new();
         for listener in &self.listeners {
             while left > 0 {
                 left -= 1;
                 if !clients.may_enter(most) {
-                    // Others are being closed: at the next turn.
+                    // Others are being closed: continue at the next turn.
                     left = 0;
                     break;
                 }
@@ -32,7 +67,6 @@ impl<E: Engine> Loop<E> {
                     Ok(Some(arrival)) => {
                         let target = self.next_owner;
                         self.next_owner = (target + 1) % woken.len();
-                        // The loop with the listeners is the first.
                         if target == 0 {
                             mine.push(arrival);
                         } else {
@@ -45,39 +79,17 @@ impl<E: Engine> Loop<E> {
                         io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
                         _ => {
                             log::warn!("cannot accept a connection: {error}");
-                            self.accept_failed = true;
+                            self.has_failed = true;
                             break;
                         }
                     },
                 }
             }
         }
-        self.accepting = left == 0;
+        self.is_due = left == 0;
         for (inbox, _) in self.control.inboxes.iter().zip(woken).filter(|(_, woken)| *woken) {
             inbox.wake();
         }
-        for arrival in mine {
-            self.welcome(arrival);
-        }
-    }
-
-    pub(super) fn welcome(&mut self, arrival: Arrival) {
-        let Arrival { mut stream, address } = arrival;
-        let clients = self.engine.clients();
-        let entry = self.connections.vacant_entry();
-        let index = entry.key();
-        let token = Token(index + FIRST_CONNECTION);
-        if let Err(error) = stream.register(&self.registry, token) {
-            log::warn!("cannot watch a connection: {error}");
-            clients.leave();
-            return;
-        }
-        let client = clients.add(address, self.work.turn.now, self.close.clone());
-        let session = self.engine.open(client.id, address);
-        let mut connection = Connection::new(stream, session, client, self.now_ms);
-        connection.note_stranger(clients, self.now_ms);
-        self.watching |= connection.is_watched(&self.options);
-        entry.insert(connection);
-        self.enqueue(index);
+        mine
     }
 }

@@ -1,36 +1,38 @@
-//! Who is connected: for `CLIENT LIST`, `CLIENT KILL` and what is counted.
+//! The connected clients: for `CLIENT LIST`, `CLIENT KILL` and statistics.
 
-use super::strangers::Strangers;
-use crate::Session;
-use crate::count::Count;
+use super::unadmitted::Unadmitted;
+use crate::lock::lock;
+use crate::session::{ClientInfo, Session};
+use mayhap_engine::Count;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-/// Who is connected. Numbers are as of the last turn of each connection.
+/// The connected clients. Numbers are as of the last turn of each connection.
 #[derive(Debug, Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
-    strangers: Strangers<Arc<Client>>,
-    /// 1 if clients have to log in.
+    /// Connections that have not logged in, where that is required.
+    unauthenticated: Unadmitted<Arc<Client>>,
+    /// 1 if a login is required.
     logins: Count,
-    /// Connections on which somebody has logged in.
+    /// Connections that have logged in.
     known: Count,
     last_id: Count,
     connected: Count,
     refused: Count,
-    pub(super) buffered: Count,
-    pub(super) requests: Count,
-    pub(super) bytes_in: Count,
-    pub(super) bytes_out: Count,
+    buffered: Count,
+    requests: Count,
+    bytes_in: Count,
+    bytes_out: Count,
 }
 
-/// Places beyond the limit for those who come while their place is being closed.
+/// Places beyond the limit, for new connections while those that make room are being closed.
 const SPARE: usize = 32;
 
-/// Wakes the loop of a connection, to close those that were killed.
+/// Wakes the loop of a connection, to close killed ones.
 #[derive(Clone)]
 pub(super) struct Close(pub(super) Arc<dyn Fn() + Send + Sync>);
 
@@ -45,43 +47,30 @@ impl fmt::Debug for Close {
 pub struct Client {
     /// `CLIENT ID`.
     pub id: u64,
-    /// Where the client is; `None` behind a socket of the file system.
+    /// The client's address; `None` on a Unix socket.
     pub address: Option<SocketAddr>,
     /// Milliseconds since 1970 when it connected.
     pub since: u64,
     active: Count,
     requests: Count,
-    pub(super) buffered: Count,
+    buffered: Count,
     killed: AtomicBool,
-    /// Its number among strangers; 0 if it is none.
-    stranger: Count,
-    /// 1 once somebody has logged in who had to.
+    /// Its number among unauthenticated connections; 0 if it is not one.
+    unauthenticated: Count,
+    /// 1 once it has logged in, if it has to.
     known: Count,
     info: Mutex<ClientInfo>,
     close: Close,
 }
 
-/// What a client said of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClientInfo {
-    /// `CLIENT SETNAME`.
-    pub name: Vec<u8>,
-    /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
-    pub library: [Vec<u8>; 2],
-    /// Who has logged in.
-    pub user: Option<String>,
-    /// RESP3 was agreed on.
-    pub resp3: bool,
-}
-
 impl Clients {
-    /// All that are connected, the oldest first.
+    /// All connected clients, the oldest first.
     pub fn list(&self) -> Vec<Arc<Client>> {
         lock(&self.all).values().cloned().collect()
     }
 
-    /// Closes a connection at its next turn, unsent answers and all; false if there is none of
-    /// this number.
+    /// Closes a connection at its next turn, including unsent answers; false if none has this
+    /// number.
     pub fn kill(&self, id: u64) -> bool {
         let Some(client) = lock(&self.all).get(&id).cloned() else { return false };
         client.set_gone();
@@ -94,27 +83,27 @@ impl Clients {
         self.connected.get() as usize
     }
 
-    /// How many have been, with those that are.
+    /// How many have connected so far, including current ones.
     pub fn received(&self) -> u64 {
         self.last_id.get()
     }
 
-    /// How many were sent away because there were too many.
+    /// How many were refused because there were too many.
     pub fn refused(&self) -> u64 {
         self.refused.get()
     }
 
-    /// Requests that were carried out.
+    /// Requests that were executed.
     pub fn requests(&self) -> u64 {
         self.requests.get()
     }
 
-    /// Bytes that came, before TLS has wrapped them.
+    /// Bytes received, without TLS.
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in.get()
     }
 
-    /// Bytes of answers, before TLS wraps them.
+    /// Bytes of answers, without TLS.
     pub fn bytes_out(&self) -> u64 {
         self.bytes_out.get()
     }
@@ -124,8 +113,8 @@ impl Clients {
         self.buffered.get() as usize
     }
 
-    /// Takes bytes of `most` for a request that is no connection's of the loops; false if there are
-    /// not so many.
+    /// Reserves bytes, within `most`, for a request outside of the loops; false if too few are
+    /// left.
     pub(crate) fn hold(&self, bytes: u64, most: u64) -> bool {
         let all = self.buffered.add(bytes);
         if all > most {
@@ -134,13 +123,13 @@ impl Clients {
         all <= most
     }
 
-    /// Gives bytes back that were held.
+    /// Releases reserved bytes.
     pub(crate) fn release(&self, bytes: u64) {
         self.buffered.sub(bytes);
     }
 
-    /// Whether the next connection may be taken now. Not while as many as [`SPARE`] are being
-    /// closed to make room: it waits for them where it is, and one more of the oldest goes.
+    /// Whether the next connection may be accepted now. Not while [`SPARE`] connections are being
+    /// closed to make room: it waits in the backlog, and one more of the oldest is closed.
     pub(super) fn may_enter(&self, most: usize) -> bool {
         let waits =
             self.asks_login() && self.known.get() < most as u64 && self.connected() >= most + SPARE;
@@ -150,14 +139,15 @@ impl Clients {
         !waits
     }
 
-    /// Takes a place among `most`; false if there is none. Three quarters of them are for those
-    /// who have not logged in: where those, or all, are taken, the oldest of them makes room.
+    /// Takes a place among `most`; false if there is none. Three quarters of them are for
+    /// connections that have not logged in: if those, or all, are taken, the oldest of them makes
+    /// room.
     pub(super) fn enter(&self, most: usize, address: Option<SocketAddr>) -> bool {
         let limit = if self.asks_login() && self.known.get() < most as u64 {
-            if self.connected() >= most || self.strangers.len() >= (most - most / 4).max(1) {
+            if self.connected() >= most || self.unauthenticated.len() >= (most - most / 4).max(1) {
                 self.make_room(address);
             }
-            // The loop of the one that goes closes it at its next turn.
+            // The loop of the closed connection removes it at its next turn.
             most + SPARE
         } else {
             most
@@ -169,7 +159,7 @@ impl Clients {
         entered
     }
 
-    /// That clients have to log in: places are then never all taken by those who have not.
+    /// Requires a login: connections without one then never occupy all places.
     pub(crate) fn expect_logins(&self) {
         self.logins.replace(1);
     }
@@ -178,15 +168,15 @@ impl Clients {
         self.logins.get() != 0
     }
 
-    /// Ends the oldest of those who have not logged in.
+    /// Closes the oldest connection that has not logged in.
     fn make_room(&self, address: Option<SocketAddr>) {
-        if let Some(oldest) = self.strangers.take_oldest(address.map(|at| at.ip())) {
+        if let Some(oldest) = self.unauthenticated.take_oldest(address.map(|at| at.ip())) {
             oldest.set_gone();
             (oldest.close.0)();
         }
     }
 
-    /// Gives a place back that no [`Client`] was made for.
+    /// Releases a place that has no [`Client`] yet.
     pub(super) fn leave(&self) {
         self.connected.sub(1);
     }
@@ -201,7 +191,7 @@ impl Clients {
             requests: Count::default(),
             buffered: Count::default(),
             killed: AtomicBool::new(false),
-            stranger: Count::default(),
+            unauthenticated: Count::default(),
             known: Count::default(),
             info: Mutex::default(),
             close,
@@ -210,25 +200,50 @@ impl Clients {
         client
     }
 
-    /// Whether this one has not logged in, and is counted among those who have not.
-    pub(super) fn set_stranger(&self, client: &Arc<Client>, is_stranger: bool) {
-        let number = client.stranger.get();
-        if is_stranger && number == 0 {
+    /// Updates whether this client has logged in, if it has to, and the counts of such clients.
+    pub(super) fn set_login(&self, client: &Arc<Client>, has_logged_in: bool) {
+        let number = client.unauthenticated.get();
+        if !has_logged_in && number == 0 {
             let address = client.address.map(|at| at.ip());
-            client.stranger.replace(self.strangers.add(address, Arc::clone(client)));
-        } else if !is_stranger && number != 0 {
-            self.strangers.remove(number);
-            client.stranger.replace(0);
+            let number = self.unauthenticated.add(address, Arc::clone(client));
+            client.unauthenticated.replace(number);
+        } else if has_logged_in && number != 0 {
+            self.unauthenticated.remove(number);
+            client.unauthenticated.replace(0);
         }
-        let is_known = u64::from(!is_stranger);
+        let is_known = u64::from(has_logged_in);
         let was_known = client.known.replace(is_known);
         self.known.add(is_known);
         self.known.sub(was_known);
     }
 
+    /// Counts executed requests, and received bytes.
+    pub(super) fn count_in(&self, requests: u64, bytes: u64) {
+        // ORDERING: Relaxed. Statistics only.
+        self.requests.add(requests);
+        self.bytes_in.add(bytes);
+    }
+
+    /// Counts bytes of answers.
+    pub(super) fn count_out(&self, bytes: u64) {
+        // ORDERING: Relaxed. Statistics only.
+        self.bytes_out.add(bytes);
+    }
+
+    /// Updates the buffered bytes of a client; returns those of all clients if they have grown.
+    pub(super) fn set_buffered(&self, client: &Client, bytes: u64) -> Option<u64> {
+        // ORDERING: Relaxed. A count; the limit protects memory and orders nothing.
+        let before = client.buffered.replace(bytes);
+        if bytes <= before {
+            self.buffered.sub(before - bytes);
+            return None;
+        }
+        Some(self.buffered.add(bytes - before))
+    }
+
     pub(super) fn remove(&self, client: &Client) {
         client.set_gone();
-        self.strangers.remove(client.stranger.get());
+        self.unauthenticated.remove(client.unauthenticated.get());
         self.known.sub(client.known.replace(0));
         lock(&self.all).remove(&client.id);
         self.buffered.sub(client.buffered.get());
@@ -237,12 +252,12 @@ impl Clients {
 }
 
 impl Client {
-    /// Milliseconds since 1970 when something came of it.
+    /// Milliseconds since 1970 when it was last active.
     pub fn active(&self) -> u64 {
         self.active.get()
     }
 
-    /// Requests that were carried out.
+    /// Requests that were executed.
     pub fn requests(&self) -> u64 {
         self.requests.get()
     }
@@ -252,7 +267,7 @@ impl Client {
         self.buffered.get() as usize
     }
 
-    /// What it said of itself.
+    /// Properties set by the client itself.
     pub fn info(&self) -> ClientInfo {
         lock(&self.info).clone()
     }
@@ -262,33 +277,19 @@ impl Client {
         self.killed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody waits for its answers any more, or is to.
+    /// Whether it was killed or is gone: its answers are not needed any more.
     pub(super) fn is_gone(&self) -> bool {
         // ORDERING: Relaxed. A flag that stands for itself; its loop is woken by the inbox.
         self.killed.load(Ordering::Relaxed)
     }
 
-    /// Takes over what a turn has brought.
+    /// Takes over the results of a turn.
     pub(super) fn update(&self, session: &Session, requests: u64, now: u64) {
         self.active.replace(now);
         self.requests.add(requests);
         let mut info = lock(&self.info);
-        if info.resp3 != session.resp3
-            || info.name != session.name
-            || info.library != session.library
-            || info.user != session.user
-        {
-            *info = ClientInfo {
-                name: session.name.clone(),
-                library: session.library.clone(),
-                user: session.user.clone(),
-                resp3: session.resp3,
-            };
+        if *info != session.info {
+            info.clone_from(&session.info);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind it is whole after every single step.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! Where clients arrive.
+//! Listeners for clients.
 
-use super::control::Arrival;
+use super::inbox::Arrival;
 use super::stream::Stream;
 use super::{Error, Listen};
 use mio::net::{TcpListener, TcpStream};
@@ -12,10 +12,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections that wait to be taken; 128 turn a burst of ten thousand into half a minute.
+/// Connections that wait to be accepted; 128 turn a burst of ten thousand into half a minute.
 const BACKLOG: i32 = 4096;
 
-/// A place where clients arrive.
+/// A listener for clients.
 #[derive(Debug)]
 pub(crate) struct Listener {
     kind: Kind,
@@ -30,24 +30,19 @@ enum Kind {
 }
 
 impl Listener {
-    /// Listens at a place, one of `all`.
+    /// Listens at an address or path, one of `all`.
     pub(crate) fn bind(place: &Listen, all: &[Listen], keepalive: Duration) -> Result<Self, Error> {
         let addresses = all.iter().filter_map(|place| match place {
             Listen::Tcp(address) | Listen::Tls(address, _) => Some(*address),
             Listen::Unix(_) => None,
         });
-        let tcp = |address: SocketAddr| {
-            let socket = listen(address, addresses, BACKLOG)?;
-            Ok(TcpListener::from_std(socket))
+        let tcp = |address: &SocketAddr, tls: Option<&Arc<ServerConfig>>| {
+            let socket = listen(*address, addresses, BACKLOG).map(TcpListener::from_std);
+            (socket.map(|socket| Kind::Tcp(socket, tls.cloned())), address.to_string())
         };
         let (kind, place) = match place {
-            Listen::Tcp(address) => {
-                (tcp(*address).map(|socket| Kind::Tcp(socket, None)), address.to_string())
-            }
-            Listen::Tls(address, config) => {
-                let config = Some(Arc::clone(config));
-                (tcp(*address).map(|socket| Kind::Tcp(socket, config)), address.to_string())
-            }
+            Listen::Tcp(address) => tcp(address, None),
+            Listen::Tls(address, config) => tcp(address, Some(config)),
             #[cfg(unix)]
             Listen::Unix(path) => {
                 let kind = unix(path).map(|socket| Kind::Unix(socket, path.clone()));
@@ -79,8 +74,8 @@ impl Listener {
         }
     }
 
-    /// Takes one connection, if it has `room`; else it gets an error and `None` comes
-    /// back.
+    /// Accepts one connection, if there is `room`; otherwise it gets an error and this returns
+    /// `None`.
     pub(super) fn accept(
         &self,
         room: impl FnOnce(Option<SocketAddr>) -> bool,
@@ -114,7 +109,7 @@ impl Listener {
         }
     }
 
-    /// Answers go at once, and who is gone is noticed. A client can do without either.
+    /// Answers are sent at once, and lost clients are detected. A client can do without either.
     fn prepare(&self, socket: &TcpStream) {
         let _ = socket.set_nodelay(true);
         keep_little_unsent(socket);
@@ -123,13 +118,13 @@ impl Listener {
     }
 }
 
-/// Bytes that the system keeps for a client before it takes more, beside those on their way.
+/// Bytes that the system buffers for a client before it accepts more, not counting those in flight.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const UNSENT_BYTES: u32 = 128 << 10;
 
-/// Lets the system say soon that a client has taken something, and keep little for one that takes
-/// nothing: by itself it keeps megabytes, and waits until a third of them is gone. A client can do
-/// without.
+/// Makes the system report soon that a client has read something, and buffer little for one that
+/// does not read: by default it buffers megabytes, and waits until a third of them is free. A
+/// client can do without.
 pub(crate) fn keep_little_unsent<'a, S>(socket: &'a S)
 where
     SockRef<'a>: From<&'a S>,
@@ -156,23 +151,23 @@ fn refuse(socket: &mut impl Write, plain: bool) {
     }
 }
 
-/// The address of a client as it has it: behind `::` one of IPv4 is written as one of IPv6, and all
-/// of those would be taken for neighbours.
+/// The address of a client in its own family: a socket for `::` reports an IPv4 address as IPv6,
+/// and all of those would be taken for neighbours.
 pub(crate) const fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// Listens on an address, one of `all`, without blocking.
 ///
-/// `::` takes IPv4 too, as most programs have it; where the list has `0.0.0.0`, that does.
+/// `::` accepts IPv4 too, as in most programs, unless the list has `0.0.0.0` for that.
 pub(crate) fn listen(
     address: SocketAddr,
     all: impl IntoIterator<Item = SocketAddr>,
     backlog: i32,
 ) -> io::Result<std::net::TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // Else the connections of the last process keep the port for a minute. Windows would let
-    // another process in by it.
+    // Otherwise the connections of the last process keep the port for a minute. On Windows it would
+    // let another process in.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -193,7 +188,7 @@ fn unix(path: &std::path::Path) -> io::Result<mio::net::UnixListener> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     use std::os::unix::net::UnixStream;
 
-    // Left by a process that was killed, if nobody answers.
+    // Left by a process that was killed, if connecting to it fails.
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
     if is_socket {
         match UnixStream::connect(path) {
@@ -206,7 +201,7 @@ fn unix(path: &std::path::Path) -> io::Result<mio::net::UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     socket.bind(&SockAddr::unix(path)?)?;
-    // Before it listens nobody can connect, so nobody else ever can.
+    // Nobody can connect before it listens, so other users never can.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     socket.listen(BACKLOG)?;
     Ok(mio::net::UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into()))

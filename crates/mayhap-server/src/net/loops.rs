@@ -1,7 +1,11 @@
-//! The loop threads and the threads beside them, from their start to their end.
+//! The loop threads and the worker threads, from their start to their end.
 
-use super::{Control, Engine, Error, Inbox, Jobs, Listen, Listener, Loop, Options, Room, WAKE};
-use crate::cores::num_cores;
+use super::event_loop::{Loop, WAKE};
+use super::inbox::Inbox;
+use super::jobs::Jobs;
+use super::listen::Listener;
+use super::{Control, Error, Listen, Options, Room, Service};
+use mayhap_engine::num_cores;
 use mio::{Poll, Waker};
 use std::io;
 use std::net::SocketAddr;
@@ -32,20 +36,19 @@ pub enum Ended {
 }
 
 impl Loops {
-    /// Listens, and carries out requests with this engine.
+    /// Listens, and executes requests with this service.
     ///
     /// # Errors
     ///
     /// [`Error`] if an address cannot be listened on, or the system has no threads or files left.
-    pub fn start<E: Engine>(mut options: Options, engine: Arc<E>) -> Result<Self, Error> {
+    pub fn start<S: Service>(mut options: Options, service: Arc<S>) -> Result<Self, Error> {
         if options.listen.is_empty() {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
             return Err(Error::Listen { place: "nothing".to_owned(), source });
         }
-        // Before anybody can connect.
+        // Before any client can connect.
         let threads = if options.threads == 0 { num_cores() } else { options.threads };
-        let room = Room::find(options.max_clients, options.http_clients, threads);
-        let room = room.map_err(|few| Error::Files { limit: few.limit, needed: few.needed })?;
+        let room = Room::find(options.max_clients, options.http_clients, threads)?;
         room.warn(options.max_clients);
         options.max_clients = room.clients;
         let bind = |place: &Listen| Listener::bind(place, &options.listen, options.keepalive);
@@ -63,7 +66,7 @@ impl Loops {
         }
         let control = Arc::new(Control::new(inboxes));
         let progress = Arc::clone(&control);
-        engine.on_progress(Box::new(move || progress.wake_all()));
+        service.on_progress(Box::new(move || progress.wake_all()));
         // From here on a failure stops what has started.
         let (http_clients, started) = (room.http, Vec::new());
         let mut loops = Self { addresses, control, http_clients, threads: started };
@@ -72,20 +75,20 @@ impl Loops {
         let ways = std::iter::repeat_n(jobs, threads);
         for (index, (poll, jobs)) in polls.into_iter().zip(ways).enumerate() {
             let mine = (std::mem::take(&mut listeners), jobs);
-            let (engine, options) = (Arc::clone(&engine), Arc::clone(&options));
-            let turns = Loop::new(engine, options, loops.control(), index, mine, &poll)
+            let (service, options) = (Arc::clone(&service), Arc::clone(&options));
+            let turns = Loop::new(service, options, loops.control(), index, mine, &poll)
                 .map_err(system("watch a listener"))?;
             let thread = thread::Builder::new().name(format!("loop-{index}"));
             let thread = thread.spawn(move || turns.run(poll));
             loops.threads.push(thread.map_err(system("start a thread"))?);
         }
-        let started = queues.start(engine, &loops.control);
+        let started = queues.start(service, &loops.control);
         loops.threads.extend(started.map_err(system("start a thread"))?);
         Ok(loops)
     }
 
     /// The first address, with the port that the system chose for port 0; `None` if it only
-    /// listens in the file system.
+    /// listens on a Unix socket.
     pub fn address(&self) -> Option<SocketAddr> {
         self.addresses.first().copied()
     }
@@ -95,17 +98,17 @@ impl Loops {
         &self.addresses
     }
 
-    /// Connections at once for which HTTP has files, of those of [`Options::http_clients`].
+    /// Connections that HTTP has file descriptors for, of [`Options::http_clients`].
     pub const fn http_clients(&self) -> usize {
         self.http_clients
     }
 
-    /// What stops it from another thread, or when a signal comes.
+    /// A handle that stops it from another thread, or when a signal arrives.
     pub fn control(&self) -> Arc<Control> {
         Arc::clone(&self.control)
     }
 
-    /// Stops it: answers that are due are sent, then all connections are closed.
+    /// Stops it: due answers are sent, then all connections are closed.
     pub fn stop(&self) {
         self.control.stop();
     }
@@ -130,11 +133,11 @@ impl Loops {
 }
 
 impl Drop for Loops {
-    /// Waits too: its threads share what the server holds, such as the lock of its folder.
+    /// Waits too: its threads share resources of the server, such as the lock of its folder.
     fn drop(&mut self) {
         self.control.stop();
         for thread in self.threads.drain(..) {
-            // Nobody is there to hear of errors; `join` returns them.
+            // Errors cannot be reported here; `join` returns them.
             let _ = thread.join();
         }
     }

@@ -1,54 +1,54 @@
-//! Where the loops listen, what they allow, and why they could not start.
+//! Listen addresses and limits of the loops, and why they could not start.
 
 use crate::resp::Limits;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A place where clients arrive.
+/// An address or path to listen on.
 #[derive(Debug, Clone)]
 pub enum Listen {
-    /// As Redis does.
+    /// TCP, the default of Redis.
     Tcp(SocketAddr),
-    /// Behind TLS 1.2 or newer.
+    /// TLS 1.2 or newer.
     Tls(SocketAddr, Arc<rustls::ServerConfig>),
-    /// A socket in the file system, for its owner only (0600).
+    /// A Unix socket, for its owner only (0600).
     Unix(PathBuf),
 }
 
-/// Where the loops listen and what they allow.
+/// Listen addresses and limits of the loops.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where clients arrive; at least one place.
+    /// Where to listen; at least one place.
     pub listen: Vec<Listen>,
     /// Loop threads; 0 for one per core.
     pub threads: usize,
-    /// How long a loop looks for more before it sleeps: 20 µs; zero to sleep at once.
+    /// How long a loop polls before it sleeps: 20 µs; zero to sleep at once.
     pub busy_poll: Duration,
-    /// Connections at once. Fewer if the system allows fewer open files.
+    /// The most connections at a time. Fewer if the system allows fewer open files.
     pub max_clients: usize,
-    /// Connections at once of HTTP, for which open files are kept; 0 without it.
+    /// The most HTTP connections at a time, for which file descriptors are reserved; 0 without
+    /// HTTP.
     pub http_clients: usize,
-    /// Bytes of unfinished requests and unsent answers of all connections together.
+    /// The most bytes of unfinished requests and unsent answers of all connections together.
     pub max_buffer_bytes: usize,
-    /// The largest request of those who may do anything.
+    /// The largest request of a client that has logged in.
     pub limits: Limits,
-    /// Requests that take long and wait for their thread; more are refused.
+    /// Long requests that may wait for their thread; more are refused.
     pub max_jobs: usize,
     /// How long a request that began may take to arrive.
     pub request_timeout: Duration,
-    /// How long a client may take to log in, where it has to.
+    /// How long a client may take to log in, if it has to.
     pub login_timeout: Duration,
-    /// How long a client may take none of the answers that wait for it.
+    /// How long a client may read none of its pending answers.
     pub write_timeout: Duration,
     /// How long a connection may be silent; for ever if `None`.
     pub idle_timeout: Option<Duration>,
-    /// How long until the system asks whether a silent client is still there.
+    /// How long until the system probes whether a silent client is still there.
     pub keepalive: Duration,
-    /// How long a server that stops waits for clients to take their answers.
+    /// How long a stopping server waits for clients to read their answers.
     pub grace: Duration,
 }
 
@@ -74,62 +74,45 @@ impl Default for Options {
 }
 
 /// Why the server could not start, or ended.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Nobody can connect there.
+    /// An address or path cannot be listened on.
+    #[error("cannot listen on {place}: {source}")]
     Listen {
         /// The address or path.
         place: String,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// A certificate or key is of no use.
+    /// A certificate or key cannot be used.
+    #[error("{}: {message}", .path.display())]
     Tls {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         message: String,
     },
-    /// The operating system refused something else.
+    /// Another error of the operating system.
+    #[error("cannot {action}: {source}")]
     System {
-        /// What was being done.
+        /// The attempted action.
         action: &'static str,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// The limit of open files leaves none for a client.
+    #[error(
+        "the limit of open files (ulimit -n) is {limit}, which leaves none for a client; {needed} \
+         is the least, and each client takes one more"
+    )]
     Files {
         /// The limit.
         limit: u64,
-        /// The least limit that does.
+        /// The lowest sufficient limit.
         needed: u64,
     },
     /// A loop thread ended in the middle of its work: a bug.
+    #[error("a loop thread ended in the middle of its work")]
     Died,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Listen { place, source } => write!(f, "cannot listen on {place}: {source}"),
-            Self::Tls { path, message } => write!(f, "{}: {message}", path.display()),
-            Self::System { action, source } => write!(f, "cannot {action}: {source}"),
-            Self::Files { limit, needed } => write!(
-                f,
-                "the limit of open files (ulimit -n) is {limit}, which leaves none for a client; \
-                 {needed} is the least, and each client takes one more"
-            ),
-            Self::Died => f.write_str("a loop thread ended in the middle of its work"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Listen { source, .. } | Self::System { source, .. } => Some(source),
-            Self::Tls { .. } | Self::Files { .. } | Self::Died => None,
-        }
-    }
 }

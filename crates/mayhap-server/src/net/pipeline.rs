@@ -1,73 +1,74 @@
-//! What happens to the bytes of one connection in one turn.
+//! Processing the bytes of one connection in one turn.
 
-use super::connection::{Connection, From, MAX_UNSENT_BYTES, Partial, Writes};
+use super::connection::{Connection, Input, MAX_UNSENT_BYTES, Partial};
 use super::jobs::Request;
+use super::outcome::{Tail, Writes};
 use super::share::{HEAVY_NS, Share};
-use super::{Engine, Options};
+use super::{Options, Service};
 use crate::command::After;
 use crate::metrics::Counter;
 use crate::resp::{Limits, Malformed, Parser, Reply};
 use crate::{Session, Turn};
 
-/// What a loop thread carries requests out with, used again in every turn.
+/// The state that a loop thread executes requests with, reused in every turn.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct Pipeline {
     pub(super) turn: Turn,
-    /// The answers of this turn, those of one connection after those of another.
+    /// The answers of this turn, connection after connection.
     pub(super) out: Vec<u8>,
-    /// For connections whose last request was whole: most.
+    /// For connections whose last request was complete, as most are.
     parser: Parser,
     places: Vec<(u32, u32)>,
 }
 
-/// What a turn did for one connection.
+/// The results of a turn for one connection.
 #[derive(Debug)]
 pub(super) struct Ran {
-    /// Bytes that are done with.
+    /// Bytes that are processed.
     used: usize,
     pub(super) requests: u64,
     /// The answers that depend on the log.
     pub(super) writes: Option<Writes>,
     pub(super) end: End,
-    /// The request that takes long.
+    /// A request that takes long.
     pub(super) later: Option<Request>,
-    /// It took more of the turn than most.
+    /// Whether it took more of the turn than most.
     pub(super) heavy: bool,
 }
 
-/// Why no more of a connection's requests are carried out in this turn.
+/// Why no more of a connection's requests are executed in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// All are, or the rest has not arrived.
+    /// All are done, or the rest has not arrived.
     Waiting,
-    /// There are enough answers for one turn, or its share of it is used up.
+    /// There are enough answers for one turn, or its share of the turn is used up.
     Enough,
-    /// One takes long: the rest comes after it.
+    /// One takes long: the rest is executed after it.
     Later,
-    /// It is closed once the answers are sent.
+    /// The connection is closed once the answers are sent.
     Close,
-    /// So is the server.
+    /// The server stops as well.
     Shutdown { save: bool },
 }
 
-impl Work {
+impl Pipeline {
     pub(super) const fn new(turn: Turn) -> Self {
         Self { turn, out: Vec::new(), parser: Parser::new(), places: Vec::new() }
     }
 
-    /// Carries out the whole requests of a connection, with `arrived` after what it had.
-    pub(super) fn carry_out<E: Engine>(
+    /// Executes the complete requests of a connection, with `arrived` after its earlier input.
+    pub(super) fn carry_out(
         &mut self,
         connection: &mut Connection,
         arrived: &[u8],
-        engine: &E,
+        service: &impl Service,
         options: &Options,
     ) -> Ran {
-        let room = MAX_UNSENT_BYTES.saturating_sub(connection.unsent_bytes());
-        let Connection { session, partial, .. } = connection;
+        let room = MAX_UNSENT_BYTES.saturating_sub(connection.socket.unsent_bytes());
+        let Connection { session, input: Input { partial, .. }, .. } = connection;
         let (turn, out) = (&mut self.turn, &mut self.out);
         let Some(kept) = partial else {
-            let mut job = Job { engine, options, session, turn, out, room };
+            let mut job = Job { service, options, session, turn, out, room };
             let ran = job.run(arrived, &mut self.parser, &mut self.places);
             if ran.used < arrived.len() || self.parser.is_skipping() {
                 let bytes = arrived[ran.used..].to_vec();
@@ -80,7 +81,7 @@ impl Work {
         };
         kept.bytes.extend_from_slice(arrived);
         let Partial { bytes, parser, places } = &mut **kept;
-        let ran = Job { engine, options, session, turn, out, room }.run(bytes, parser, places);
+        let ran = Job { service, options, session, turn, out, room }.run(bytes, parser, places);
         if ran.used == bytes.len() && !parser.is_skipping() {
             *partial = None;
         } else if ran.used > 0 {
@@ -92,9 +93,9 @@ impl Work {
     }
 }
 
-/// What one pipeline needs.
-struct Job<'a, E> {
-    engine: &'a E,
+/// The context of one pipeline.
+struct Job<'a, S> {
+    service: &'a S,
     options: &'a Options,
     session: &'a mut Session,
     turn: &'a mut Turn,
@@ -103,7 +104,7 @@ struct Job<'a, E> {
     room: usize,
 }
 
-impl<E: Engine> Job<'_, E> {
+impl<S: Service> Job<'_, S> {
     fn run(&mut self, data: &[u8], parser: &mut Parser, places: &mut Vec<(u32, u32)>) -> Ran {
         let start = self.out.len();
         let mut share = Share::begin(self.turn);
@@ -144,11 +145,10 @@ impl<E: Engine> Job<'_, E> {
             let before = self.out.len();
             (self.turn.wrote, self.turn.operated) = (false, false);
             self.turn.wrote_from = None;
-            let after = self.engine.execute(words, self.session, self.turn, self.out);
+            let after = self.service.execute(words, self.session, self.turn, self.out);
             if after == After::Later {
-                let mut request = Request::of(words);
-                request.not_before = std::mem::take(&mut self.turn.not_before);
-                ran.later = Some(request);
+                let not_before = std::mem::take(&mut self.turn.not_before);
+                ran.later = Some(Request::new(words, not_before));
                 ran.end = End::Later;
                 break;
             }
@@ -178,25 +178,25 @@ impl<E: Engine> Job<'_, E> {
     }
 }
 
-impl<E> Job<'_, E> {
+impl<S> Job<'_, S> {
     /// Answers a request that is too large for its limits.
     #[cold]
     fn refuse(&mut self, text: &str) {
         self.turn.counts.add(Counter::Errors, 1);
         if let Some(queue) = &mut self.session.queue {
-            queue.fail();
+            queue.failed = true;
         }
         Reply::new(self.out, false).error(text);
     }
 }
 
-/// Counts an answer among those that depend on the log, if it does or one before it does. Those of
-/// the turn begin where `places` does, and this one where it ends.
+/// Counts an answer among those that depend on the log, if it does or one before it does. The
+/// answers of the turn begin where `places` does, and this one where it ends.
 #[inline]
 fn count(writes: &mut Option<Writes>, turn: Option<&Turn>, places: std::ops::Range<usize>) {
     let (wrote, operated) = turn.map_or((false, false), |turn| (turn.wrote, turn.operated));
-    let this = From { at: places.end - places.start, answers: 1 };
-    let more = |before: &mut From| before.answers += 1;
+    let this = Tail { at: places.end - places.start, answers: 1 };
+    let more = |before: &mut Tail| before.answers += 1;
     match writes {
         None if wrote || operated => *writes = Some(Writes { all: this, recorded: None }),
         None => return,
@@ -208,16 +208,15 @@ fn count(writes: &mut Option<Writes>, turn: Option<&Turn>, places: std::ops::Ran
     if let Some(Writes { recorded: recorded @ None, .. }) = writes
         && wrote
     {
-        // A transaction is one answer, of which the first elements may stay.
+        // A transaction is one answer, whose first elements may be unaffected.
         let inner = turn.and_then(|turn| turn.wrote_from);
-        let inner = inner.map(|(at, answers)| From { at: at - places.start, answers });
+        let inner = inner.map(|(at, answers)| Tail { at: at - places.start, answers });
         *recorded = Some(inner.unwrap_or(this));
     }
 }
 
-/// Small ones for strangers who are to say who they are.
+/// Lower limits for connections that have yet to log in.
 #[inline]
 fn limits<'a>(session: &Session, options: &'a Options) -> &'a Limits {
-    let rights = &session.rights;
-    if rights.read || rights.write || rights.admin { &options.limits } else { &Limits::STRANGER }
+    if session.rights.has_any() { &options.limits } else { &Limits::UNAUTHENTICATED }
 }

@@ -37,7 +37,7 @@ impl Stream {
         }
     }
 
-    /// Reads what is there; 0 at the end.
+    /// Reads available bytes; 0 at the end.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(socket) => socket.read(buffer),
@@ -47,7 +47,7 @@ impl Stream {
         }
     }
 
-    /// Whether a read that did not fill its buffer has taken all there was.
+    /// Whether a read that did not fill its buffer has emptied the socket.
     pub(super) const fn is_drained_by_a_short_read(&self) -> bool {
         !matches!(self, Self::Tls(_))
     }
@@ -67,8 +67,8 @@ impl Stream {
         matches!(self, Self::Tls(tls) if tls.session.wants_write())
     }
 
-    /// Writes what [`Stream::wants_write`] means, as far as the socket takes it; whether it took
-    /// any.
+    /// Writes the bytes of [`Stream::wants_write`], as far as the socket accepts them; returns
+    /// whether it accepted any.
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         match self {
             Self::Tls(tls) => tls.flush(),
@@ -76,12 +76,12 @@ impl Stream {
         }
     }
 
-    /// Whether TLS has not yet been agreed on.
+    /// Whether the TLS handshake is not complete.
     pub(super) fn is_handshaking(&self) -> bool {
         matches!(self, Self::Tls(tls) if tls.session.is_handshaking())
     }
 
-    /// Says that nothing more comes.
+    /// Signals the end of the output.
     pub(super) fn shut_down_write(&mut self) {
         // A client that is gone needs no goodbye.
         let _ = match self {
@@ -108,15 +108,14 @@ impl Tls {
                 return Ok(0);
             }
             if let Err(error) = self.session.process_new_packets() {
-                // The alert that says why.
+                // The alert with the reason.
                 let _ = self.flush();
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
         }
     }
 
-    /// Writes as much as TLS takes in and the socket takes out, so that at most one buffer of TLS
-    /// waits.
+    /// Writes as much as TLS and the socket accept, so that at most one buffer of TLS waits.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut taken = 0;
         loop {

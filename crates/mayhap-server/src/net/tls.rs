@@ -12,7 +12,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A certificate chain and its key, which can be read again: connections to come get the new one.
+/// A certificate chain and its key, which can be reloaded: new connections get the new one.
 #[derive(Debug)]
 pub struct Certificate(ArcSwap<CertifiedKey>);
 
@@ -21,17 +21,17 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`Error::Tls`] if a file cannot be read, holds no such thing, or the two do not belong
+    /// [`Error::Tls`] if a file cannot be read, has no such content, or the two do not belong
     /// together.
     pub fn open(cert: &Path, key: &Path) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self(ArcSwap::from_pointee(certified(cert, key)?))))
     }
 
-    /// Takes the place of the one before; whether it is another.
+    /// Reads the files again; returns whether the certificate is another one.
     ///
     /// # Errors
     ///
-    /// As [`Certificate::open`]; the one before stays.
+    /// As [`Certificate::open`]; the previous one is kept.
     pub fn read(&self, cert: &Path, key: &Path) -> Result<bool, Error> {
         let read = certified(cert, key)?;
         // A chain has one key.

@@ -1,43 +1,43 @@
-//! How a loop waits for its sockets: it looks again for a moment before it sleeps.
+//! How a loop waits for its sockets: it polls for a moment before it sleeps.
 //!
-//! Who wakes a sleeping thread pays for it, and on loopback that is the client. So after a turn a
-//! loop looks for at most `busy_poll` (20 µs) whether there is more, giving way to other threads in
-//! between. One client that waits for each answer had 24,000 instead of 16,000 a second in this
-//! way, 50 clients a tenth more (2 CPUs, loopback). Where it does not help it is not done: after a
-//! turn that took longer than `busy_poll` for each client, whose pipelines and batches make a
-//! wake-up cheap; and after each look in vain twice as many turns go by without one, up to 63.
+//! Waking a sleeping thread costs the waker, and on loopback that is the client. So after a turn a
+//! loop polls for at most `busy_poll` (20 µs), yielding to other threads in between. One client
+//! that waits for each answer had 24,000 instead of 16,000 a second in this way, 50 clients a tenth
+//! more (2 CPUs, loopback). It is skipped where it does not help: after a turn that took longer
+//! than `busy_poll` for each client, whose pipelines and batches make a wake-up cheap; and after
+//! each poll in vain twice as many turns are skipped, up to 63.
 
 use mio::{Events, Poll};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Looks in vain are followed by at most `2^MAX_DOUBLINGS − 1` turns without one.
+/// Polls in vain are followed by at most `2^MAX_DOUBLINGS − 1` turns without one.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Waits for events, and remembers whether looking again was worth it.
+/// Waits for events, and remembers whether polling was worth it.
 #[derive(Debug)]
 pub(super) struct Waiting {
     busy_poll: Duration,
-    /// The last turn had clients, and little to do for each.
+    /// Whether the last turn had clients, and little work for each.
     worth: bool,
-    /// Looks in vain since the last that found something.
+    /// Polls in vain since the last successful one.
     in_vain: u32,
-    /// Turns that go by without a look.
+    /// Turns to skip.
     pass: u32,
 }
 
 impl Waiting {
-    /// Looks again for so long; never if that is zero.
+    /// Polls for this time; never if it is zero.
     pub(super) fn new(busy_poll: Duration) -> Self {
         Self { busy_poll, worth: false, in_vain: 0, pass: 0 }
     }
 
-    /// A turn served so many clients and took so long.
+    /// A turn served `served` clients and took this long.
     pub(super) fn after(&mut self, served: usize, took: Duration) {
         self.worth = took.as_nanos() < self.busy_poll.as_nanos() * served as u128;
     }
 
-    /// Waits until there is an event or the time is over. A call that was interrupted brings none.
+    /// Waits until there is an event or the time is over. An interrupted call returns no event.
     pub(super) fn wait(
         &mut self,
         poll: &mut Poll,
@@ -94,7 +94,7 @@ mod tests {
 
     const MICRO: Duration = Duration::from_micros(1);
 
-    /// Looks among so many turns of one client, of which none, or each, finds something.
+    /// Polls in `turns` turns of one client, of which none, or each, finds something.
     fn looks(waiting: &mut Waiting, turns: u32, took: Duration, found: bool) -> u32 {
         let mut looks = 0;
         for _ in 0..turns {
@@ -108,10 +108,10 @@ mod tests {
     }
 
     #[test]
-    fn looking_in_vain_becomes_rare_and_one_find_brings_it_back() {
+    fn polling_in_vain_becomes_rare_until_it_succeeds_once() {
         let mut waiting = Waiting::new(20 * MICRO);
         assert_eq!(looks(&mut waiting, 1000, 5 * MICRO, true), 1000);
-        // After 1, 3, 7, 15, 31, 63, 63, … turns without.
+        // After 1, 3, 7, 15, 31, 63, 63, … skipped turns.
         assert_eq!(looks(&mut waiting, 10_000, 5 * MICRO, false), 6 + (10_000 - 63) / 64);
         while !waiting.is_due() {}
         waiting.learn(true);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_look_before_work_after_long_work_and_if_it_may_take_no_time() {
+    fn there_is_no_poll_before_work_after_long_work_or_with_zero_time() {
         let mut waiting = Waiting::new(20 * MICRO);
         assert!(!waiting.is_due());
         assert_eq!(looks(&mut waiting, 1000, 20 * MICRO, true), 0);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_found_by_a_look_and_by_a_sleep() {
+    fn an_event_is_found_by_polling_and_by_sleeping() {
         let mut poll = Poll::new().unwrap();
         let waker = mio::Waker::new(poll.registry(), mio::Token(7)).unwrap();
         let mut events = Events::with_capacity(8);

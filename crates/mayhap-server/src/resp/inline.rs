@@ -4,12 +4,12 @@
 //! end of the line. Source: `sdssplitargs` of Redis 7.
 #![warn(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
-use super::request::{Malformed, malformed};
+use super::malformed::{Malformed, malformed};
 
 /// The most bytes of a line, without its end.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// Looks for a line at the start of `input`, of which `seen` bytes are known to have no end.
+/// Finds a line at the start of `input`, of which `seen` bytes are known to have no line end.
 ///
 /// Its words are places in `unquoted` if that is not empty afterwards, else in `input`.
 #[cold]
@@ -33,7 +33,7 @@ pub(super) fn parse(
         return malformed("unbalanced quotes in request");
     }
     let first = places.first().and_then(|&(start, end)| line.get(start as usize..end as usize));
-    // A page in a browser can send a request for HTTP anywhere, with commands in its body.
+    // A web page can send an HTTP request to any port, with commands in its body.
     if first.is_some_and(|word| {
         word.eq_ignore_ascii_case(b"POST") || word.eq_ignore_ascii_case(b"Host:")
     }) {
@@ -42,7 +42,7 @@ pub(super) fn parse(
     Ok(Some(end.saturating_add(1)))
 }
 
-/// A line without quotes: its words stand in it.
+/// A line without quotes: its words are parts of it.
 fn plain(line: &[u8], places: &mut Vec<(u32, u32)>) {
     let mut start = None;
     for (at, &byte) in line.iter().enumerate() {
@@ -58,7 +58,7 @@ fn plain(line: &[u8], places: &mut Vec<(u32, u32)>) {
     places.extend(start.map(|from| (from, line.len() as u32)));
 }
 
-/// A line with quotes: its words are written down as they are meant. `None` if a quote has no end.
+/// A line with quotes: its words are written unquoted. `None` if a quote is not closed.
 fn unquote(line: &[u8], places: &mut Vec<(u32, u32)>, out: &mut Vec<u8>) -> Option<()> {
     let mut rest = line;
     loop {
@@ -76,7 +76,7 @@ fn unquote(line: &[u8], places: &mut Vec<(u32, u32)>, out: &mut Vec<u8>) -> Opti
     }
 }
 
-/// Writes one word down; what follows it.
+/// Writes one word unquoted; returns the rest of the line.
 fn word<'a>(mut rest: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [u8]> {
     while let Some((&byte, after)) = rest.split_first() {
         rest = match byte {
@@ -150,12 +150,12 @@ fn ended(rest: &[u8]) -> Option<&[u8]> {
 const fn hex(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit.wrapping_sub(b'0'),
-        // Letters differ from 9 in their lower half by what makes `a` ten.
+        // In their lower half letters are 9 less than their value.
         _ => (digit & 15).wrapping_add(9),
     }
 }
 
-/// What C takes for a space.
+/// White space in C.
 const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 11 | 12)
 }

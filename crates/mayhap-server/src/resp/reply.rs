@@ -1,15 +1,48 @@
 //! Answers: values to bytes, in RESP2 or RESP3.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Writes answers to the end of what is to be sent.
+/// Appends answers to a buffer.
 ///
-/// Where RESP2 has no such type, it is what Redis answers there: a boolean is an integer, a map an
-/// array of twice as many, a double and a verbatim text are bulk strings.
+/// Types that RESP2 lacks are written as Redis does there: a boolean is an integer, a map an array
+/// of twice the length, a double and a verbatim text are bulk strings.
 #[derive(Debug)]
 pub struct Reply<'a> {
     out: &'a mut Vec<u8>,
     resp3: bool,
+}
+
+/// A value of an answer, for those that are made of many.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Double(f64),
+    /// Yes or no.
+    Boolean(bool),
+    /// A bulk string.
+    Text(Cow<'static, str>),
+    /// Values in order.
+    List(Vec<Self>),
+    /// Values by name.
+    Map(Vec<(&'static str, Self)>),
+}
+
+impl Value {
+    /// A text.
+    pub fn text(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A number, if it is known.
+    pub fn count(number: impl Into<Option<u64>>) -> Self {
+        let number = number.into().map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        number.map_or(Self::Null, Self::Integer)
+    }
 }
 
 impl<'a> Reply<'a> {
@@ -28,7 +61,7 @@ impl<'a> Reply<'a> {
         self.line(b'+', text);
     }
 
-    /// `-text`; the first word is the code that clients look at.
+    /// `-text`; the first word is the code that clients check.
     pub fn error(&mut self, text: &str) {
         self.line(b'-', text);
     }
@@ -55,12 +88,50 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(b"\r\n");
     }
 
+    /// [`Reply::bulk`], or [`Reply::null`] for nothing.
+    pub fn bulk_or_null(&mut self, bytes: Option<&[u8]>) {
+        match bytes {
+            Some(bytes) => self.bulk(bytes),
+            None => self.null(),
+        }
+    }
+
+    /// A value of any type.
+    pub fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.null(),
+            Value::Integer(number) => self.integer(*number),
+            Value::Double(number) => self.double(*number),
+            Value::Boolean(flag) => self.boolean(*flag),
+            Value::Text(text) => self.bulk(text.as_bytes()),
+            Value::List(values) => {
+                self.array(values.len());
+                for value in values {
+                    self.value(value);
+                }
+            }
+            Value::Map(fields) => {
+                self.map(fields.len());
+                for (name, value) in fields {
+                    self.bulk(name.as_bytes());
+                    self.value(value);
+                }
+            }
+        }
+    }
+
+    /// An array of bulk strings.
+    pub fn list<'w>(&mut self, words: impl ExactSizeIterator<Item = &'w [u8]>) {
+        self.array(words.len());
+        words.for_each(|word| self.bulk(word));
+    }
+
     /// `_`; `$-1` in RESP2.
     pub fn null(&mut self) {
         self.out.extend_from_slice(if self.resp3 { b"_\r\n" } else { b"$-1\r\n" });
     }
 
-    /// `*length`; as many answers have to follow.
+    /// `*length`; this number of answers has to follow.
     pub fn array(&mut self, length: usize) {
         self.length(b'*', length);
     }
@@ -72,11 +143,6 @@ impl<'a> Reply<'a> {
         } else {
             self.length(b'*', pairs.saturating_mul(2));
         }
-    }
-
-    /// `~length`; as many answers have to follow. `*length` in RESP2.
-    pub fn set(&mut self, length: usize) {
-        self.length(if self.resp3 { b'~' } else { b'*' }, length);
     }
 
     /// `,value`; a bulk string in RESP2.
@@ -95,8 +161,7 @@ impl<'a> Reply<'a> {
         if self.resp3 { self.line(b',', &text) } else { self.bulk(text.as_bytes()) }
     }
 
-    /// Text for people, with line ends as they are: `=length`, `txt:`, the text. A bulk string in
-    /// RESP2.
+    /// Text for people, with its line ends: `=length`, `txt:`, the text. A bulk string in RESP2.
     pub fn verbatim(&mut self, text: &str) {
         if !self.resp3 {
             return self.bulk(text.as_bytes());
@@ -142,9 +207,9 @@ impl<'a> Reply<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Reply;
+    use super::{Reply, Value};
 
-    /// What one call writes in RESP2 and in RESP3.
+    /// The output of a call in RESP2 and in RESP3.
     fn both(write: impl Fn(&mut Reply<'_>)) -> [String; 2] {
         [false, true].map(|resp3| {
             let mut out = Vec::new();
@@ -165,7 +230,11 @@ mod tests {
         assert_eq!(both(|reply: &mut Reply<'_>| reply.null()), ["$-1\r\n", "_\r\n"]);
         assert_eq!(both(|reply| reply.array(1048))[1], "*1048\r\n");
         assert_eq!(both(|reply| reply.map(5)), ["*10\r\n", "%5\r\n"]);
-        assert_eq!(both(|reply| reply.set(5)), ["*5\r\n", "~5\r\n"]);
+        let fields = vec![("a", Value::List(vec![Value::count(7), Value::text("b")]))];
+        let map = "$1\r\na\r\n*2\r\n:7\r\n$1\r\nb\r\n";
+        let expected = [format!("*2\r\n{map}"), format!("%1\r\n{map}")];
+        assert_eq!(both(|reply| reply.value(&Value::Map(fields.clone()))), expected);
+        assert_eq!(both(|reply| reply.value(&Value::count(None))), ["$-1\r\n", "_\r\n"]);
         assert_eq!(both(|reply| reply.verbatim("a\nb")), ["$3\r\na\nb\r\n", "=7\r\ntxt:a\nb\r\n"]);
     }
 
@@ -183,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_one_line_whatever_is_in_it() {
+    fn an_error_is_one_line_for_any_text() {
         assert_eq!(both(|reply| reply.error("ERR a\r\n+OK\0"))[0], "-ERR a  +OK \r\n");
     }
 }

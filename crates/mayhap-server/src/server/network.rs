@@ -1,22 +1,22 @@
-//! The settings of the network, as the loops take them.
+//! The network settings, in the form that the loops need.
 
 use super::StartError;
 use crate::config::Config;
-use crate::cores::num_cores;
 use crate::http::MAX_CONNECTIONS;
-use crate::net::{Certificate, Error, Listen, Options, Room};
+use crate::net::{Certificate, Listen, Options, Room};
 use crate::resp::Limits;
+use mayhap_engine::num_cores;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the loops listen and what they allow.
+/// Listen addresses and limits of the loops.
 pub(super) fn options(
     config: &Config,
     certificate: Option<&Arc<Certificate>>,
 ) -> Result<Options, StartError> {
     let time = |millis| if millis == 0 { FOR_EVER } else { Duration::from_millis(millis) };
-    // On one core it would take the time of the thread that it waits for.
+    // On one core polling would take time from the very thread that it waits for.
     let busy_poll_us = if num_cores() > 1 { config.busy_poll_us } else { 0 };
     Ok(Options {
         listen: listen(config, certificate)?,
@@ -40,23 +40,21 @@ pub(super) fn options(
     })
 }
 
-/// Connections of HTTP, if it is spoken.
+/// Number of HTTP connections, if HTTP is on.
 fn http_clients(config: &Config) -> usize {
     config.http_port.map_or(0, |_| MAX_CONNECTIONS)
 }
 
-/// Refuses a start for which there are not enough open files, before it meets one that it cannot
-/// open.
+/// Refuses a start without enough open files, before opening one fails.
 pub(super) fn check_files(config: &Config) -> Result<(), StartError> {
     let threads = config.loop_threads();
-    let room = Room::find(config.max_clients as usize, http_clients(config), threads);
-    room.map(|_| ())
-        .map_err(|few| StartError::Network(Error::Files { limit: few.limit, needed: few.needed }))
+    Room::find(config.max_clients as usize, http_clients(config), threads)?;
+    Ok(())
 }
 
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// The certificate, if there is to be TLS.
+/// The certificate, if TLS is on.
 pub(super) fn certificate(config: &Config) -> Result<Option<Arc<Certificate>>, StartError> {
     let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
     Ok(files.map(|(cert, key)| Certificate::open(cert, key)).transpose()?)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # redis-py, node-redis, ioredis, valkey-cli and schemathesis against `mayhap serve`: tests/interop/run.sh
 #
-# redis-cli and the Rust crate are in `make test` (crates/mayhap-cli/tests/clients). The snippets of
+# redis-cli and the Rust crate are in `make check` (crates/mayhap-cli/tests/clients). The snippets of
 # docs/server.md run here too. What is missing is named by a SKIPPED line.
 set -eu
 cd "$(dirname "$0")"

@@ -1,13 +1,13 @@
-//! Somebody who knows the source, the numbers of a filter and every key in it, but not the secret
-//! key. What works against a filter that is not keyed is chance against one that is.
+//! An attacker who knows the source, the parameters of a filter and every key in it, but not the
+//! secret key. Attacks on an unkeyed filter succeed only by chance on a keyed one.
 
 use crate::command::Server;
 use mayhap::{AnyFilter, Build, DigestFunction, Layout, ScalableBloomFilter, SecretKey, native};
 
-/// Absent keys by which a rate is measured.
+/// Absent keys for measuring a rate.
 const ABSENT: u64 = 200_000;
 
-/// A server, and one who speaks to it.
+/// A server, and a client of it.
 pub(crate) struct Target {
     pub(crate) server: Server,
 }
@@ -19,7 +19,7 @@ impl Target {
         Self { server }
     }
 
-    /// For how many of these keys a command answers 1; all in one batch of a thousand.
+    /// For how many of these keys a command answers 1; in batches of a thousand.
     fn count(&mut self, command: &str, keys: impl IntoIterator<Item = Vec<u8>>) -> u64 {
         let (mut keys, mut count) = (keys.into_iter(), 0);
         loop {
@@ -43,7 +43,7 @@ impl Target {
         self.count("BF.MEXISTS", keys)
     }
 
-    /// How many of [`ABSENT`] keys that nobody chose are answered "maybe".
+    /// How many of [`ABSENT`] keys that were not chosen are answered "maybe".
     fn wrong(&mut self) -> u64 {
         self.ask(numbered("absent", 0..ABSENT))
     }
@@ -61,18 +61,18 @@ pub(crate) fn numbered(what: &str, range: std::ops::Range<u64>) -> impl Iterator
     range.map(move |i| format!("{what}:{i}").into_bytes())
 }
 
-/// Whether so many of these are what chance gives, within three standard deviations.
+/// Whether this count is what chance gives, within three standard deviations.
 pub(crate) fn is_chance(found: u64, of: u64, p: f64) -> bool {
     (found as f64 - of as f64 * p).abs() <= 3.0 * (of as f64 * p * (1.0 - p)).sqrt()
 }
 
-/// No more of these than chance gives, within three standard deviations.
+/// No more than chance gives, within three standard deviations.
 pub(crate) fn at_most(found: u64, of: u64, p: f64) -> bool {
     found as f64 <= of as f64 * p + 3.0 * (of as f64 * p * (1.0 - p)).sqrt()
 }
 
-/// What the attacker has at home: the same filter with the digests that the source tells, and the
-/// keys that are in it.
+/// The attacker's own copy: the same filter with the digests known from the source, and the keys
+/// that are in it.
 fn twin(keys: impl Iterator<Item = Vec<u8>>) -> ScalableBloomFilter {
     let mut twin = ScalableBloomFilter::new(10_000, 0.01, DigestFunction::xxh3(0)).unwrap();
     keys.for_each(|key| {
@@ -101,7 +101,7 @@ fn forged_keys_pass_a_filter_without_a_key_and_a_keyed_one_by_chance_alone() {
     }
 }
 
-/// Keys each of which sets as many clear bits as can be found: what fills a filter fastest.
+/// Keys each of which sets as many clear bits as can be found: the fastest way to fill a filter.
 fn polluting(count: usize, mut twin: AnyFilter) -> Vec<Vec<u8>> {
     const TRIES: usize = 4_000;
     let params = *twin.params();
@@ -121,7 +121,7 @@ fn polluting(count: usize, mut twin: AnyFilter) -> Vec<Vec<u8>> {
         let key = best.1.to_le_bytes();
         let digest = twin.digest_function().digest(&key[..]);
         params.positions(digest).for_each(|at| is_set[at as usize] = true);
-        assert!(twin.insert_digest(digest), "one that is not new fills nothing");
+        assert!(twin.insert_digest(digest), "a key that is not new sets no bit");
         chosen.push(key.to_vec());
     }
     chosen
@@ -131,7 +131,7 @@ fn polluting(count: usize, mut twin: AnyFilter) -> Vec<Vec<u8>> {
 fn chosen_keys_spoil_a_filter_without_a_key_and_no_keyed_one_and_the_alarm_says_so() {
     for layout in [Layout::Standard, Layout::Blocked] {
         let twin = AnyFilter::builder().expected_items(10_000).target_fpp(0.01).layout(layout);
-        // Of 10,000 keys that nobody chose some would be taken for repeats, so that fewer fill it.
+        // Of 10,000 random keys some would be taken for repeats, so that fewer fill it.
         let chosen = polluting(9_900, twin.build().unwrap());
         let reserve = format!("BF.RESERVE f 0.01 10000 NONSCALING LAYOUT {}", layout.name());
         for (keyed, spoilt) in [("no", true), ("yes", false)] {
@@ -156,7 +156,7 @@ fn chosen_keys_spoil_a_filter_without_a_key_and_no_keyed_one_and_the_alarm_says_
 }
 
 #[test]
-fn crowded_keys_spoil_a_filter_without_a_key_which_its_measured_rate_tells() {
+fn crowded_keys_spoil_a_filter_without_a_key_as_its_measured_rate_shows() {
     let layer = ScalableBloomFilter::new(10_000, 0.01, DigestFunction::xxh3(0)).unwrap();
     let (params, _) = layer.layers().next().unwrap();
     let blocks = params.part().num_bits() / 512;
@@ -174,7 +174,7 @@ fn crowded_keys_spoil_a_filter_without_a_key_which_its_measured_rate_tells() {
         let (wrong, alarm) = (target.wrong(), target.alarm());
         println!("crowded, keyed {keyed}: {new} new, {wrong} of {ABSENT} wrong, alarm {alarm}");
         assert_eq!(at_most(wrong, ABSENT, 0.01), honest, "{wrong}");
-        // Crowding leaves bits clear, so the alarm cannot tell: the measured rate does.
+        // Crowding leaves bits clear, so the alarm cannot detect it: the measured rate does.
         assert!(!alarm);
         let entry = target.server.shared.keyspace.get(b"f", 1).unwrap();
         let (measured, predicted) = (entry.measure().estimated_fpp, entry.info().expected_fpp);
@@ -183,7 +183,7 @@ fn crowded_keys_spoil_a_filter_without_a_key_which_its_measured_rate_tells() {
 }
 
 #[test]
-fn no_alarm_is_raised_by_keys_that_nobody_chose() {
+fn random_keys_raise_no_alarm() {
     let mut looks = 0;
     for reserve in [
         "BF.RESERVE f 0.01 10",
@@ -200,7 +200,7 @@ fn no_alarm_is_raised_by_keys_that_nobody_chose() {
             assert!(!target.alarm(), "empty");
             for items in [1, 2, 3, 5, 10, 30, 100, 300, 1_000, 3_000, 10_000, 20_000] {
                 target.add(numbered(&format!("{seed}"), before..items));
-                // Again: they are not new.
+                // Repeated keys are not new.
                 target.add(numbered(&format!("{seed}"), before / 2..items.min(1_000)));
                 assert!(!target.alarm(), "{reserve}, {items} keys, seed {seed}");
                 (before, looks) = (items, looks + 1);
@@ -226,9 +226,9 @@ fn the_alarm_is_in_the_metrics_and_over_http() {
     let (layer, _) = chain.layers().next().unwrap();
     let twin = AnyFilter::empty(*layer.part(), DigestFunction::xxh3(0)).unwrap();
     let entry = server.shared.keyspace.get(b"f", 1).unwrap();
-    let mut turn = crate::keyspace::turn();
+    let mut work = mayhap_engine::Work::default();
     for key in polluting(5_000, twin) {
-        entry.insert(&key, &mut turn).unwrap();
+        entry.insert(&key, &mut work).unwrap();
     }
     page("mayhap_filter_fill_alarm{filter=\"f\"} 1");
     assert_eq!(told(), true);
@@ -256,7 +256,7 @@ fn a_dictionary_finds_nothing_in_a_stolen_file_without_its_key() {
         }
         let stolen = native::decode_as::<AnyFilter>(&file, None);
         assert_eq!(stolen.is_err(), keyed == "yes", "the file does not open without its key");
-        // So the thief takes the bits, whose number the header tells, and guesses.
+        // So the thief takes the bits, whose number is in the header, and guesses.
         let header = native::Header::decode(&file).unwrap();
         let key = header.is_keyed().then(|| SecretKey::new(*b"0123456789abcdef"));
         let blocks = native::decode_as::<AnyFilter>(&file, key).unwrap().0;

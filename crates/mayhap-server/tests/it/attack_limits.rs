@@ -154,7 +154,7 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     let answer = server.line("BF.RESERVE f 0.01 1000000000000000000");
     println!("{answer}");
     let asked: u64 = answer.split(' ').find_map(|word| word.parse().ok()).unwrap();
-    // The rate that is told is the lowest one: above it only the size is in the way.
+    // The rate in the error is the lowest one: above it only the size is the obstacle.
     for kind in ["", " NONSCALING", " COUNTING", " CLEARAT 0.5", " WINDOW 2048"] {
         let answer = server.line(&format!("BF.RESERVE f 1e-300 2048{kind}"));
         let words = answer.split([' ', ',', ';']);

@@ -1,6 +1,6 @@
 //! Dumps with a byte or two changed: refused, or a filter on which every command is safe.
 //!
-//! Half of ours have their checksums put right, as an attacker does who may write.
+//! Half of ours get correct checksums, as from an attacker with write access.
 
 use crate::command::Server;
 use crate::conformance::{answer_len, words};
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// One filter, and all of them.
 const MAX_FILTER_BYTES: u64 = 1 << 20;
 const MAX_MEMORY: u64 = 4 << 20;
-/// Rounds that are always made; further ones until the time is over.
+/// Rounds that are always run; further ones until the time is over.
 const ROUNDS: u64 = 300;
 
 /// `SplitMix64`, by G. Steele, D. Lea, C. Flood, 2014.
@@ -39,7 +39,7 @@ fn server() -> Server {
     })
 }
 
-/// So many of the dumps are ours; they come first.
+/// This number of the dumps is ours; they come first.
 const OURS: usize = 8;
 
 /// A dump and the bytes of its header.
@@ -94,7 +94,7 @@ fn dumps() -> Vec<Dump> {
     dumps
 }
 
-/// Makes checksums right, of the pages and of the header.
+/// Corrects the checksums of the pages and of the header.
 fn seal(bytes: &mut [u8]) {
     let (header, rest) = bytes.split_at_mut(HEADER_BYTES);
     let pages = rest.len() / (PAGE_BYTES + 8);
@@ -127,7 +127,7 @@ fn changed(dump: &Dump, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Sends it in chunks; whether a filter came of it.
+/// Sends it in chunks; returns whether a filter was created.
 fn load(server: &mut Server, bytes: &[u8], header_bytes: usize) -> bool {
     let (header, rest) = bytes.split_at(header_bytes);
     let mut cursor = 1;
@@ -142,7 +142,7 @@ fn load(server: &mut Server, bytes: &[u8], header_bytes: usize) -> bool {
     server.line("EXISTS f") == ":1\r\n"
 }
 
-/// Everything that can be done with a filter, on `f`.
+/// Every operation on a filter, with the name `f`.
 const COMMANDS: [&str; 40] = [
     "BF.EXISTS f 1",
     "BF.MEXISTS f 1 2 3 4 absent",
@@ -209,7 +209,7 @@ fn every_command_is_safe_on_what_is_left_of_a_changed_dump() {
     let dumps = dumps();
     let mut server = server();
     for dump in &dumps {
-        assert!(load(&mut server, &dump.bytes, dump.header_bytes), "unchanged it is taken");
+        assert!(load(&mut server, &dump.bytes, dump.header_bytes), "an unchanged dump is accepted");
         use_all(&mut server, 0);
         server.line("FLUSHALL");
     }
@@ -230,12 +230,12 @@ fn every_command_is_safe_on_what_is_left_of_a_changed_dump() {
             theirs += u64::from(!dump.ours);
             use_all(&mut server, round);
         }
-        // What has come of a dump that was refused is forgotten.
+        // The received part of a refused dump is forgotten.
         assert_eq!(server.line("FLUSHALL"), "+OK\r\n");
         server.line("BF.LOADCHUNK f 1 x");
         assert_eq!(server.shared.keyspace.used_bytes(), 0, "round {round}");
     }
-    println!("{round} changed dumps, {survivors} of them taken, {theirs} of those RedisBloom's");
+    println!("{round} changed dumps, {survivors} of them accepted, {theirs} of those RedisBloom's");
     assert!(survivors > 50 && theirs > 30 && survivors < round);
 }
 
@@ -260,11 +260,11 @@ fn every_command_is_safe_whatever_a_byte_of_a_header_of_redisbloom_is() {
             }
         }
     }
-    println!("{loads} changed headers, {survivors} of them taken");
+    println!("{loads} changed headers, {survivors} of them accepted");
     assert!(survivors > 100 && survivors < loads);
 }
 
-/// 73 bytes that grow by a layer a key: without an end of its own a question would look at half a
+/// 73 bytes that grow by a layer per key: without a limit of its own a query would check half a
 /// million positions after a thousand keys.
 #[test]
 fn a_loaded_filter_that_grows_by_a_layer_a_key_takes_no_more_before_it_is_slow() {
@@ -286,7 +286,7 @@ fn a_loaded_filter_that_grows_by_a_layer_a_key_takes_no_more_before_it_is_slow()
     println!("{layers} layers after {at} keys: {answer}");
     assert!(answer.contains("above the limit of 8192; create a new filter"), "{answer}");
     assert!((50..300).contains(&layers));
-    // What it has is answered, and what is there already is no error.
+    // Its keys are found, and adding them again is no error.
     assert_eq!(server.line("BF.ADD f key:0"), ":0\r\n");
     assert!((0..at).all(|i| server.line(&format!("BF.EXISTS f key:{i}")) == ":1\r\n"));
     let copy = filter_of(&mut server);

@@ -1,5 +1,5 @@
-//! Collisions of `MurmurHash64A` that hold under every seed: they work against filters that came
-//! from `RedisBloom`, whose hash is kept so that their keys are found, and against no other.
+//! Collisions of `MurmurHash64A` that hold under every seed: they work against filters loaded from
+//! `RedisBloom`, whose hash is kept so that their keys are found, and against no other.
 
 use crate::attack::{Target, at_most};
 use crate::command::words;
@@ -12,20 +12,20 @@ fn inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x))))
 }
 
-/// What the hash makes of a block before it is mixed in.
+/// The hash's transformation of a block before it is mixed in.
 fn mixed(block: u64) -> u64 {
     let k = block.wrapping_mul(M);
     (k ^ k >> 47).wrapping_mul(M)
 }
 
-/// The block that is mixed to the same but for the top bit.
+/// The block whose transformation is the same except for the top bit.
 fn flipped(block: u64) -> u64 {
     let k = (mixed(block) ^ 1 << 63).wrapping_mul(inverse(M));
     (k ^ k >> 47).wrapping_mul(inverse(M))
 }
 
-/// The same hash under every seed: the top bit stays alone when the state is multiplied, and the
-/// next block takes it away again.
+/// The same hash under every seed: the top bit is unaffected when the state is multiplied, and the
+/// next block cancels it.
 fn twin(key: &[u8]) -> Vec<u8> {
     let mut twin = key.to_vec();
     for block in twin[..16].as_chunks_mut::<8>().0 {
@@ -94,7 +94,7 @@ fn twins_of_murmur_pass_for_and_swallow_keys_of_an_imported_filter_and_of_none_o
     for (mut target, works) in [(imported(), true), (ours(), false)] {
         let added = target.add(victims().map(|key| twin(&key)));
         let passed = target.ask(victims());
-        // A caller that drops repeats drops those that are answered "not new".
+        // A caller that drops repeats drops keys that are answered "not new".
         let swallowed = 200 - target.add(victims());
         println!("{added} twins added: {passed} victims pass, {swallowed} are swallowed");
         assert!(added >= 199);

@@ -1,5 +1,5 @@
-//! The promised rate through a socket, by `BF.RESERVE`, `BF.ADD` and `BF.EXISTS` alone: what a
-//! client of another server would do.
+//! The promised rate through a socket, by `BF.RESERVE`, `BF.ADD` and `BF.EXISTS` alone, as a
+//! client of another server would measure it.
 
 use crate::attack::at_most;
 use crate::command::Server;
@@ -56,7 +56,7 @@ fn the_promised_rate_holds_through_a_socket() {
         let reserve = format!("BF.RESERVE {name} {error} {capacity} EXPANSION {expansion}");
         raw.call(&reserve.split(' ').collect::<Vec<_>>(), "+OK\r\n");
         let new = ones(&mut raw, "BF.ADD", name, 0..items);
-        assert_eq!(ones(&mut raw, "BF.EXISTS", name, 0..items), items, "one is lost");
+        assert_eq!(ones(&mut raw, "BF.EXISTS", name, 0..items), items, "an item is lost");
         let first = 1 << 40;
         let wrong = ones(&mut raw, "BF.EXISTS", name, first..first + ABSENT);
         let (promised, swallowed) = (error.parse().unwrap(), items - new);

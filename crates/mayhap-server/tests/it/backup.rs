@@ -1,4 +1,4 @@
-//! `BF.BACKUP`: who may read the files of the data folder, which, and how much at a time.
+//! `BF.BACKUP`: access to the files of the data folder, and the bytes read at a time.
 
 use crate::command::Server as Called;
 use crate::support::{Raw, request};
@@ -33,7 +33,7 @@ fn ask(raw: &mut Raw, words: &[&str]) -> String {
     line(raw)
 }
 
-/// Bytes of a file, or the line that was answered.
+/// Bytes of a file, or the line of the answer.
 fn read(raw: &mut Raw, path: &str, offset: u64, count: u64) -> Result<Vec<u8>, String> {
     let (offset, count) = (offset.to_string(), count.to_string());
     let head = ask(raw, &["BF.BACKUP", "READ", path, &offset, &count]);
@@ -55,7 +55,7 @@ fn files_are_read_between_begin_and_end() {
     assert_eq!(ask(&mut raw, &["BF.BACKUP", "begin"]), "*2");
     assert_eq!(line(&mut raw), ":1");
     let bytes: u64 = line(&mut raw)[1..].parse().unwrap();
-    // What comes after it, and a new manifest with other files, is none of it.
+    // Later records, and a new manifest with other files, are not part of it.
     let file = |path: &str| std::fs::read(folder.path().join(path)).unwrap();
     let (log, manifest) = (file("log/1.log"), file("manifest"));
     assert_eq!(ask(&mut raw, &["BF.ADD", "f", "b"]), ":1");
@@ -76,7 +76,7 @@ fn files_are_read_between_begin_and_end() {
 }
 
 #[test]
-fn requests_that_are_none_are_refused_and_answers_are_bounded() {
+fn malformed_requests_are_refused_and_answers_are_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let running = start(folder.path());
     let mut raw = connect(&running);
@@ -101,7 +101,7 @@ fn requests_that_are_none_are_refused_and_answers_are_bounded() {
     running.shut_down().unwrap();
 }
 
-/// Sixteen at a time; one whose client vanishes makes room.
+/// Sixteen at a time; a disconnected client makes room.
 #[test]
 fn a_backup_ends_with_its_connection() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,7 +116,7 @@ fn a_backup_ends_with_its_connection() {
     };
     let mut all: Vec<Raw> = (0..16).map(|_| connect(&running)).collect();
     for raw in &mut all {
-        // Who begins again has one.
+        // A client that starts over has one lease.
         assert_eq!((begin(raw), begin(raw)), ("*2".into(), "*2".into()));
     }
     let mut other = connect(&running);
@@ -130,7 +130,7 @@ fn a_backup_ends_with_its_connection() {
 }
 
 #[test]
-fn who_sees_some_names_alone_gets_no_backup_and_without_a_folder_there_is_none() {
+fn a_user_with_a_prefix_gets_no_backup_and_without_a_folder_there_is_none() {
     let mut server = Called::new();
     let answer = server.line("BF.BACKUP BEGIN");
     assert!(answer.starts_with("-ERR there is no data folder"), "{answer}");
@@ -146,7 +146,7 @@ fn who_sees_some_names_alone_gets_no_backup_and_without_a_folder_there_is_none()
     }
 }
 
-/// A copy has the time of its source from its first record on.
+/// A copy has the expiry of its source from its first record on.
 #[test]
 fn no_crash_leaves_a_copy_that_does_not_end() {
     let folder = tempfile::tempdir().unwrap();

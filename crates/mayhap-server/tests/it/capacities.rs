@@ -1,16 +1,15 @@
-//! Filters hold the rate that they were created with, or say on the wire that they do not.
+//! Filters keep the rate that they were created with, or report on the wire that they do not.
 
+use crate::attack::numbered;
 use crate::command::Server;
 use crate::http;
-use crate::keyspace::{keyspace, numbered, turn, with_words};
-use mayhap_server::keyspace::{Entry, Hash, InsertError, Shape, Spec};
+use mayhap_engine::keyspace::Upkeep;
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// `BF.MADD` of these keys; how many were new, and the error at the end, if there is one.
+/// `BF.MADD` of these keys; returns how many were new, and the error at the end, if any.
 fn add(server: &mut Server, name: &str, keys: std::ops::Range<u64>) -> (usize, Option<String>) {
     let mut request = vec![b"BF.MADD".to_vec(), name.into()];
-    request.extend(numbered(keys));
+    request.extend(numbered("key", keys));
     let answer = String::from_utf8(server.ask(&request)).unwrap();
     let error = answer.lines().find(|line| line.starts_with('-')).map(str::to_owned);
     (answer.lines().filter(|&line| line == ":1").count(), error)
@@ -19,7 +18,7 @@ fn add(server: &mut Server, name: &str, keys: std::ops::Range<u64>) -> (usize, O
 /// How many of these keys are found.
 fn found(server: &mut Server, name: &str, keys: std::ops::Range<u64>) -> usize {
     let mut request = vec![b"BF.MEXISTS".to_vec(), name.into()];
-    request.extend(numbered(keys));
+    request.extend(numbered("key", keys));
     let answer = String::from_utf8(server.ask(&request)).unwrap();
     answer.lines().filter(|&line| line == ":1").count()
 }
@@ -27,7 +26,7 @@ fn found(server: &mut Server, name: &str, keys: std::ops::Range<u64>) -> usize {
 const FULL: &str = "-ERR non scaling filter is full";
 
 #[test]
-fn a_counting_filter_says_that_it_is_full_as_one_that_does_not_grow_does() {
+fn a_counting_filter_reports_that_it_is_full_like_a_fixed_one() {
     for (kind, rate) in [("NONSCALING", 0.01), ("COUNTING", 0.01), ("COUNTING", 1e-4)] {
         let mut server = Server::new();
         server.line(&format!("BF.RESERVE f {rate} 5000 {kind}"));
@@ -41,7 +40,7 @@ fn a_counting_filter_says_that_it_is_full_as_one_that_does_not_grow_does() {
         assert_eq!(server.line("BF.ADD f another"), format!("{FULL}\r\n"), "{kind}");
         let absent = found(&mut server, "f", 1_000_000..1_020_000);
         assert!((absent as f64) < 20_000.0 * rate * 1.3, "{kind}: {absent} of 20,000");
-        // What is there can be added again, as often as one likes.
+        // Present keys can be added again any number of times.
         assert_eq!(add(&mut server, "f", 0..1000), (0, None), "{kind}");
     }
 }
@@ -57,9 +56,9 @@ fn repeats_take_no_room_in_a_counting_filter_and_removals_make_room() {
     assert_eq!(add(&mut server, "f", 50..150), (0, Some(FULL.into())), "and no more");
     assert_eq!(found(&mut server, "f", 0..100), 100);
     assert_eq!(server.line("BF.REM f key:1 key:2"), "*2\r\n:1\r\n:1\r\n");
-    assert_eq!(add(&mut server, "f", 200..202), (2, None), "two places were given back");
+    assert_eq!(add(&mut server, "f", 200..202), (2, None), "two places were returned");
     assert_eq!(add(&mut server, "f", 202..203), (0, Some(FULL.into())));
-    // Those before the one for which there is no room are in.
+    // The keys before the one without room are inserted.
     assert_eq!(server.line("BF.REM f key:3"), "*1\r\n:1\r\n");
     assert_eq!(add(&mut server, "f", 300..303), (1, Some(FULL.into())));
     assert_eq!(found(&mut server, "f", 300..303), 1);
@@ -113,7 +112,7 @@ fn a_full_filter_and_one_that_adds_nothing_to_it_are_united() {
         add(&mut server, &full, n * 10_000..n * 10_000 + 4_000);
         add(&mut server, &none, n * 10_000..n * 10_000 + 100);
         let answer = server.line(&format!("BF.MERGE all{n} {full} {none}"));
-        assert_eq!(answer, "+OK\r\n", "{n}: it has no key that the full one has not");
+        assert_eq!(answer, "+OK\r\n", "{n}: it has no key that the full one lacks");
         assert_eq!(
             server.line(&format!("BF.CARD all{n}")),
             server.line(&format!("BF.CARD {full}"))
@@ -168,100 +167,9 @@ fn over_http_a_union_that_does_not_fit_is_refused_too() {
     }
 }
 
-/// Repeats need no room: a filter takes as many keys beside others who add repeats as alone.
+/// As an operator learns of it: by `BF.INFO`, HTTP and metrics.
 #[test]
-fn a_filter_beside_repeats_is_not_full_before_it_is() {
-    let fill = |entry: &Entry| {
-        let mut turn = turn();
-        let keys = numbered(300..3_000);
-        let full = |key: &Vec<u8>| entry.insert(key, &mut turn) == Err(InsertError::Full);
-        keys.iter().position(full).unwrap()
-    };
-    let repeats = numbered(0..300);
-    let make = || {
-        let keyspace = keyspace();
-        let entry = keyspace.create(b"f", Spec::fixed(1_000, 1e-4), 1, None).unwrap();
-        with_words(&repeats, |words| entry.insert_many(words, &mut turn())).unwrap();
-        entry
-    };
-    let alone = fill(&make());
-    assert!((695..=710).contains(&alone), "{alone}");
-    for round in 0..200 {
-        let (entry, done) = (make(), AtomicBool::new(false));
-        let beside = std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Acquire) {
-                        for batch in repeats.chunks(60) {
-                            let added = with_words(batch, |it| entry.insert_many(it, &mut turn()));
-                            assert_eq!(added, Ok(()), "round {round}: repeats");
-                        }
-                    }
-                });
-            }
-            let beside = fill(&entry);
-            done.store(true, Ordering::Release);
-            beside
-        });
-        assert_eq!(beside, alone, "round {round}");
-        assert_eq!(fill(&entry), alone, "it is full, and knows what it has");
-    }
-}
-
-/// Whoever puts the same new keys in at the same time: none is refused for the places of another.
-/// Where two of them set bits of one key, both may find it new, so there is room for some more.
-#[test]
-fn threads_that_add_the_same_keys_take_one_place_for_each() {
-    let keys = numbered(0..900);
-    for round in 0..100 {
-        let keyspace = keyspace();
-        let entry = keyspace.create(b"f", Spec::fixed(1_000, 1e-4), 1, None).unwrap();
-        let new = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..3 {
-                scope.spawn(|| {
-                    // Twice in each batch, too.
-                    for part in keys.chunks(100) {
-                        let batch = [part, part].concat();
-                        let mut turn = turn();
-                        let added = with_words(&batch, |it| entry.insert_many(it, &mut turn));
-                        assert_eq!(added, Ok(()), "round {round}");
-                        new.fetch_add(turn.answers.count_ones(), Ordering::Relaxed);
-                    }
-                });
-            }
-        });
-        let new = new.into_inner();
-        assert_eq!((new as u64, (895..=1_000).contains(&new)), (entry.items(), true), "{round}");
-    }
-}
-
-/// One rule for all kinds: what has more keys than it is for says so.
-#[test]
-fn a_time_window_with_more_than_its_items_says_what_it_forgot() {
-    let keyspace = keyspace();
-    let shape = Shape::Window { items: 2_000, time_ms: 60_000, error: 0.01, refresh: true };
-    let spec = Spec { shape, hash: Hash::Keyed };
-    let entry = keyspace.create(b"w", spec, 1, None).unwrap();
-    let mut turn = turn();
-    turn.now = 1_000_000;
-    let fill = |from: u64, turn: &mut mayhap_server::Turn| {
-        let keys = numbered(from..from + 1_500);
-        with_words(&keys, |words| entry.insert_many(words, turn)).unwrap();
-    };
-    fill(0, &mut turn);
-    let info = entry.info();
-    assert_eq!((info.over_capacity, info.forgotten_early), (false, Some(0)));
-    turn.now += 1_000;
-    (1..4).for_each(|n| fill(n * 1_500, &mut turn));
-    let info = entry.info();
-    assert!(info.over_capacity && info.forgotten_early > Some(3_000), "{info:?}");
-    assert!(info.expected_fpp <= 0.011, "the rate is kept: {info:?}");
-}
-
-/// As an operator hears of it: by `BF.INFO`, HTTP and metrics.
-#[test]
-fn what_is_over_its_capacity_is_said_wherever_filters_are_described() {
+fn an_exceeded_capacity_is_reported_wherever_filters_are_described() {
     let server = http::Server::plain();
     let mut client = Server::another(&server.shared);
     client.line("BF.RESERVE w 0.01 2000 WINDOW 1h");
@@ -287,7 +195,7 @@ fn what_is_over_its_capacity_is_said_wherever_filters_are_described() {
     let forgotten: u64 = forgotten.trim_start_matches("*1\r\n:").trim().parse().unwrap();
     assert!((5_000..7_000).contains(&forgotten), "{forgotten}");
     assert_eq!(client.line("BF.INFO n FORGOTTENEARLY"), "*1\r\n$-1\r\n");
-    server.shared.keyspace.sweep(0, 100, 1, None);
+    Upkeep::sweep(&server.shared.keyspace, 0, 100, 1, None);
     let page = String::from_utf8(server.get("/metrics").body).unwrap();
     for line in [
         "mayhap_filters_over_capacity 2".to_owned(),
@@ -299,6 +207,6 @@ fn what_is_over_its_capacity_is_said_wherever_filters_are_described() {
     }
     assert!(!page.contains("forgotten_early{filter=\"n\"}"));
     client.line("DEL w");
-    server.shared.keyspace.sweep(0, 100, 1, None);
+    Upkeep::sweep(&server.shared.keyspace, 0, 100, 1, None);
     assert_eq!(server.shared.keyspace.over_capacity(), 1);
 }

@@ -1,11 +1,11 @@
-//! Commands, carried out in this process: one answer each, whatever the words are.
+//! Commands, executed in this process: one answer each, whatever the words are.
 
 use crate::conformance::answer_len;
 pub(crate) use crate::conformance::words;
 use mayhap::SecretKey;
+use mayhap_engine::keyspace::{Keyspace, Options};
+use mayhap_engine::{Words, Work};
 use mayhap_server::command::{After, execute};
-use mayhap_server::keyspace::{Keyspace, Options};
-use mayhap_server::resp::Words;
 use mayhap_server::{Config, Session, Shared, Turn};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ impl Server {
         limits(&mut options);
         let shared = Shared::new(config, Keyspace::new(options), None);
         let session = Session::new(7, None, shared.config().users.anonymous());
-        let turn = Turn { now: NOW, ..Turn::default() };
+        let turn = Turn { work: Work { now: NOW, ..Work::default() }, ..Turn::default() };
         Self { shared, session, turn, after: After::Go }
     }
 
     /// Another client of the same server.
     pub(crate) fn another(shared: &Arc<Shared>) -> Self {
         let session = Session::new(8, None, shared.config().users.anonymous());
-        let turn = Turn { now: NOW, ..Turn::default() };
+        let turn = Turn { work: Work { now: NOW, ..Work::default() }, ..Turn::default() };
         Self { shared: shared.clone(), session, turn, after: After::Go }
     }
 
@@ -54,7 +54,7 @@ impl Server {
         let mut out = b"before".to_vec();
         let words = Words::new(&bytes, &places);
         self.after = execute(words, &mut self.session, &self.shared, &mut self.turn, &mut out);
-        assert!(out.starts_with(b"before"), "an answer does not touch what stands before it");
+        assert!(out.starts_with(b"before"), "an answer does not change the bytes before it");
         out.split_off(6)
     }
 
@@ -69,7 +69,7 @@ fn is_one_answer(answer: &[u8]) -> bool {
 }
 
 impl Server {
-    /// Whether a request got exactly one answer, or ended the server.
+    /// Whether a request got exactly one answer, or shut down the server.
     pub(crate) fn answers(&mut self, request: &[Vec<u8>]) -> bool {
         let answer = self.ask(request);
         is_one_answer(&answer) || answer.is_empty() && matches!(self.after, After::Shutdown { .. })
@@ -85,7 +85,7 @@ pub(crate) fn all_commands(server: &mut Server) -> Vec<String> {
     names
 }
 
-/// Names that are no trouble for those who take them for bytes (test T13 has the same list).
+/// Names that are harmless to code that treats them as bytes (test T13 has the same list).
 pub(crate) fn hostile_names() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
         "",
@@ -141,7 +141,7 @@ fn a_hostile_name_is_a_name_and_nothing_more() {
     assert!(names.len() >= 40);
     for resp3 in [false, true] {
         let mut server = Server::new();
-        server.session.resp3 = resp3;
+        server.session.info.resp3 = resp3;
         let commands = all_commands(&mut server);
         for name in &names {
             for command in &commands {
@@ -149,7 +149,7 @@ fn a_hostile_name_is_a_name_and_nothing_more() {
                     let mut request = vec![command.clone().into_bytes(), name.clone()];
                     request.extend(more.iter().map(|word| word.as_bytes().to_vec()));
                     assert!(server.answers(&request), "{command} {}", name.escape_ascii());
-                    server.session.resp3 = resp3;
+                    server.session.info.resp3 = resp3;
                 }
             }
         }
@@ -270,7 +270,7 @@ proptest! {
     ) {
         let mut server = Server::new();
         let commands = all_commands(&mut server);
-        server.session.resp3 = resp3;
+        server.session.info.resp3 = resp3;
         for (command, words) in requests {
             let mut request = vec![commands[usize::from(command) % commands.len()].clone().into()];
             request.extend(words);
@@ -280,7 +280,7 @@ proptest! {
 }
 
 #[test]
-fn limits_of_memory_are_told_with_their_names() {
+fn memory_limits_are_reported_with_their_names() {
     let mut server = Server::with(Config::default(), |options| {
         options.max_filter_bytes = 1 << 20;
         options.max_memory = 3 << 20;
@@ -298,7 +298,7 @@ fn limits_of_memory_are_told_with_their_names() {
     assert!((3..6).contains(&made));
     assert!(refused.contains("max_memory") && refused.contains("3145728"), "{refused}");
     assert_eq!(server.line(&format!("EXISTS f{made}")), ":0\r\n");
-    // One that is full of what it may hold says so, and goes on answering.
+    // A filter that has reached its limit reports it, and continues to answer.
     let mut server = Server::with(Config::default(), |options| options.max_filter_bytes = 20_000);
     let refused = (0..).find_map(|i| {
         let answer = server.line(&format!("BF.ADD f {i}"));
@@ -311,7 +311,7 @@ fn limits_of_memory_are_told_with_their_names() {
 }
 
 #[test]
-fn the_end_of_a_connection_and_of_the_server_is_told_to_the_loop() {
+fn the_loop_learns_of_the_end_of_a_connection_and_of_the_server() {
     let mut server = Server::new();
     for (line, answer, after) in [
         ("PING", "+PONG\r\n", After::Go),
@@ -333,7 +333,7 @@ fn an_answer_that_depends_on_the_log_is_marked() {
         ("BF.EXISTS f a", false),
         ("BF.RESERVE f 0.01 100", true),
         ("BF.ADD f a", true),
-        // Not new, but somebody else's insertion of it may not be safe yet.
+        // Not new, but another client's insertion of it may not be safe yet.
         ("BF.ADD f a", true),
         ("BF.MADD f a b", true),
         ("BF.INSERT f ITEMS c", true),

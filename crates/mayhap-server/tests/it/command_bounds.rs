@@ -1,17 +1,17 @@
-//! What requests may cost: no answer is larger than its row of the table says, and none is built
-//! that is too large to be sent. That rows say what is true is asserted by `execute` itself, in
-//! every test of this crate.
+//! Costs of requests: no answer is larger than the bound in its row of the table, and none is built
+//! that is too large to be sent. That the rows are right is asserted by `execute` itself, in every
+//! test of this crate.
 
 use crate::command::{Server, all_commands};
+use mayhap_engine::keyspace::Spec;
 use mayhap_server::Config;
 use mayhap_server::command::After;
-use mayhap_server::keyspace::Spec;
 
 /// The limit of docs/commands.md.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 const LONG: usize = 60_000;
 
-/// A name of so many bytes that no other number has.
+/// A unique name of this length.
 fn name(number: usize, bytes: usize) -> Vec<u8> {
     let mut name = format!("{number}:").into_bytes();
     name.resize(bytes, b'n');
@@ -43,7 +43,7 @@ fn an_answer_that_repeats_names_is_refused_before_it_is_built() {
     let refused = "-ERR the answer would have 2";
     assert!(text(&answer).starts_with(refused), "{}", text(&answer));
     assert!(text(&answer).contains("above the limit of 67108864"), "{}", text(&answer));
-    // What is as large as it may be is answered.
+    // An answer at the limit is sent.
     let names = std::iter::repeat_n(long.clone(), 4);
     let items = std::iter::repeat_n(b"a".to_vec(), 256);
     let answer = server.ask(&words("BF.WHICH 4", names.chain(items)));
@@ -57,7 +57,7 @@ fn a_list_of_all_names_is_refused_before_it_is_built_and_a_scan_ends_its_page() 
     let filters = MAX_ANSWER_BYTES / LONG + 2;
     for number in 0..filters {
         let (keyspace, name) = (&server.shared.keyspace, name(number, LONG));
-        keyspace.create(&name, Spec::growing(10, 0.1, 2), server.turn.now, None).unwrap();
+        keyspace.create(&name, Spec::growing(10, 0.1, 2), server.turn.work.now, None).unwrap();
     }
     let answer = server.line("KEYS *");
     assert!(answer.starts_with("-ERR the answer would have "), "{answer}");
@@ -75,8 +75,8 @@ fn a_list_of_all_names_is_refused_before_it_is_built_and_a_scan_ends_its_page() 
     assert_eq!(seen, filters);
 }
 
-/// With more commands than there are, or names as long as they may be, each row is held to what it
-/// says (`debug_assert` in `execute`).
+/// With more commands than exist, or names of maximum length, each row has to keep its bound
+/// (`debug_assert` in `execute`).
 #[test]
 fn every_row_answers_no_more_than_it_says() {
     const { assert!(cfg!(debug_assertions), "tests hold rows to their bounds") };
@@ -87,11 +87,11 @@ fn every_row_answers_no_more_than_it_says() {
             for word in ["f", "0", "1", "2", "*", "usage", "list", "info", "docs", "getkeys", "get"]
             {
                 let mut server = server();
-                server.session.resp3 = count % 2 == 1;
+                server.session.info.resp3 = count % 2 == 1;
                 for request in ["BF.ADD f 1", "BF.ADD 1 f", "BF.ADD 0 f", "BF.ADD * f"] {
                     assert_eq!(server.line(request).len(), 4, "{request}");
                 }
-                server.session.name = vec![b'c'; 1024];
+                server.session.info.name = vec![b'c'; 1024];
                 let second = (count > 0).then(|| word.as_bytes().to_vec());
                 let rest = ["bf.merge", "1", "f", "2"].iter().cycle().take(count.max(1) - 1);
                 let rest = rest.map(|word| word.as_bytes().to_vec());
@@ -103,7 +103,7 @@ fn every_row_answers_no_more_than_it_says() {
     assert!(tried > 60 * 80);
 }
 
-/// With buffers that are full of answers nobody reads, no large one is built.
+/// While the buffers are full of unread answers, no large one is built.
 #[test]
 fn a_large_answer_needs_room_among_the_buffers_of_all() {
     let config = Config { max_buffer_bytes: Some(100_000), ..Config::default() };
@@ -117,15 +117,15 @@ fn a_large_answer_needs_room_among_the_buffers_of_all() {
     assert!(server.line("KEYS 1*").starts_with("*1\r\n"));
 }
 
-/// In a loop these are left for a thread that takes its time, by what they cost.
+/// In a loop these are left to a worker thread, because of their cost.
 #[test]
-fn what_takes_more_than_a_share_leaves_the_loop_and_checks_come_before_work() {
+fn requests_above_a_share_leave_the_loop_and_are_checked_before() {
     let mut server = Server::new();
     for name in ["a", "b", "c", "d"] {
         // Just below 1 MiB each.
         assert_eq!(server.line(&format!("BF.RESERVE {name} 0.001 400000")), "+OK\r\n");
     }
-    let bytes = server.shared.keyspace.get(b"a", server.turn.now).unwrap().num_bytes();
+    let bytes = server.shared.keyspace.get(b"a", server.turn.work.now).unwrap().num_bytes();
     assert!((800_000..1 << 20).contains(&bytes), "{bytes}");
     assert_eq!(server.line("BF.RESERVE big 0.001 20000000"), "+OK\r\n");
     let items =
@@ -135,7 +135,7 @@ fn what_takes_more_than_a_share_leaves_the_loop_and_checks_come_before_work() {
         server.line(line);
         server.after == After::Later
     };
-    // Not at once though each filter is small: together they are not.
+    // Too long for a loop although each filter is small: their sum is not.
     assert!(later("BF.MERGE e a b c d"));
     // An error needs no work.
     assert!(!later("BF.MERGE a b c d big big big"));
@@ -155,7 +155,7 @@ fn what_takes_more_than_a_share_leaves_the_loop_and_checks_come_before_work() {
 }
 
 #[test]
-fn work_is_told_to_the_turn_and_scans_cost_what_their_pattern_does() {
+fn the_turn_counts_work_and_scans_cost_as_much_as_their_pattern() {
     let mut server = Server::new();
     for number in 0..5_000 {
         let name = format!("name:{number}");
@@ -169,38 +169,38 @@ fn work_is_told_to_the_turn_and_scans_cost_what_their_pattern_does() {
     assert!(later("KEYS *"));
     assert!(later("SCAN 0 COUNT 10000 MATCH *a*b*c*d*e*"));
     assert!(later("INFO bloom") && later("INFO everything"));
-    // As documented, `all` is without the section that goes over all filters.
+    // As documented, `all` is without the section that visits all filters.
     assert!(!later("INFO all") && !later("INFO"));
     assert!(!later("SCAN 0 COUNT 100 MATCH name:*"));
     assert!(!server.line("INFO all").contains("# Bloom"));
-    let before = server.turn.work;
+    let before = server.turn.work_ns;
     server.line("SCAN 0 COUNT 1000 MATCH name:1*");
-    assert!(server.turn.work - before >= 1_000 * 200);
+    assert!(server.turn.work_ns - before >= 1_000 * 200);
 }
 
 #[test]
-fn info_and_new_sizes_say_that_they_take_time() {
+fn info_and_new_sizes_count_their_time() {
     let mut server = server();
-    server.turn.work = 0;
+    server.turn.work_ns = 0;
     server.ask(&words("INFO all", []));
-    assert!(server.turn.work >= 100_000, "{}", server.turn.work);
-    server.turn.work = 0;
+    assert!(server.turn.work_ns >= 100_000, "{}", server.turn.work_ns);
+    server.turn.work_ns = 0;
     server.ask(&words("BF.RESERVE sized 1e-6 123457", []));
-    // What every creation is said to cost, and what the clock says of this one.
-    assert!(server.turn.work > 10_000 + 64 * 4, "{}", server.turn.work);
+    // The estimate of every creation, and the measured time of this one.
+    assert!(server.turn.work_ns > 10_000 + 64 * 4, "{}", server.turn.work_ns);
 }
 
 #[test]
-fn a_large_filter_is_made_beside_the_loop() {
+fn a_large_filter_is_created_outside_of_the_loop() {
     let mut server = server();
     for command in [
         "BF.RESERVE large 0.000001 10000000",
         "BF.INSERT large ERROR 0.000001 CAPACITY 10000000 ITEMS a",
     ] {
         server.ask(&words("DEL large", []));
-        server.turn.work = 0;
+        server.turn.work_ns = 0;
         server.ask(&words(command, []));
         // More than a connection's share of a turn, which is a millisecond.
-        assert!(server.turn.work > 10_000_000, "{command}: {}", server.turn.work);
+        assert!(server.turn.work_ns > 10_000_000, "{command}: {}", server.turn.work_ns);
     }
 }

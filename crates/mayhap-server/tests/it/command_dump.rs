@@ -1,9 +1,9 @@
-//! Filters that move by `BF.SCANDUMP` and `BF.LOADCHUNK`.
+//! Moving filters with `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
 use crate::command::{Server, words};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 
-/// All chunks that a server gives of a filter.
+/// All chunks of a server's dump of a filter.
 fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
     let mut chunks = Vec::new();
     let mut cursor = 0;
@@ -47,7 +47,7 @@ fn a_filter_moves_by_its_dump() {
         assert!(chunks.len() > 1);
         let (last, but_last) = chunks.split_last().unwrap();
         load(&mut server, "copy", but_last);
-        assert_eq!(server.line("EXISTS copy"), ":0\r\n", "half a filter is not seen");
+        assert_eq!(server.line("EXISTS copy"), ":0\r\n", "half a filter is not visible");
         load(&mut server, "copy", std::slice::from_ref(last));
         for i in 0..9_000 {
             assert_eq!(server.line(&format!("BF.EXISTS copy {i}")), ":1\r\n");
@@ -59,7 +59,7 @@ fn a_filter_moves_by_its_dump() {
 }
 
 #[test]
-fn a_dump_of_redisbloom_is_taken_goes_on_growing_and_is_given_back() {
+fn a_dump_of_redisbloom_is_loaded_grows_and_is_dumped_again() {
     use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
     let limits = Limits::default();
     let mut filter =
@@ -102,7 +102,7 @@ fn a_dump_with_any_byte_changed_is_refused_or_harmless() {
     }
 }
 
-/// The number behind `field:` in each line of `BF.DEBUG`, but for the first line.
+/// The number after `field:` in each line of `BF.DEBUG`, except for the first line.
 fn layers(answer: &str, field: &str) -> Vec<f64> {
     let lines = answer.lines().filter(|line| line.starts_with("bytes:"));
     let of = |line: &str| {
@@ -127,11 +127,11 @@ fn debug_has_a_line_for_each_layer_as_redisbloom_has() {
     assert!(ratios.iter().sum::<f64>() <= 0.01, "{answer}");
     let filled = layers(&answer, "capacity");
     let newest = sizes.len() - 1;
-    assert_eq!(sizes[..newest], filled[..newest], "all but the newest are full: {answer}");
+    assert_eq!(sizes[..newest], filled[..newest], "all except the newest are full: {answer}");
     let bytes: f64 = layers(&answer, "bytes").iter().sum();
     assert!(server.line("BF.INFO f SIZE").ends_with(&format!(":{bytes}\r\n")), "{answer}");
 
-    // k and rates that BF.RESERVE key 0.01 100 EXPANSION 2 has in RedisBloom.
+    // k and rates of BF.RESERVE key 0.01 100 EXPANSION 2 in RedisBloom.
     let options = RedisBloomOptions::new(0.01, 100);
     let mut filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
     for i in 0..250 {

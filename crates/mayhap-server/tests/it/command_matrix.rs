@@ -1,6 +1,6 @@
 //! T14: every command, and every path of HTTP, by every sort of user.
 //!
-//! The rights stand here a second time, by hand: a command or a path without a row here fails.
+//! The rights are repeated here by hand: a command or a path without a row here fails.
 
 use crate::command::{Server, all_commands};
 use crate::http;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a row needs: nothing, some right, or this one.
+/// The right that a row needs: none, any, or this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
@@ -59,7 +59,7 @@ const COMMANDS: &[(Needs, &str)] = &[
     (Needs::Admin, "client|list client|kill acl|list acl|users acl|getuser"),
 ];
 
-/// Users with every set of rights, and one without any; none is told by the empty name.
+/// Users with every set of rights, and one without any; the empty name means no login.
 fn sorts() -> Vec<(String, Rights)> {
     let set = |bits: u8| Rights {
         read: bits & 1 != 0,
@@ -91,7 +91,8 @@ fn every_command_asks_for_its_right_of_every_sort_of_user() {
     let mut tried = 0;
     for (name, needs) in &rows {
         for (user, rights) in std::iter::once((String::new(), Rights::NONE)).chain(sorts()) {
-            // Each number of words: one of them fits the command, and all ask for the right.
+            // Each number of words: one of them fits the command, and all are checked for the
+            // right.
             let mut met = false;
             for more in ["", " a", " a b", " a b c", " 1 a b"] {
                 let mut server = Server::with(config(), |_| {});
@@ -113,14 +114,14 @@ fn every_command_asks_for_its_right_of_every_sort_of_user() {
                 assert_eq!(is_refused, !is_given, "{name}{more} by {rights:?}: {answer}");
                 tried += 1;
             }
-            assert!(met, "{name} was never asked for");
+            assert!(met, "{name} was never checked");
         }
     }
     assert!(tried >= 9 * rows.len());
 }
 
-/// Every command that takes names, with `@` at each place of one, written down by hand: the table
-/// must not be the judge of itself.
+/// Every command that takes names, with `@` for each of them, written by hand: the table must not
+/// be its own judge.
 const PLACES: &[&str] = &[
     "bf.add @ a",
     "bf.madd @ a b",
@@ -160,7 +161,7 @@ const PLACES: &[&str] = &[
     "pexpiretime @",
 ];
 
-/// And those that take none.
+/// Commands without names.
 const WITHOUT_NAMES: &str = "acl auth bf.backup bgsave client cluster command config dbsize \
     discard echo exec flushall flushdb hello info keys lastsave latency \
     module multi ping quit randomkey reset role save scan select \
@@ -185,7 +186,8 @@ fn every_place_of_a_name_is_held_to_the_prefix_of_the_user() {
     let mut tried = 0;
     for line in PLACES {
         let places = line.matches('@').count();
-        // All within, then one place after the other outside: of a filter, and of none.
+        // All within the prefix, then each place outside in turn: of an existing filter, and of
+        // none.
         for outside in std::iter::once(None).chain((0..places).map(Some)) {
             for name in ["other", "none", "shop", "Shop:1", ""] {
                 let mut server = Server::with(config.clone(), |_| {});
@@ -302,7 +304,7 @@ const PATHS: [(Needs, &str); 29] = [
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file?replace=true"),
-    // Nothing of ours, so it is not told to strangers either.
+    // Not ours, so it is not revealed without a login either.
     (Needs::Any, "GET /none"),
     (Needs::Any, "GET /v1/filters/{name}/none"),
 ];

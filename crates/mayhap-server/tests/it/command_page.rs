@@ -3,7 +3,7 @@
 use crate::command::Server;
 use mayhap_server::resp::{Limits, Parser};
 
-/// An answer as `redis-cli` shows it, and what follows it in the bytes.
+/// An answer as `redis-cli` shows it, and the bytes after it.
 fn shown(bytes: &[u8]) -> (Vec<String>, &[u8]) {
     let line_end = bytes.windows(2).position(|end| end == b"\r\n").unwrap();
     let (line, rest) = (&bytes[1..line_end], &bytes[line_end + 2..]);
@@ -33,7 +33,7 @@ fn shown(bytes: &[u8]) -> (Vec<String>, &[u8]) {
             }
             (lines, rest)
         }
-        other => panic!("{} is no answer of RESP2", other.escape_ascii()),
+        other => panic!("{} is not an answer of RESP2", other.escape_ascii()),
     }
 }
 
@@ -82,7 +82,7 @@ fn every_command_is_on_the_page_and_nothing_else_is() {
         let name: String =
             page[start..].chars().take_while(|c| c.is_ascii_uppercase() || *c == '.').collect();
         if name == "BF.LOAD" {
-            continue; // Told to be missing.
+            continue; // Documented as missing.
         }
         let answer = server.line(&format!("COMMAND INFO {name}"));
         assert!(answer.starts_with("*1\r\n*10"), "{name}: {answer}");

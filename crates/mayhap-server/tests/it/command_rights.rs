@@ -1,4 +1,4 @@
-//! Who may say what: logins, rights, prefixes.
+//! Access control: logins, rights, prefixes.
 
 use crate::command::{Server, all_commands};
 use mayhap_server::Config;
@@ -16,7 +16,7 @@ fn users(all: &[(&str, Rights)]) -> Config {
 }
 
 #[test]
-fn nothing_is_told_before_a_login() {
+fn nothing_is_revealed_before_a_login() {
     let mut server = Server::with(users(&[("default", Rights::ALL)]), |_| {});
     for command in all_commands(&mut Server::new()) {
         let words = match command.as_str() {
@@ -31,7 +31,7 @@ fn nothing_is_told_before_a_login() {
     }
     assert_eq!(server.line("PING"), "-NOAUTH Authentication required.\r\n");
     assert!(server.line("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
-    assert!(!server.session.resp3);
+    assert!(!server.session.info.resp3);
     assert!(server.line("AUTH wrong").starts_with("-WRONGPASS "));
     assert!(server.line("AUTH nobody secret").starts_with("-WRONGPASS "));
     assert!(server.line("PING").starts_with("-NOAUTH "));
@@ -44,7 +44,7 @@ fn nothing_is_told_before_a_login() {
 }
 
 #[test]
-fn who_guesses_passwords_has_to_connect_again() {
+fn a_client_that_guesses_passwords_has_to_reconnect() {
     let mut server = Server::with(users(&[("default", Rights::ALL)]), |_| {});
     for _ in 0..2 {
         for _ in 0..9 {
@@ -61,7 +61,7 @@ fn who_guesses_passwords_has_to_connect_again() {
 }
 
 #[test]
-fn users_do_what_they_may_and_nothing_else() {
+fn users_can_use_their_rights_and_nothing_else() {
     let rights = |read, write, admin| Rights { read, write, admin, prefix: None };
     let mut server = Server::with(
         users(&[
@@ -127,7 +127,7 @@ fn a_user_with_a_prefix_sees_no_other_names() {
     assert_eq!(server.line("KEYS *"), "*1\r\n$5\r\nother\r\n");
 }
 
-/// Limits are those of everybody, as a backup is.
+/// Limits apply to everybody, and a backup has everybody's filters.
 #[test]
 fn a_user_with_a_prefix_changes_no_setting() {
     let shop = Rights { prefix: Some(Arc::from(&b"shop:"[..])), ..Rights::ALL };

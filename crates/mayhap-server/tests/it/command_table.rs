@@ -1,4 +1,4 @@
-//! The table of answers, asked in this process and through a socket.
+//! The table of answers, checked in this process and through a socket.
 
 use crate::command::Server;
 use crate::conformance::{ask, check};

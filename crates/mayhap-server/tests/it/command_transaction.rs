@@ -4,7 +4,7 @@ use crate::command::Server;
 use mayhap_server::Config;
 
 #[test]
-fn what_was_kept_is_carried_out_in_its_order_with_an_answer_each() {
+fn queued_requests_are_executed_in_order_with_an_answer_each() {
     let mut server = Server::new();
     for resp in [2, 3] {
         server.line(&format!("HELLO {resp}"));
@@ -13,7 +13,7 @@ fn what_was_kept_is_carried_out_in_its_order_with_an_answer_each() {
         for request in ["BF.ADD f a", "BF.MADD f b a", "BF.RESERVE f 0.01 10", "bf.exists f b"] {
             assert_eq!(server.line(request), "+QUEUED\r\n");
         }
-        assert!(server.shared.keyspace.get(b"f", server.turn.now).is_none(), "nothing yet");
+        assert!(server.shared.keyspace.get(b"f", server.turn.work.now).is_none(), "nothing yet");
         server.turn.wrote = false;
         let answer = format!("*4\r\n{yes}\r\n*2\r\n{yes}\r\n{no}\r\n-ERR item exists\r\n{yes}\r\n");
         assert_eq!(server.line("EXEC"), answer);
@@ -26,7 +26,7 @@ fn what_was_kept_is_carried_out_in_its_order_with_an_answer_each() {
 }
 
 #[test]
-fn nothing_is_carried_out_after_a_discard_or_a_request_that_was_refused() {
+fn nothing_is_executed_after_a_discard_or_a_refused_request() {
     let mut server = Server::new();
     let abort = "-EXECABORT Transaction discarded because of previous errors.\r\n";
     for wrong in ["FOO", "BF.ADD f", "HELLO 3", "AUTH x", "SHUTDOWN", "MULTI"] {
@@ -61,7 +61,7 @@ fn a_transaction_is_no_larger_than_a_request() {
     assert!(refused.contains("at most 100 bytes (max_request_bytes)"), "{refused}");
 }
 
-/// A few bytes ask for many: of what is kept, not all is carried out.
+/// A few bytes can request many answers: not all queued requests are executed.
 #[test]
 fn the_answers_of_a_transaction_are_bounded() {
     let mut server = Server::new();
@@ -77,6 +77,6 @@ fn the_answers_of_a_transaction_are_bounded() {
     let last = answer.rsplit('\n').nth(1).unwrap();
     assert!(last.starts_with("-ERR the answer would have "), "{last}");
     assert!(last.contains("above the limit of 67108864"), "{last}");
-    // The next request has all of it again.
+    // The next request has the whole allowance again.
     assert!(server.line("KEYS *").starts_with("*1000\r\n"));
 }

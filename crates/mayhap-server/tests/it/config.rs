@@ -1,8 +1,8 @@
-//! What an operator may say, and what is refused.
+//! Valid and refused configurations.
 
+use mayhap_engine::durable::Policy;
 use mayhap_server::Config;
 use mayhap_server::config::{ConfigError, Loaded, Rights, SETTINGS, Sources, Users, hash_password};
-use mayhap_server::durable::Policy;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ fn config(text: &str) -> Config {
     load(text, &[], &[]).unwrap().config
 }
 
-/// What is said of a file, from its name on.
+/// The error about a file, from its name on.
 fn refusal(text: &str) -> String {
     let error = load(text, &[], &[]).unwrap_err().to_string();
     error[error.find("mayhap.toml").unwrap()..].to_owned()
@@ -44,7 +44,7 @@ fn the_later_source_wins() {
 }
 
 #[test]
-fn every_setting_takes_what_it_tells_and_refuses_nonsense() {
+fn every_setting_accepts_its_own_output_and_refuses_nonsense() {
     let mut file = String::new();
     for setting in SETTINGS {
         let value = (setting.get)(&Config::default());
@@ -77,14 +77,14 @@ fn values_are_of_the_commands_grammar() {
     );
     assert_eq!(config.max_memory, Some(3 << 29));
     assert_eq!((config.max_clients, config.request_timeout_ms), (20_000, 300_000));
-    assert!((config.default_error - 0.001).abs() < 1e-15);
+    assert!((config.default_fpp - 0.001).abs() < 1e-15);
     assert_eq!(config.appendfsync, Policy::Always);
     assert_eq!(config.http_hosts, ["filters.example.org", "b"]);
     assert_eq!((config.http_port, config.max_chunk_bytes), (Some(0), 32 << 20));
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_file_line_key_value_and_what_is_allowed() {
+fn errors_name_file_line_key_value_and_the_allowed_values() {
     for (text, expected) in [
         (
             "\nport = 70000",
@@ -149,7 +149,7 @@ fn secrets_are_never_repeated() {
     assert!(!format!("{loaded:?}").contains(secret));
 }
 
-/// T14: which addresses may be listened on with which password and flag.
+/// T14: addresses that may be listened on with and without a password or the flag.
 #[test]
 fn nobody_else_is_let_in_without_a_password_or_the_flag() {
     let mut tried = 0;
@@ -193,7 +193,7 @@ fn users_have_their_rights_and_prefix() {
     assert_eq!(users.anonymous(), Rights::NONE);
     assert_eq!(users.login(b"default", b"for the default user"), Some(Rights::ALL));
     for _ in 0..2 {
-        // The second time from what is remembered.
+        // The second time from the remembered password.
         let shop = users.login(b"shop", b"correct horse").unwrap();
         assert!(shop.read && shop.write && !shop.admin);
         assert!(shop.covers(b"shop:1") && !shop.covers(b"shop") && !shop.covers(b"other"));
@@ -214,7 +214,7 @@ fn users_have_their_rights_and_prefix() {
 }
 
 #[test]
-fn guessing_is_throttled_and_who_was_right_before_is_not() {
+fn guessing_is_throttled_but_known_passwords_are_not() {
     let mut users = Users::new().unwrap();
     let hash = hash_password(b"right").unwrap();
     users.add_hashed("a", &hash, Rights::ALL).unwrap();
@@ -230,14 +230,14 @@ fn guessing_is_throttled_and_who_was_right_before_is_not() {
     for _ in 0..9 {
         assert!(!login("nobody", "guess", 0));
     }
-    assert!(!login("b", "right", 0), "right, but never seen before, and there is no check left");
+    assert!(!login("b", "right", 0), "right, but never seen before, and no check is left");
     assert!(login("a", "right", 0), "was right before");
     assert!(login("b", "right", 1));
     for _ in 0..9 {
         assert!(!login("b", "wrong", 1));
     }
     assert!(login("b", "right", 1));
-    assert!(!login("c", "right", 1), "a second brings ten, and not more");
+    assert!(!login("c", "right", 1), "a second adds ten, and no more");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The environment: what flags say instead, and what Kubernetes puts into it.
+//! The environment: overridden by flags, and the variables of Kubernetes in it.
 
 use mayhap_server::config::{ConfigError, Loaded, Sources};
 
@@ -11,7 +11,7 @@ fn load(environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Loaded, 
     Sources { environment, flags, ..Sources::default() }.load()
 }
 
-/// What Kubernetes sets for a Service with two ports, one of which has a name.
+/// The variables of Kubernetes for a Service with two ports, one of which has a name.
 fn service(name: &str) -> Vec<(String, &'static str)> {
     [
         ("SERVICE_HOST", "10.96.0.12"),
@@ -30,12 +30,12 @@ fn service(name: &str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn the_variables_of_a_service_are_no_settings_and_are_told_in_one_line() {
+fn the_variables_of_a_service_are_no_settings_and_reported_in_one_line() {
     for (names, told) in [
         (&["MAYHAP"][..], "MAYHAP_PORT;"),
         (&["MAYHAP_TLS"], "MAYHAP_TLS_PORT;"),
         (&["MAYHAP", "MAYHAP_TLS"], "MAYHAP_PORT, MAYHAP_TLS_PORT;"),
-        // No setting is called so.
+        // No setting has this name.
         (&["MAYHAP_HTTP", "MAYHAP_A_B"], ""),
     ] {
         let all: Vec<_> = names.iter().flat_map(|name| service(name)).collect();
@@ -59,7 +59,7 @@ fn a_setting_of_the_environment_holds_beside_a_service() {
     all.push(("MAYHAP_PORT", "7000"));
     let loaded = load(&all, &[]).unwrap();
     assert_eq!((loaded.config.port, loaded.warnings.len()), (7000, 0), "{:?}", loaded.warnings);
-    // What is nearly one of theirs is still named as no setting.
+    // A variable that is nearly one of these is still reported as no setting.
     for name in ["MAYHAP_PORT_X_TCP", "MAYHAP_PORT_1_TCP_X", "MAYHAP_PORT_1_TCP_ADDR_X"] {
         let loaded = load(&[&all[..], &[(name, "1")]].concat(), &[]).unwrap();
         assert_eq!(loaded.warnings.len(), 1, "{name}: {:?}", loaded.warnings);

@@ -1,5 +1,6 @@
 //! A whole server inside another program.
 
+use mayhap_engine::OpenError;
 use mayhap_server::{Config, Server, StartError};
 use std::net::{TcpListener, TcpStream};
 
@@ -19,9 +20,12 @@ fn a_server_that_is_dropped_gives_back_its_folder_and_its_port() {
     let data = Some(folder.path().to_path_buf());
     let mut config = Config { data, port: 0, http_port: Some(0), ..Config::default() };
     let running = Server::start(config.clone()).unwrap();
-    let (address, http) = (running.address().unwrap(), running.http_address().unwrap());
+    let (address, http) = (running.address().unwrap(), running.http_addresses()[0]);
     assert!(TcpStream::connect(address).is_ok() && TcpStream::connect(http).is_ok());
-    assert!(matches!(Server::start(config.clone()), Err(StartError::Data(_))), "it is locked");
+    assert!(
+        matches!(Server::start(config.clone()), Err(StartError::Filters(OpenError::Data(_)))),
+        "it is locked"
+    );
     drop(running);
     config.port = address.port();
     let again = Server::start(config).unwrap();

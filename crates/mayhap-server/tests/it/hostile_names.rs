@@ -1,12 +1,12 @@
-//! T13: hostile names in the data folder and in messages. `command` asks every command about them,
+//! T13: hostile names in the data folder and in messages. `command` runs every command on them,
 //! `http_guard` every path and the metrics.
 
 use crate::command::{Server, hostile_names};
 use crate::support::messages;
 use crate::wire_live::{shared, users};
+use mayhap_engine::Words;
 use mayhap_server::command::execute;
-use mayhap_server::net::{Engine, Live};
-use mayhap_server::resp::Words;
+use mayhap_server::net::{Live, Service};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Whether a file of the data folder is called by a number, or as all such folders have it.
+/// Whether a file of the data folder has a numbered or a fixed name.
 fn is_ours(file: &str) -> bool {
     let number = |end: &str, folder: &str| {
         let name = file.strip_prefix(folder).and_then(|name| name.strip_suffix(end));
@@ -53,7 +53,7 @@ fn a_hostile_name_is_no_path_and_comes_back_as_it_was() {
         let live = Live(Arc::clone(&shared));
         let (mut session, mut turn) = (live.open(1, None), live.turn());
         session.rights = mayhap_server::config::Rights::ALL;
-        turn.now = 1;
+        turn.work.now = 1;
         for name in &names {
             let found = shared.keyspace.get(name, 1).map(|entry| entry.contains(b"item", 1));
             assert_eq!(found, (round > 0).then_some(true), "{}", name.escape_ascii());
@@ -84,7 +84,7 @@ fn a_hostile_name_breaks_no_message_and_passwords_are_in_none() {
     let messages = messages();
     let names = hostile_names();
     for name in &names {
-        // A session of its own: the first wrong password of each is told.
+        // A session of its own: the first wrong password of each is logged.
         let mut server = Server::with(users(), |_| {});
         let answer = server.ask(&[b"AUTH".to_vec(), name.clone(), b"hunter2 secret".to_vec()]);
         assert!(answer.starts_with(b"-WRONGPASS "));
@@ -94,7 +94,7 @@ fn a_hostile_name_breaks_no_message_and_passwords_are_in_none() {
     assert!(failed.clone().count() >= names.len());
     for text in failed {
         assert!(!text.contains(char::is_control) && text.len() < 700, "{text:?}");
-        // Quotes of a name do not end it: who reads it sees where the address begins.
+        // Quotes in a name do not end it: a reader sees where the address begins.
         let (name, from) =
             text["login failed for user \"".len()..].rsplit_once("\" from ").unwrap();
         assert!(!name.replace("\\\"", "").contains('"'), "{text:?}");

@@ -1,13 +1,13 @@
-//! The same filters for people: what is answered.
+//! The answers of HTTP for the same filters.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{DigestFunction, SecretKey};
+use mayhap_engine::durable::{self, DataFolder, Log, Policy};
+use mayhap_engine::keyspace::{Keyspace, Options, Recovery};
 use mayhap_server::Shared;
 use mayhap_server::config::Config;
-use mayhap_server::durable::{self, DataFolder, Log, Policy};
 use mayhap_server::http::Http;
-use mayhap_server::keyspace::{Keyspace, Options, Recovery};
 use mayhap_server::metrics::Counter;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const KEY: SecretKey = SecretKey::new([7; 16]);
 
-/// A server of HTTP alone.
+/// A server with HTTP only.
 pub(crate) struct Server {
     http: Option<Http>,
     pub(crate) address: SocketAddr,
@@ -35,8 +35,8 @@ impl Server {
     fn with(mut config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Self {
         config.http_port = Some(0);
         let shared = Shared::new(config, keyspace, log);
-        let http = Http::start(shared.clone()).unwrap();
-        Self { address: http.address(), http: Some(http), shared }
+        let http = Http::start(shared.clone(), 512).unwrap();
+        Self { address: http.addresses()[0], http: Some(http), shared }
     }
 
     pub(crate) fn limited(max_filter_bytes: u64) -> Self {
@@ -182,7 +182,7 @@ fn a_list_has_pages_and_every_filter_once() {
 }
 
 #[test]
-fn a_full_filter_says_so_and_how_far_it_came() {
+fn a_full_filter_reports_how_many_items_were_inserted() {
     let server = Server::plain();
     let body = json!({ "capacity": 3, "fixed": true });
     assert_eq!(server.send("PUT /v1/filters/few", &body).status, 201);
@@ -217,7 +217,7 @@ fn filters_are_united_and_unlike_ones_are_not() {
 }
 
 #[test]
-fn a_filter_goes_out_as_a_file_and_comes_back() {
+fn a_filter_is_downloaded_as_a_file_and_uploaded_again() {
     let server = Server::plain();
     assert_eq!(server.send("PUT /v1/filters/a", &json!({ "capacity": 2_000_000 })).status, 201);
     let items: Vec<String> = (0..1000).map(|i| format!("key-{i}")).collect();
@@ -238,7 +238,7 @@ fn a_filter_goes_out_as_a_file_and_comes_back() {
     assert_eq!(checked["found"], 1000);
     assert_eq!(server.ask("PUT /v1/filters/b/file", &kind, &file.body).status, 409);
 
-    // Nothing of a file that is damaged, cut, longer or no filter stays.
+    // Nothing is left of a file that is damaged, cut, too long or not a filter.
     let mut damaged = file.body.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;
@@ -317,12 +317,12 @@ pub(crate) fn kept(folder: &Path, policy: Policy) -> Server {
     settings.policy = policy;
     let folder = DataFolder::open(folder).unwrap();
     let (log, report) = Log::open(folder, settings, &recovery, &|_| ()).unwrap();
-    let keyspace = Keyspace::restored(recovery, report.next_id).unwrap();
+    let keyspace = recovery.finish(report.next_id).unwrap();
     Server::with(Config::default(), keyspace, Some(log))
 }
 
 #[test]
-fn what_was_answered_is_there_after_a_restart() {
+fn acknowledged_changes_are_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     {
         let server = kept(folder.path(), Policy::No);

@@ -1,4 +1,5 @@
-//! What docs/http.md promises of every answer: errors are JSON, bounded, and say what to do.
+//! The promises of docs/http.md for every answer: errors are JSON, bounded, and state the next
+//! step.
 
 use crate::http::{Answer, Server};
 use crate::http_guard::guarded;
@@ -50,7 +51,7 @@ fn errors_of_a_query_are_json_and_name_the_parameter() {
     assert!(server.get("/v1/filters/a?measure=false").json()["fill_ratio"].is_null());
 }
 
-/// Sends bytes, and reads one answer and whether the connection is closed behind it.
+/// Sends bytes; returns one answer and whether the connection is closed after it.
 fn exchange(server: &Server, request: &[u8]) -> (Answer, bool) {
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -100,7 +101,7 @@ fn a_malformed_chunk_is_called_so() {
         let text = error(&answer);
         assert!(text.contains("malformed chunk"), "{}: {text}", body.len());
     }
-    // One that ends early says so still.
+    // A request that ends early still gets an answer.
     let mut stream = TcpStream::connect(server.address).unwrap();
     let request = chunked(&server, "Transfer-Encoding: chunked", b"10\r\n{\"items");
     stream.write_all(&request).unwrap();
@@ -186,10 +187,10 @@ fn a_head_above_the_limits_is_refused_with_a_reason() {
         let length = answer.header("content-length").parse::<usize>().unwrap();
         assert_eq!(length, answer.body.len(), "{shown}");
     }
-    // One less, with the two that are there, is taken.
+    // One less, with the two present ones, is accepted.
     let (answer, _) = exchange(&server, &head(&lines.repeat(98)));
     assert_eq!(answer.status, 415);
-    // A second request on a connection that was good before.
+    // A second request on a connection that was fine before.
     let good = "GET /v1/filters HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut stream = TcpStream::connect(server.address).unwrap();
     stream.write_all(good.as_bytes()).unwrap();
@@ -201,9 +202,9 @@ fn a_head_above_the_limits_is_refused_with_a_reason() {
     assert!(rest.contains("HTTP/1.1 431") && rest.contains("100 header lines"), "{rest}");
 }
 
-/// Megabytes of a request come back in no error, whatever they are.
+/// Megabytes of a request are never echoed in an error.
 #[test]
-fn an_error_repeats_little_of_what_it_is_about() {
+fn an_error_repeats_little_of_its_request() {
     let server = guarded();
     let login = ("Authorization", "Bearer master password");
     let (json_type, long) = (("Content-Type", "application/json"), "é".repeat(1 << 20));
@@ -246,7 +247,7 @@ fn an_error_repeats_little_of_what_it_is_about() {
         tried += 1;
     }
     assert_eq!(tried, 19);
-    // The end of a long one says what to do.
+    // The end of a long one states the next step.
     let text = error(&ask("PUT /v1/filters/z", &[json_type], &field));
     assert!(
         text.starts_with("the body: unknown field") && text.contains("expected one of"),
@@ -256,7 +257,7 @@ fn an_error_repeats_little_of_what_it_is_about() {
 }
 
 #[test]
-fn a_list_is_no_object_wherever_one_is_expected() {
+fn a_list_is_refused_wherever_an_object_is_expected() {
     let server = Server::plain();
     server.send("PUT /v1/filters/f", &json!({}));
     for (line, body) in [
@@ -316,7 +317,7 @@ fn a_number_without_a_fraction_is_a_whole_number_however_it_is_written() {
 }
 
 #[test]
-fn a_coded_body_is_refused_with_a_sentence() {
+fn an_encoded_body_is_refused_with_a_sentence() {
     let server = Server::plain();
     server.send("PUT /v1/filters/f", &json!({}));
     let body = br#"{"items":["a"]}"#;
@@ -359,7 +360,7 @@ fn probes_are_answered_whatever_the_host_is_called() {
             assert_eq!(answer.status, 200, "{request:?}");
         }
         let foreign = server.ask(&format!("GET {path}?verbose"), &[("Host", "mayhap:80")], b"");
-        assert_eq!(foreign.status, 421, "what may tell more is for names of ours");
+        assert_eq!(foreign.status, 421, "a probe with details needs a host name of ours");
     }
     // And nothing else is.
     for path in ["/", "/openapi.json", "/v1/filters", "/metrics", "/healthz/", "//healthz"] {
@@ -394,7 +395,7 @@ fn an_idle_connection_stays_as_long_as_it_is_announced() {
     let last = ask(&mut stream, "HTTP/1.1", "Connection: close\r\n");
     assert_eq!((last.header("keep-alive"), last.header("connection")), ("", "close"));
 
-    // Longer than a head may take: idle is no head.
+    // Longer than a head may take: an idle connection has no head.
     let config =
         Config { request_timeout_ms: 300, http_keep_alive_ms: 60_000, ..Config::default() };
     let server = Server::start(config);
@@ -403,7 +404,7 @@ fn an_idle_connection_stays_as_long_as_it_is_announced() {
         assert_eq!(ask(&mut stream, "HTTP/1.1", "").header("keep-alive"), "timeout=60");
         std::thread::sleep(Duration::from_millis(700));
     }
-    // A head that has begun has its own time.
+    // A started head has its own timeout.
     stream.write_all(b"GET /hea").unwrap();
     assert!(matches!(stream.read(&mut [0; 16]), Ok(0)), "it is closed");
 

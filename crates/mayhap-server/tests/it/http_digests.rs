@@ -1,4 +1,4 @@
-//! Items by their digests over HTTP, as `BF.MADDHASH` and `BF.MEXISTSHASH` take them.
+//! Items by their digests over HTTP, as with `BF.MADDHASH` and `BF.MEXISTSHASH`.
 
 use crate::command::Server as Commands;
 use crate::http::Server;
@@ -11,7 +11,7 @@ use mayhap_server::metrics::Counter;
 use serde_json::json;
 use std::sync::Arc;
 
-/// The digests of these items, 8 bytes each, by the function of filters that are not keyed.
+/// The digests of these items, 8 bytes each, by the function of unkeyed filters.
 fn digests(items: &[&str]) -> Vec<u8> {
     let digest = |item: &&str| DigestFunction::xxh3(0).digest(item.as_bytes()).get().to_le_bytes();
     items.iter().flat_map(digest).collect()
@@ -44,7 +44,7 @@ fn digests_are_added_and_looked_up_as_the_commands_do_it() {
 }
 
 #[test]
-fn digests_of_keyed_filters_are_for_admins_and_bad_ones_for_nobody() {
+fn digests_of_keyed_filters_need_an_admin_and_bad_ones_are_refused() {
     let mut users = Users::new().unwrap();
     users.add("admin", b"a password", Rights::ALL).unwrap();
     let both = Rights { read: true, write: true, ..Rights::NONE };
@@ -66,7 +66,7 @@ fn digests_of_keyed_filters_are_for_admins_and_bad_ones_for_nobody() {
         ("both", "POST open/add", 200),
         ("admin", "POST keyed/add", 200),
         ("both", "POST none/add", 404),
-        // Where the commands have none either.
+        // The commands have none there either.
         ("both", "POST open/remove", 400),
         ("both", "POST open/age", 400),
     ] {

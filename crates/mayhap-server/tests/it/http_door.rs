@@ -1,4 +1,4 @@
-//! Places of HTTP: whoever is refused, guesses, or does not read, has none that others miss.
+//! Places of HTTP: a client that is refused, guesses, or does not read, takes none from the others.
 
 use crate::http::{Answer, Server};
 use crate::http_guard::{basic, guarded};
@@ -17,7 +17,7 @@ fn head(server: &Server, line: &str, login: &str) -> Vec<u8> {
     format!("{line} HTTP/1.1\r\nHost: {}\r\n{login}\r\n", server.address).into_bytes()
 }
 
-/// Reads an answer that says its length; none if the server has closed.
+/// Reads an answer with a content length; none if the server has closed.
 fn read_answer(stream: &mut TcpStream) -> Option<Answer> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -36,7 +36,7 @@ fn read_answer(stream: &mut TcpStream) -> Option<Answer> {
     }
 }
 
-/// That probes and those with the right password are answered.
+/// Checks that probes and clients with the right password are answered.
 fn everybody_is_answered(server: &Server, what: &str) {
     let connect_from = |last: u8, address| {
         let stream = connect_from(last, address);
@@ -55,7 +55,7 @@ fn everybody_is_answered(server: &Server, what: &str) {
 }
 
 #[test]
-fn answers_of_whatever_path_and_status_keep_no_place() {
+fn answers_of_any_path_and_status_release_their_place() {
     let server = guarded();
     let eye = basic("eye", "only looks");
     server.ask(
@@ -90,7 +90,7 @@ fn answers_of_whatever_path_and_status_keep_no_place() {
 }
 
 #[test]
-fn guesses_at_passwords_take_no_place_of_those_who_have_one() {
+fn guessed_passwords_take_no_place_from_logged_in_users() {
     let server = guarded();
     let wrong = head(&server, "GET /v1/filters", "Bearer wrong");
     let mut crowd = Vec::new();
@@ -102,7 +102,7 @@ fn guesses_at_passwords_take_no_place_of_those_who_have_one() {
     for round in 0..12 {
         everybody_is_answered(&server, &format!("450 guesses, {round}"));
         for stream in &mut crowd {
-            // Those that are answered guess again.
+            // Answered clients guess again.
             stream.set_nonblocking(true).unwrap();
             if matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
                 let _ = stream.write(&wrong);
@@ -113,7 +113,7 @@ fn guesses_at_passwords_take_no_place_of_those_who_have_one() {
 }
 
 #[test]
-fn downloads_that_nobody_reads_keep_nobody_out() {
+fn unread_downloads_keep_no_client_out() {
     let server = Server::plain();
     let large = json!({ "capacity": 500_000, "fixed": true });
     assert_eq!(server.send("PUT /v1/filters/large", &large).status, 201);
@@ -127,15 +127,15 @@ fn downloads_that_nobody_reads_keep_nobody_out() {
     for _ in 0..10 {
         everybody_is_answered(&server, "unread downloads");
     }
-    // Who reads has all of it.
+    // A client that reads gets all of it.
     drop(crowd);
     let file = server.get("/v1/filters/large/file");
     assert_eq!(file.header("content-length"), file.body.len().to_string());
 }
 
-/// A download goes on while others come and go.
+/// A download continues while other connections are opened and closed.
 #[test]
-fn a_download_that_is_read_is_not_cut_by_those_at_the_door() {
+fn a_download_that_is_read_is_not_cut_by_connections_at_the_door() {
     let server = Server::plain();
     let large = json!({ "capacity": 2_000_000, "fixed": true });
     assert_eq!(server.send("PUT /v1/filters/large", &large).status, 201);
@@ -153,7 +153,7 @@ fn a_download_that_is_read_is_not_cut_by_those_at_the_door() {
     let mut part = vec![0; 64 << 10];
     while left > 0 {
         let read = reader.read(&mut part).unwrap();
-        assert!(read > 0, "cut with {left} bytes to come");
+        assert!(read > 0, "cut off with {left} bytes left");
         left -= read.min(left);
         assert!(began.elapsed() < Duration::from_secs(60));
     }

@@ -1,4 +1,4 @@
-//! Who may ask over HTTP, and names that break out of whatever they are written into.
+//! Access over HTTP, and names that break out of the text they are written into.
 
 use crate::http::{Answer, Server};
 use crate::http_metrics::check_metrics;
@@ -112,7 +112,7 @@ pub(crate) fn basic(user: &str, password: &str) -> String {
 }
 
 #[test]
-fn every_path_asks_for_the_right_that_it_needs() {
+fn every_path_requires_its_right() {
     let server = guarded();
     let json_type = ("Content-Type", "application/json");
     let ask = |line: &str, login: &str, body: &[u8]| {
@@ -127,7 +127,7 @@ fn every_path_asks_for_the_right_that_it_needs() {
     let items = br#"{"items":["a"]}"#;
     let from = br#"{"from":["f"]}"#;
     for (line, body, expected) in [
-        // For nobody, eye, hand and shop.
+        // Without a login, and for eye, hand and shop.
         ("GET /v1/filters", &b""[..], [401, 200, 403, 200]),
         ("GET /v1/filters/f", b"", [401, 200, 403, 403]),
         ("GET /v1/filters/shop:1", b"", [401, 200, 403, 200]),
@@ -155,7 +155,7 @@ fn every_path_asks_for_the_right_that_it_needs() {
 }
 
 #[test]
-fn wrong_passwords_are_refused_whatever_their_form() {
+fn wrong_passwords_are_refused_in_any_form() {
     let server = guarded();
     for login in [
         basic("eye", "only look"),
@@ -174,7 +174,7 @@ fn wrong_passwords_are_refused_whatever_their_form() {
     assert_eq!(server.shared.metrics.total(Counter::LoginsFailed), 3);
 }
 
-/// Names that break out of whatever they are written into.
+/// Names that break out of the text they are written into.
 fn hostile_names() -> Vec<Vec<u8>> {
     let texts = [
         "<img src=x onerror=1>",
@@ -246,7 +246,7 @@ fn hostile_names_are_names_and_nothing_else() {
             None => STANDARD.decode(info["name_base64"].as_str().unwrap()).unwrap(),
         };
         assert_eq!(&told, name);
-        // The path that is told leads back.
+        // The reported path leads back.
         let told = info["path"].as_str().unwrap();
         assert_eq!(server.get(told).json()["items"], 1, "{told}");
     }

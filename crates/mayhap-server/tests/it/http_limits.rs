@@ -1,4 +1,4 @@
-//! Requests over HTTP that come slowly, or are too large.
+//! HTTP requests that arrive slowly, or are too large.
 
 use crate::http::{Answer, Server};
 use mayhap_server::config::Config;
@@ -7,12 +7,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// How the length of a body is told.
+/// How the length of a body is announced.
 #[derive(Debug, Clone, Copy)]
 enum Framing {
     /// `Content-Length`.
     Length,
-    /// `Transfer-Encoding: chunked`, in pieces of so many bytes.
+    /// `Transfer-Encoding: chunked`, in pieces of this many bytes.
     Chunked(usize),
 }
 
@@ -43,7 +43,7 @@ fn framed(server: &Server, line: &str, kind: &str, body: &[u8], framing: Framing
     Answer::parse(&server.raw(&request))
 }
 
-/// The largest JSON body, as docs/http.md has it.
+/// The largest JSON body, as in docs/http.md.
 const MAX_JSON_BYTES: usize = 8 << 20;
 
 #[test]
@@ -54,7 +54,7 @@ fn every_limit_of_a_body_holds_however_its_length_is_told() {
         framed(&server, "POST /v1/filters/f/add", "application/json", body, framing)
     };
     for framing in FRAMINGS {
-        // Blanks are no item: only the length of the body is wrong.
+        // Blanks are not an item: only the length of the body is wrong.
         for (bytes, status) in [(MAX_JSON_BYTES, 200), (MAX_JSON_BYTES + 1, 413)] {
             let large = !matches!(framing, Framing::Chunked(7));
             if large || status == 413 {
@@ -74,7 +74,7 @@ fn every_limit_of_a_body_holds_however_its_length_is_told() {
             assert_eq!(answer.status, status, "{framing:?} {}", answer.text());
             assert!(answer.text().contains(setting), "{framing:?} {}", answer.text());
         }
-        // A file is as long as its header says, and no longer.
+        // A file is as long as its header announces, and no longer.
         let file = server.get("/v1/filters/f/file").body;
         for (more, status) in [(0, 201), (1, 400), (1 << 20, 400)] {
             let body = [&file[..], &vec![0; more]].concat();
@@ -90,7 +90,7 @@ fn every_limit_of_a_body_holds_however_its_length_is_told() {
     }
 }
 
-/// A server that waits for half a second, where its default is 30.
+/// A server that waits for half a second instead of the default of 30.
 fn hasty() -> Server {
     Server::start(Config {
         request_timeout_ms: 500,
@@ -103,25 +103,25 @@ fn hasty() -> Server {
 #[test]
 fn a_head_that_does_not_arrive_ends_the_connection() {
     let server = hasty();
-    // Each of these would wait for ever; the answer is the end, or 408 and the end.
+    // Each of these would wait for ever; the answer is a close, or 408 and a close.
     for part in [&b""[..], b"G", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: local"] {
         let answer = server.raw(part);
         let is_end = answer.is_empty() || answer.starts_with(b"HTTP/1.1 408");
         assert!(is_end, "{}", answer.escape_ascii());
     }
-    // A byte now and then is no progress: the time is that of the whole head.
+    // A byte now and then is no progress: the timeout is for the whole head.
     let mut slow = TcpStream::connect(server.address).unwrap();
     slow.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let mut sent = 0;
     while slow.write_all(b"x").is_ok() && !matches!(slow.read(&mut [0; 64]), Ok(0)) {
         sent += 1;
-        assert!(sent < 3000, "a minute of bytes, and no end");
+        assert!(sent < 3000, "a minute of bytes without an end");
     }
     assert!(sent > 0);
 }
 
 #[test]
-fn a_body_that_does_not_arrive_is_told_so() {
+fn a_body_that_does_not_arrive_gets_an_error() {
     let server = hasty();
     server.send("PUT /v1/filters/f", &json!({}));
     for (kind, path, body) in [
@@ -140,7 +140,7 @@ fn a_body_that_does_not_arrive_is_told_so() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_by_its_setting() {
+fn too_large_requests_are_refused_with_the_setting() {
     let server = hasty();
     server.send("PUT /v1/filters/f", &json!({}));
     for (body, setting) in [
@@ -153,19 +153,20 @@ fn what_is_too_large_is_refused_by_its_setting() {
     }
     let fits = json!({ "items": ["1", "2", "x".repeat(20)] });
     assert_eq!(server.send("POST /v1/filters/f/add", &fits).status, 200);
-    // A head without an end is refused before it is read whole.
+    // A head without an end is refused before it is read completely.
     let long = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}", "x".repeat(1 << 20));
     let answer = server.raw(long.as_bytes());
     assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{}", answer.escape_ascii());
-    // A length is no size: nothing of 2^60 bytes is allocated, and the limit is told.
+    // An announced length is not trusted: nothing of 2^60 bytes is allocated, and the error has the
+    // limit.
     let headers = "Content-Type: application/json\r\nContent-Length: 1152921504606846976\r\n";
     let giant = format!("POST /v1/filters/f/add HTTP/1.1\r\nHost: localhost\r\n{headers}\r\nx");
     assert_eq!(Answer::parse(&server.raw(giant.as_bytes())).status, 413);
 }
 
-/// What has come of bodies that are not whole is memory too, and not without a limit.
+/// Unfinished bodies are memory too, and not without a limit.
 #[test]
-fn bodies_that_are_not_whole_are_held_against_the_buffers_of_all() {
+fn unfinished_bodies_count_against_the_buffers_of_all() {
     let max_buffer_bytes = Some(4 << 20);
     let server = Server::start(Config { max_buffer_bytes, ..Config::default() });
     server.send("PUT /v1/filters/f", &json!({}));

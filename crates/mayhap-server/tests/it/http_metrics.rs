@@ -1,11 +1,11 @@
-//! The page of numbers, read as Prometheus does.
+//! The metrics page, parsed like Prometheus does.
 
 use crate::http::{Server, kept};
+use mayhap_engine::durable::Policy;
 use mayhap_server::config::Config;
-use mayhap_server::durable::Policy;
 use serde_json::{Value, json};
 
-/// Reads the page as Prometheus does; the families and filters of its lines.
+/// Parses the page like Prometheus; returns the families and filters of its lines.
 pub(crate) fn check_metrics(page: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut declared = std::collections::BTreeSet::new();
@@ -40,12 +40,12 @@ pub(crate) fn check_metrics(page: &str) -> Vec<(String, String)> {
     let series = page.lines().filter(|line| !line.starts_with('#'));
     let series: std::collections::BTreeSet<&str> =
         series.map(|line| line.rsplit_once(' ').unwrap().0).collect();
-    assert_eq!(series.len(), count, "a series stands twice");
+    assert_eq!(series.len(), count, "a series is repeated");
     found
 }
 
 #[test]
-fn metrics_count_what_was_done_and_tell_few_filters() {
+fn metrics_count_operations_and_list_few_filters() {
     let server = Server::start(Config { metrics_filters: 2, ..Config::default() });
     for name in ["a", "b", "c"] {
         server.send(&format!("PUT /v1/filters/{name}"), &json!({ "capacity": 1000 }));
@@ -82,7 +82,7 @@ fn names(expression: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_dashboard_for_grafana_shows_what_there_is() {
+fn the_dashboard_for_grafana_shows_existing_metrics() {
     let folder = tempfile::tempdir().unwrap();
     let logged = kept(folder.path(), Policy::No);
     let limited = Server::start(Config { max_memory: Some(1 << 30), ..Config::default() });

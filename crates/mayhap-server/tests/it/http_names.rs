@@ -1,4 +1,4 @@
-//! Ends and other names of filters over HTTP, beside what they have in common with the commands.
+//! Expiry and renaming of filters over HTTP, beyond the cases shared with the commands.
 
 use crate::http::Server;
 use crate::http_parity::full;

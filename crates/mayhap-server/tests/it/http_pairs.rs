@@ -1,17 +1,17 @@
 //! Requests that have the same answers as commands and over HTTP.
 
-/// What is the same of a request in both forms.
+/// The common part of the answers to a request in both forms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Same {
     /// The answer, which over HTTP is this member of the JSON.
     Answer(&'static str),
     /// A new filter: `OK`, and its description.
     Made,
-    /// Done by both: 1 or `OK`, and this status.
+    /// Success in both: 1 or `OK`, and this status.
     Done(u16),
     /// The error; over HTTP it has this status.
     Error(u16),
-    /// Only that there is an error: the words are those of `RedisBloom`.
+    /// Only that there is an error: the text is that of `RedisBloom`.
     Refusal(u16),
 }
 use Same::{Answer, Done, Error, Made, Refusal};
@@ -19,12 +19,12 @@ use Same::{Answer, Done, Error, Made, Refusal};
 pub(crate) type Pair = (Same, &'static str, &'static str, &'static str);
 
 /// Requests in order, each as a command and over HTTP, to servers with the filters that the test
-/// makes.
+/// creates.
 pub(crate) const PAIRS: &[Pair] = &[
     (Answer("new"), "BF.MADD counts a b b", "POST counts/add", r#"{"items":["a","b","b"]}"#),
     (Answer("present"), "BF.MEXISTS counts a c", "POST counts/check", r#"{"items":["a","c"]}"#),
     (Refusal(404), "BF.INFO none", "GET none", ""),
-    // Filters that an insertion makes.
+    // Filters created by an insertion.
     (
         Answer("new"),
         "BF.INSERT made CAPACITY 100 ERROR 0.001 COUNTING ITEMS a a b",
@@ -48,7 +48,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         r#"{"items":["a"],"create":{"capacity":0}}"#,
     ),
     (Refusal(404), "BF.INFO more", "GET more", ""),
-    // Removals: each once, and from counting filters alone.
+    // Removals: each once, and only from counting filters.
     (
         Answer("present"),
         "BF.REM counts b c a b",
@@ -60,13 +60,13 @@ pub(crate) const PAIRS: &[Pair] = &[
     (Error(409), "BF.REM fixed a", "POST fixed/remove", r#"{"items":["a"]}"#),
     (Error(409), "BF.REM recent a", "POST recent/remove", r#"{"items":["a"]}"#),
     (Refusal(404), "BF.REM none a", "POST none/remove", r#"{"items":["a"]}"#),
-    // Ages, of windows alone.
+    // Ages, only of windows.
     (Answer("new"), "BF.MADD recent a b c", "POST recent/add", r#"{"items":["a","b","c"]}"#),
     (Answer("ages"), "BF.AGE recent a c x", "POST recent/age", r#"{"items":["a","c","x"]}"#),
     (Error(409), "BF.AGE plain a", "POST plain/age", r#"{"items":["a"]}"#),
     (Error(409), "BF.AGE counts a", "POST counts/age", r#"{"items":["a"]}"#),
     (Refusal(404), "BF.AGE none a", "POST none/age", r#"{"items":["a"]}"#),
-    // Several filters; one that is not there has nothing, one that is named twice has it twice.
+    // Several filters; one that does not exist has nothing, one that is named twice has it twice.
     (Answer("new"), "BF.MADD plain a x", "POST plain/add", r#"{"items":["a","x"]}"#),
     (
         Answer("which"),
@@ -80,7 +80,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         "POST /v1/which",
         r#"{"match":"[fpr]*","items":["a","b"]}"#,
     ),
-    // Ends.
+    // Expiry.
     (
         Done(200),
         "PEXPIREAT plain 4000000000000",
@@ -100,7 +100,7 @@ pub(crate) const PAIRS: &[Pair] = &[
     (Answer("items"), "BF.CARD other", "GET other", ""),
 ];
 
-/// Every option of a new filter, and all that contradict each other.
+/// Every option of a new filter, and all contradictory combinations.
 pub(crate) const NEW: &[Pair] = &[
     (Made, "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
     (Error(409), "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
@@ -207,7 +207,7 @@ pub(crate) const NEW: &[Pair] = &[
         r#"{"target_fpp":0.01,"capacity":100,"keyed":false,
             "seed_base64":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}"#,
     ),
-    // What contradicts itself.
+    // Contradictions.
     (
         Refusal(400),
         "BF.RESERVE no 0.1 9 NONSCALING VALIDATESCALETO 10",

@@ -5,10 +5,10 @@ use crate::http::{Server, kept};
 use crate::http_guard::basic;
 use crate::http_pairs::Same::{Answer, Done, Error, Made, Refusal};
 use crate::http_pairs::{NEW, PAIRS};
+use mayhap_engine::durable::Policy;
+use mayhap_engine::keyspace::{Hash, Keyspace, Shape, Spec};
 use mayhap_server::Config;
 use mayhap_server::config::{Rights, Users};
-use mayhap_server::durable::Policy;
-use mayhap_server::keyspace::{Hash, Keyspace, Shape, Spec};
 use mayhap_server::metrics::Counter;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -18,20 +18,20 @@ const LIMIT: u64 = 64 << 20;
 
 /// A filter of each kind.
 fn fill(keyspace: &Keyspace) {
-    let (capacity, error) = (1_000, 1e-6);
+    let (capacity, target_fpp) = (1_000, 1e-6);
     for (name, shape) in [
-        ("plain", Shape::Growing { capacity, error, expansion: 2 }),
-        ("fixed", Shape::Fixed { capacity, error, layout: None }),
-        ("counts", Shape::Counting { capacity, error }),
-        ("recent", Shape::Window { items: capacity, time_ms: 0, error, refresh: true }),
-        ("half", Shape::Clearing { capacity, error, at: 0.5 }),
+        ("plain", Shape::Growing { capacity, target_fpp, expansion: 2 }),
+        ("fixed", Shape::Fixed { capacity, target_fpp, layout: None }),
+        ("counts", Shape::Counting { capacity, target_fpp }),
+        ("recent", Shape::Window { items: capacity, time_ms: 0, target_fpp, refresh: true }),
+        ("half", Shape::Clearing { capacity, target_fpp, at: 0.5 }),
     ] {
         let spec = Spec { shape, hash: Hash::Keyed };
         keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
     }
 }
 
-/// The first answer of RESP3 in these bytes, as JSON; they go on behind it.
+/// The first answer of RESP3 in these bytes, as JSON; advances past it.
 fn value(answer: &mut &str) -> Value {
     let (line, rest) = answer.split_once("\r\n").unwrap();
     *answer = rest;
@@ -52,7 +52,7 @@ fn value(answer: &mut &str) -> Value {
     }
 }
 
-/// Objects as lists of their values, which is what commands answer.
+/// Objects as lists of their values, which is the form of command answers.
 fn bare(value: &Value) -> Value {
     match value {
         Value::Array(values) => values.iter().map(bare).collect(),
@@ -61,7 +61,7 @@ fn bare(value: &Value) -> Value {
     }
 }
 
-/// `GET NAME` as `GET /v1/filters/NAME`; what begins with a slash stays.
+/// `GET NAME` as `GET /v1/filters/NAME`; a path with a leading slash stays.
 pub(crate) fn full(line: &str) -> String {
     let (method, path) = line.split_once(' ').unwrap();
     let root = if path.starts_with('/') { "" } else { "/v1/filters/" };
@@ -72,7 +72,7 @@ pub(crate) fn full(line: &str) -> String {
 fn both_answer_alike() {
     let mut commands = Commands::with(Config::default(), |limits| limits.max_filter_bytes = LIMIT);
     let http = Server::limited(LIMIT);
-    commands.session.resp3 = true;
+    commands.session.info.resp3 = true;
     fill(&commands.shared.keyspace);
     fill(&http.shared.keyspace);
     for &(same, command, line, body) in PAIRS.iter().chain(NEW) {
@@ -185,11 +185,11 @@ fn both_refuse_the_same_users() {
 }
 
 #[test]
-fn what_was_removed_is_not_there_after_a_restart() {
+fn removed_filters_are_absent_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     {
         let server = kept(folder.path(), Policy::No);
-        let shape = Shape::Counting { capacity: 1_000, error: 1e-6 };
+        let shape = Shape::Counting { capacity: 1_000, target_fpp: 1e-6 };
         let spec = Spec { shape, hash: Hash::Keyed };
         server.shared.keyspace.create(b"c", spec, 1, server.shared.log.as_deref()).unwrap();
         server.send("POST /v1/filters/c/add", &json!({ "items": ["a", "b", "c"] }));
@@ -208,7 +208,7 @@ fn what_was_removed_is_not_there_after_a_restart() {
 fn ages_have_their_unit_and_are_counted_as_queries() {
     let server = Server::plain();
     for (name, time_ms, unit) in [("items", 0, "items"), ("time", 60_000, "ms")] {
-        let shape = Shape::Window { items: 1_000, time_ms, error: 1e-6, refresh: true };
+        let shape = Shape::Window { items: 1_000, time_ms, target_fpp: 1e-6, refresh: true };
         let spec = Spec { shape, hash: Hash::Keyed };
         server.shared.keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
         let line = |verb| format!("POST /v1/filters/{name}/{verb}");
@@ -252,7 +252,7 @@ fn an_option_that_is_not_as_it_should_be_is_named() {
             assert_eq!(refused.status, 400, "{option} {value}: {problem}");
             assert!(problem.starts_with(&format!("{option} must be ")), "{value}: {problem}");
         }
-        // Nothing is said by it.
+        // Unset, as with the default.
         let name = format!("PUT /v1/filters/{option}");
         assert_eq!(server.send(&name, &json!({ option: null })).status, 201, "{option}");
     }

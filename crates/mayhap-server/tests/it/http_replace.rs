@@ -1,12 +1,9 @@
-//! A filter is replaced whole: whoever looks sees the old one or the new one.
+//! A filter is replaced atomically: a query sees either the old or the new one.
 
 use crate::http::{Server, kept};
-use crate::keyspace::{keyspace, numbered, turn, with_words};
-use crate::keyspace_dump::dump;
-use mayhap_server::durable::Policy;
-use mayhap_server::keyspace::{Keyspace, Spec};
+use mayhap_engine::durable::Policy;
+use mayhap_engine::keyspace::Files;
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 const FILE: [(&str, &str); 1] = [("Content-Type", "application/octet-stream")];
 
@@ -54,7 +51,7 @@ fn a_filter_is_replaced_only_on_request_and_only_by_a_sound_one() {
     assert_eq!(found(&server, "live"), [false, true]);
     let live = server.get("/v1/filters/live").json();
     assert_eq!((&live["items"], &live["expires_at"]), (&json!(1), &json!(null)));
-    // Where there is none, one is made.
+    // If there is none, one is created.
     let made = server.ask("PUT /v1/filters/third/file?replace=true", &FILE, &file);
     assert_eq!((made.status, found(&server, "third")), (201, [false, true]));
     assert_eq!(server.get("/v1/filters").json()["filters"].as_array().unwrap().len(), 3);
@@ -66,7 +63,7 @@ fn a_file_of_the_data_folder_is_not_replaced() {
     let server = Server::plain();
     let file = two(&server);
     std::fs::write(folder.path().join("listed.mayhap"), &file).unwrap();
-    server.shared.keyspace.serve_file(&folder.path().join("listed.mayhap")).unwrap();
+    Files::serve(&server.shared.keyspace, &folder.path().join("listed.mayhap")).unwrap();
     let refused = server.ask("PUT /v1/filters/listed/file?replace=true", &FILE, &file);
     assert_eq!(refused.status, 409);
     assert!(refused.text().contains("read-only"), "{}", refused.text());
@@ -84,49 +81,4 @@ fn a_restart_finds_the_new_filter() {
     let server = kept(folder.path(), Policy::No);
     assert_eq!(found(&server, "live"), [false, true]);
     assert_eq!(server.shared.keyspace.len(), 2);
-}
-
-fn replace(keyspace: &Keyspace, file: &[(i64, Vec<u8>)]) {
-    for (cursor, bytes) in file {
-        keyspace.replace_by_chunk(b"live", *cursor, bytes, 1, None).unwrap();
-    }
-}
-
-#[test]
-fn readers_see_the_old_filter_or_the_new_one_and_its_name_once() {
-    const KEYS: u64 = 200;
-    let keyspace = keyspace();
-    let keys = numbered(0..2 * KEYS);
-    let files = [(&b"a"[..], 0..KEYS), (b"b", KEYS..2 * KEYS)].map(|(name, range)| {
-        let entry = keyspace.create(name, Spec::growing(1_000, 1e-9, 2), 1, None).unwrap();
-        with_words(&numbered(range), |words| entry.insert_many(words, &mut turn())).unwrap();
-        dump(&keyspace, &entry)
-    });
-    replace(&keyspace, &files[0]);
-    let (has_seen, mut seen) = (AtomicBool::new(false), [0; 2]);
-    std::thread::scope(|scope| {
-        // It ends too if what follows fails.
-        scope.spawn(|| {
-            let mut next = files.iter().cycle().take(100_000);
-            while !has_seen.load(Ordering::Relaxed)
-                && let Some(file) = next.next()
-            {
-                replace(&keyspace, file);
-            }
-        });
-        while seen.iter().any(|&looks| looks < 100) {
-            let mut turn = turn();
-            let entry = keyspace.get(b"live", 1).expect("it is never missing");
-            with_words(&keys, |words| entry.contains_many(words, &mut turn));
-            let found: Vec<u64> = turn.answers.iter_ones().map(|key| key as u64).collect();
-            let which = usize::from(found[0] != 0);
-            let first = which as u64 * KEYS;
-            assert_eq!(found, (first..first + KEYS).collect::<Vec<_>>());
-            seen[which] += 1;
-            let names = keyspace.scan(0, 10, None, 1).unwrap().names;
-            assert_eq!(names.iter().filter(|name| ***name == *b"live").count(), 1);
-        }
-        has_seen.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(keyspace.len(), 3);
 }

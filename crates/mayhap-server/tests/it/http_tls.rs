@@ -24,7 +24,7 @@ fn http_is_spoken_over_tls_by_the_right_name() {
         let mut stream = speak(socket(&server), "localhost", version);
         stream.write_all(request).unwrap();
         let mut answer = Vec::new();
-        // An end that was cut off would be an error.
+        // A truncated end would be an error.
         stream.read_to_end(&mut answer).unwrap();
         let answer = Answer::parse(&answer);
         assert_eq!((answer.status, answer.text().trim()), (200, "ok"));
@@ -39,7 +39,7 @@ fn who_speaks_no_tls_or_an_old_one_is_sent_away() {
     for plain in [&b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"[..], b"*1\r\n$4\r\nPING\r\n"]
     {
         let answer = server.raw(plain);
-        // An alert at most, and the end.
+        // At most an alert, and the end.
         assert!(
             answer.is_empty() || answer.starts_with(&[21, 3]) && answer.len() == 7,
             "{answer:?}"
@@ -49,6 +49,6 @@ fn who_speaks_no_tls_or_an_old_one_is_sent_away() {
         let answer = server.raw(&old_hello(minor));
         assert!(answer.starts_with(&[21, 3]) && answer.ends_with(&PROTOCOL_VERSION), "{answer:?}");
     }
-    // One that says nothing is left after `request_timeout`.
+    // A silent client is disconnected after `request_timeout`.
     assert_eq!(server.raw(b""), b"");
 }

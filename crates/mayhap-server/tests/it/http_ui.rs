@@ -1,5 +1,5 @@
-//! The dashboard: its stream, and who may see what of it. The page itself is tested in a browser,
-//! by `web/test/dashboard.test.mjs`.
+//! The dashboard: its stream, and the rights that its parts need. The page itself is tested in a
+//! browser, by `web/test/dashboard.test.mjs`.
 
 use crate::http::{Answer, Server};
 use crate::http_guard::{basic, guarded};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn events(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.header("content-type"), "text/event-stream");
-    // In chunks, each behind its length: only whole events are lines of data.
+    // In chunks, each after its length: only whole events are lines of data.
     let text = answer.text();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
     data.map(|event| serde_json::from_str(event).unwrap()).collect()

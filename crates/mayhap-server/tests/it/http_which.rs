@@ -1,12 +1,12 @@
-//! Several filters over HTTP: what is answered, and that no answer is built that is too large.
+//! Several filters over HTTP: the answers, and that no answer is built that is too large.
 
 use crate::command::Server as Commands;
 use crate::http::Server;
 use crate::http_guard::basic;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mayhap_engine::keyspace::{Keyspace, Spec};
 use mayhap_server::config::{Config, Rights, Users};
-use mayhap_server::keyspace::{Keyspace, Spec};
 use mayhap_server::metrics::Counter;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -19,7 +19,7 @@ const LONG: usize = 60_000;
 fn fill(keyspace: &Keyspace, name: &[u8], items: &[&str]) {
     let entry = keyspace.create(name, Spec::growing(100, 1e-6, 2), 1, None).unwrap();
     for item in items {
-        entry.insert(item.as_bytes(), &mut mayhap_server::Turn::default()).unwrap();
+        entry.insert(item.as_bytes(), &mut mayhap_engine::Work::default()).unwrap();
     }
 }
 
@@ -87,14 +87,14 @@ fn requests_that_are_not_as_they_should_be_are_refused() {
     }
     let long = server.send("POST /v1/which", &json!({ "match": "x".repeat(1025), "items": [] }));
     assert_eq!(long.status, 409, "{}", long.text());
-    // The same limit as that of the command, in the same words.
+    // The same limit and error as of the command.
     let body = json!({ "names": vec!["x"; 2_000], "items": vec!["x"; 600] });
     let refused = server.send("POST /v1/which", &body);
     assert_eq!(refused.status, 400);
     assert_eq!(refused.json()["error"], "filters times items must be at most 1048576");
 }
 
-/// A body with a long name so many times, and so many items.
+/// A body with `names` times a long name, and `items` items.
 fn repeated(names: usize, items: usize) -> String {
     json!({ "names": vec!["n".repeat(LONG); names], "items": vec!["a"; items] }).to_string()
 }
@@ -123,7 +123,7 @@ fn an_answer_is_bounded_before_it_is_built_as_that_of_the_command_is() {
         assert!(text.contains("above the limit of 67108864; request less"), "{text}");
     }
     assert_eq!(refused.status, 400);
-    // What is as large as it may be is answered, and given back once it is sent.
+    // An answer at the limit is sent, and its memory is released once it is sent.
     let whole = ask(&repeated(4, 256));
     let lists = 256 * ("[],".len() + 4 * (LONG + "\"\",".len()) - 1) - 1;
     assert_eq!(whole.body.len(), "{\"which\":[]}\n".len() + lists);
@@ -133,7 +133,7 @@ fn an_answer_is_bounded_before_it_is_built_as_that_of_the_command_is() {
 }
 
 #[test]
-fn an_answer_that_nobody_reads_is_held_against_the_buffers_of_all() {
+fn an_unread_answer_counts_against_the_buffers_of_all() {
     let server = Server::start(Config {
         max_name_bytes: LONG as u32,
         max_buffer_bytes: Some(40 << 20),

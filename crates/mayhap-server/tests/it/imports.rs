@@ -1,14 +1,13 @@
-//! What stands in `import/`, at the start of a whole server and while it runs: a name that is there
-//! and cannot be read is an error, and never "surely not".
+//! Files in `import/`, at the start of a whole server and while it runs: the name of an unreadable
+//! file is an error, and never "surely not".
 
+use crate::attack::numbered;
 use crate::http::Answer;
-use crate::keyspace::{keyspace, numbered};
 use crate::support::{Raw, request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mayhap::{AnyFilter, DigestFunction, ScalableBloomFilter};
+use mayhap::AnyFilter;
 use mayhap_server::config::{Rights, Users};
-use mayhap_server::keyspace::FileState;
 use mayhap_server::{Config, Running, Server};
 use std::fs;
 use std::io::{Read, Write};
@@ -19,11 +18,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A filter file with `key:FROM` and the nine after it.
+/// A filter file with `key:FROM` and the nine keys after it.
 fn file(from: u64) -> Vec<u8> {
     let builder = AnyFilter::builder().expected_items(3_000).target_fpp(1e-6);
     let mut filter = builder.build().unwrap();
-    for key in numbered(from..from + 10) {
+    for key in numbered("key", from..from + 10) {
         assert!(filter.insert(&key[..]));
     }
     let folder = tempfile::tempdir().unwrap();
@@ -86,9 +85,9 @@ impl Place {
         self.http_as(line, "", body)
     }
 
-    /// The same with one more line of the head.
+    /// The same with an additional header line.
     fn http_as(&self, line: &str, header: &str, body: &str) -> Answer {
-        let address = self.running().http_address().unwrap();
+        let address = self.running().http_addresses()[0];
         let mut stream = TcpStream::connect(address).unwrap();
         let request = format!(
             "{line} HTTP/1.1\r\nConnection: close\r\nHost: {address}\r\n{header}\
@@ -105,14 +104,14 @@ impl Place {
         String::from_utf8(self.http(&format!("GET {path}"), "").body).unwrap()
     }
 
-    /// A number of `/metrics`.
+    /// A value of `/metrics`.
     fn metric(&self, name: &str) -> u64 {
         let page = self.text("/metrics");
         let line = page.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
         line.unwrap_or_else(|| panic!("no {name} in {page}")).parse().unwrap()
     }
 
-    /// That the keys from `from` on are there, within a minute.
+    /// Waits up to a minute until the keys from `from` on are served.
     fn until_served(&self, name: &str, from: u64) {
         let key = format!("key:{}", from + 9);
         until(&|| self.ask(&["BF.EXISTS", name, &key]) == ":1", &key);
@@ -129,10 +128,10 @@ fn until(is_true: &dyn Fn() -> bool, what: &str) {
 
 type Put = fn(&Place, &Path);
 
-/// What may stand under the name `f`, none of it a filter.
+/// Entries that may have the name `f`, none of them a filter.
 const UNUSABLE: [(&str, &str, Put); 13] = [
     ("truncated", "f.mayhap", |_, path| fs::write(path, &file(0)[..1000]).unwrap()),
-    ("cut behind its header", "f.mayhap", |_, path| fs::write(path, &file(0)[..5000]).unwrap()),
+    ("cut after its header", "f.mayhap", |_, path| fs::write(path, &file(0)[..5000]).unwrap()),
     ("empty", "f", |_, path| fs::write(path, "").unwrap()),
     ("text", "f.txt", |_, path| fs::write(path, "no filter\n").unwrap()),
     ("damaged header", "f.mayhap", |_, path| {
@@ -160,7 +159,7 @@ const UNUSABLE: [(&str, &str, Put); 13] = [
     }),
 ];
 
-/// Requests that need to know what is in `f`, or would make another filter of its name.
+/// Requests that need the contents of `f`, or would create another filter of its name.
 const REQUESTS: [&[&str]; 13] = [
     &["BF.EXISTS", "f", "key:0"],
     &["BF.MEXISTS", "f", "key:0", "key:1"],
@@ -182,7 +181,7 @@ fn assert_unusable(place: &Place, what: &str) {
         let answer = place.ask(words);
         assert!(answer.starts_with('-'), "{what}: {words:?}: {answer}");
     }
-    // The error stands in the answer for each item.
+    // The answer has the error for each item.
     assert_eq!(place.ask(&["BF.MADD", "f", "x"]), "*1", "{what}");
     assert_eq!(place.ask(&["EXISTS", "f"]), ":1", "{what}");
     let items = r#"{"items":["key:0"]}"#;
@@ -209,13 +208,13 @@ fn clear(folder: &Path) {
 }
 
 #[test]
-fn what_cannot_be_read_at_the_start_is_an_error_of_its_name_until_it_can() {
+fn an_unreadable_file_at_the_start_is_an_error_of_its_name_until_it_is_readable() {
     for (what, name, put) in UNUSABLE {
         let mut place = Place::new();
         put(&place, &place.import(name));
         place.start();
         assert_unusable(&place, what);
-        // A folder of that name goes, and a whole file comes.
+        // A folder of that name is removed, and a sound file takes its place.
         clear(&place.import(""));
         fs::write(place.import("f.mayhap"), file(50)).unwrap();
         place.until_served("f", 50);
@@ -225,7 +224,7 @@ fn what_cannot_be_read_at_the_start_is_an_error_of_its_name_until_it_can() {
 }
 
 #[test]
-fn what_comes_while_the_server_runs_is_served_or_an_error_of_its_name() {
+fn a_new_file_is_served_or_an_error_of_its_name() {
     for (what, name, put) in UNUSABLE {
         let mut place = Place::new();
         place.start();
@@ -234,7 +233,7 @@ fn what_comes_while_the_server_runs_is_served_or_an_error_of_its_name() {
         until(&|| place.metric("mayhap_unreadable_files") == 1, what);
         assert_unusable(&place, what);
         clear(&place.import(""));
-        // Never served, and not there: the name is free.
+        // Never served, and gone: the name is free.
         until(&|| place.ask(&["EXISTS", "f"]) == ":0", what);
         fs::write(place.import("f.bin"), file(50)).unwrap();
         place.until_served("f", 50);
@@ -248,7 +247,7 @@ fn links_are_followed_and_their_targets_watched() {
     let import = place.import("");
     fs::write(place.beside("x"), file(0)).unwrap();
     symlink(place.beside("x"), place.import("direct.mayhap")).unwrap();
-    // As Kubernetes mounts a ConfigMap, a Secret or a projected volume.
+    // The way Kubernetes mounts a ConfigMap, a Secret or a projected volume.
     for (version, from) in [("..2024_01", 100), ("..2024_02", 200)] {
         fs::create_dir(import.join(version)).unwrap();
         fs::write(import.join(version).join("swapped.mayhap"), file(from)).unwrap();
@@ -270,7 +269,7 @@ fn links_are_followed_and_their_targets_watched() {
     fs::write(place.beside("y"), file(300)).unwrap();
     fs::rename(place.beside("y"), place.beside("x")).unwrap();
     place.until_served("direct", 300);
-    // A name that comes with the next swap.
+    // A name that appears with the next swap.
     fs::write(import.join("..2024_02/more.mayhap"), file(400)).unwrap();
     symlink("..data/more.mayhap", place.import("more.mayhap")).unwrap();
     place.until_served("more", 400);
@@ -278,7 +277,7 @@ fn links_are_followed_and_their_targets_watched() {
 }
 
 #[test]
-fn a_file_that_is_removed_is_answered_from_and_said_to_be_gone() {
+fn a_removed_file_still_answers_and_is_reported_as_gone() {
     let mut place = Place::new();
     fs::write(place.import("f.mayhap"), file(0)).unwrap();
     place.start();
@@ -289,7 +288,7 @@ fn a_file_that_is_removed_is_answered_from_and_said_to_be_gone() {
     let ready = place.text("/readyz?verbose");
     assert!(ready.starts_with("ready\n") && ready.contains("\nf: "), "{ready}");
     assert!(ready.contains("was removed"), "{ready}");
-    // What stands there is no filter: the old one answers, and that is said.
+    // The present file is not a filter: the old one answers, and that is reported.
     fs::write(place.import("f.mayhap"), "no filter").unwrap();
     until(&|| place.text("/readyz?verbose").contains("looks like text"), "it is text");
     assert_eq!(place.ask(&["BF.EXISTS", "f", "key:3"]), ":1");
@@ -308,7 +307,7 @@ fn a_file_waits_for_its_name_while_another_filter_has_it() {
     fs::write(place.import("f.mayhap"), file(0)).unwrap();
     until(&|| place.metric("mayhap_unreadable_files") == 1, "the name is taken");
     for _ in 0..2 {
-        assert_eq!(place.ask(&["BF.EXISTS", "f", "mine"]), ":1", "what was acknowledged is there");
+        assert_eq!(place.ask(&["BF.EXISTS", "f", "mine"]), ":1", "the acknowledged item is there");
         assert_eq!(place.ask(&["BF.ADD", "f", "more"]).as_bytes()[0], b':');
         let ready = place.text("/readyz?verbose");
         assert!(ready.contains("\nf: ") && ready.contains("a filter of this name"), "{ready}");
@@ -350,14 +349,14 @@ fn a_server_that_requires_its_imports_is_not_ready_without_them() {
     assert_eq!(place.http("GET /healthz", "").status, 200);
     fs::write(place.import("f.mayhap"), file(0)).unwrap();
     until(&|| place.http("GET /readyz", "").status == 200, "a whole file");
-    // One that answers from before is no reason to take the server from its clients.
+    // A filter that answers from a replaced file is no reason to report "not ready".
     fs::remove_file(place.import("f.mayhap")).unwrap();
     until(&|| place.metric("mayhap_stale_files") == 1, "it is gone");
     assert_eq!(place.http("GET /readyz", "").status, 200);
 }
 
 #[test]
-fn only_who_may_see_a_name_is_told_of_its_file() {
+fn problems_of_a_file_are_only_shown_to_users_who_may_see_its_name() {
     let mut users = Users::new().unwrap();
     let mine = Rights { prefix: Some(Arc::from(&b"mine:"[..])), ..Rights::ALL };
     users.add("all", b"secret", Rights::ALL).unwrap();
@@ -383,56 +382,4 @@ fn only_who_may_see_a_name_is_told_of_its_file() {
     assert_eq!(told("all"), (503, true, true));
     assert_eq!(told("mine"), (503, true, false));
     assert_eq!(told("blind"), (403, false, false));
-}
-
-/// As with too few descriptors: the file is not changed, and can be opened later.
-#[test]
-fn a_file_that_cannot_be_opened_for_now_is_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut filter = ScalableBloomFilter::new(50_000, 1e-3, DigestFunction::xxh3(0)).unwrap();
-    filter.insert("key").unwrap();
-    mayhap_store::save(&folder.path().join("f.mayhap"), &filter, "").unwrap();
-    let keyspace = keyspace();
-    keyspace.set_max_memory(10_000);
-    keyspace.serve_folder(folder.path()).unwrap();
-    let answer = || {
-        let entry = keyspace.get(b"f", 1).unwrap();
-        let found = entry.contains(b"key", 1);
-        entry.check_file().map(|()| found)
-    };
-    let troubles = keyspace.file_troubles();
-    assert_eq!((troubles.len(), troubles[0].state), (1, FileState::Unusable));
-    assert!(troubles[0].problem.contains("above the limit of 10000"), "{}", troubles[0].problem);
-    keyspace.refresh_files();
-    assert!(answer().is_err());
-    keyspace.set_max_memory(u64::MAX);
-    for _ in 0..30 {
-        keyspace.refresh_files();
-    }
-    assert_eq!((answer(), keyspace.unreadable_files()), (Ok(true), 0));
-}
-
-#[test]
-fn a_folder_that_cannot_be_read_is_said_and_takes_nothing_away() {
-    let folder = tempfile::tempdir().unwrap();
-    let import = folder.path().join("import");
-    fs::create_dir(&import).unwrap();
-    fs::write(import.join("f.mayhap"), file(0)).unwrap();
-    let keyspace = keyspace();
-    keyspace.serve_folder(&import).unwrap();
-    // A link to itself in its place: neither there nor gone.
-    fs::rename(&import, folder.path().join("aside")).unwrap();
-    symlink("import", &import).unwrap();
-    for _ in 0..4 {
-        keyspace.refresh_files();
-    }
-    let troubles = keyspace.file_troubles();
-    assert!(troubles.iter().any(|trouble| trouble.name.is_empty()), "{troubles:?}");
-    assert!(keyspace.get(b"f", 1).unwrap().contains(b"key:3", 1));
-    fs::remove_file(&import).unwrap();
-    fs::rename(folder.path().join("aside"), &import).unwrap();
-    for _ in 0..4 {
-        keyspace.refresh_files();
-    }
-    assert!(keyspace.file_troubles().is_empty(), "{:?}", keyspace.file_troubles());
 }

@@ -1,4 +1,4 @@
-//! Where a server listens: lists of addresses, and what `::` takes.
+//! Listen addresses: lists of them, and the meaning of `::`.
 
 use crate::support::Raw;
 use mayhap_server::config::Addresses;
@@ -14,7 +14,7 @@ fn start(bind: &str, port: u16) -> Running {
     Server::start(config).unwrap()
 }
 
-/// A machine without IPv6 can try none of it.
+/// A machine without IPv6 can test none of this.
 fn has_v6() -> bool {
     let has_it = TcpListener::bind("[::1]:0").is_ok();
     if !has_it {
@@ -42,12 +42,13 @@ fn all_addresses_of_ipv6_take_ipv4_too_for_both_protocols() {
         return;
     }
     let running = start("::", 0);
-    let (redis, http) = (running.address().unwrap(), running.http_address().unwrap());
+    let (redis, http) = (running.address().unwrap(), running.http_addresses()[0]);
     for host in ["127.0.0.1", "::1"] {
         Raw::connect(at(host, redis)).call(&["PING"], "+PONG\r\n");
         assert_eq!(status(at(host, http)), "HTTP/1.1 200 OK", "{host}");
     }
-    // A client of IPv4 is one, by whatever socket it came: guesses are counted by its address.
+    // A client of IPv4 is one, whichever socket it connected to: guesses are counted by its
+    // address.
     let _other = Raw::connect(at("127.0.0.1", redis));
     let hosts: Vec<IpAddr> = running
         .shared()
@@ -64,7 +65,7 @@ fn all_addresses_of_ipv6_take_ipv4_too_for_both_protocols() {
 }
 
 #[test]
-fn a_list_is_listened_on_as_a_whole_and_what_may_be_absent_may() {
+fn all_addresses_of_a_list_are_listened_on_except_absent_optional_ones() {
     let running = start("127.0.0.1,127.0.0.2 -203.0.113.7", 0);
     let hosts = |addresses: &[SocketAddr]| -> Vec<String> {
         addresses.iter().map(|address| address.ip().to_string()).collect()
@@ -92,7 +93,7 @@ fn a_list_is_listened_on_as_a_whole_and_what_may_be_absent_may() {
 #[test]
 fn both_wildcards_share_a_port() {
     for bind in ["0.0.0.0,::", "*", ":: 0.0.0.0"] {
-        // Free a moment ago.
+        // It was free a moment ago.
         let port = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
         let running = start(bind, port);
         let hosts: &[&str] = if has_v6() { &["127.0.0.1", "::1"] } else { &["127.0.0.1"] };
@@ -122,7 +123,7 @@ fn lists_are_read_and_written_alike() {
 }
 
 #[test]
-fn a_transaction_with_a_request_that_was_refused_is_not_carried_out() {
+fn a_transaction_with_a_refused_request_is_not_executed() {
     let config = Config { port: 0, max_words: 5, ..Config::default() };
     let running = Server::start(config).unwrap();
     let mut raw = Raw::connect(running.address().unwrap());

@@ -1,11 +1,12 @@
-//! Lists of names: what is there all the while is in them, and a user with a prefix has their own.
+//! Lists of names: names that exist throughout are in them, and a user with a prefix sees only
+//! those.
 
 use crate::command::Server;
 use mayhap_server::Config;
 use mayhap_server::config::{Rights, Users};
 use std::sync::Arc;
 
-/// All names of a scan, with `change` carried out after its first page.
+/// All names of a scan, with `change` executed after its first page.
 fn scan(server: &mut Server, count: usize, change: &[&str]) -> Vec<String> {
     let (mut names, mut cursor) = (Vec::new(), "0".to_owned());
     for page in 0.. {
@@ -27,8 +28,9 @@ fn scan(server: &mut Server, count: usize, change: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_name_that_is_there_throughout_a_scan_is_listed_whatever_gets_it() {
-    // Older and newer than what they replace, once and by turns, behind the scan and before it.
+fn a_name_that_exists_throughout_a_scan_is_listed_for_any_filter() {
+    // Older and newer than the ones they replace, once and repeatedly, behind the scan and before
+    // it.
     for change in [
         &["RENAME next live"][..],
         &["RENAME next live", "BF.RESERVE next 0.1 10", "RENAME next live"],
@@ -79,10 +81,10 @@ fn a_user_with_a_prefix_gets_names_and_numbers_of_their_own() {
     assert_eq!(server.line("DBSIZE"), ":2\r\n");
     assert!(["$4\r\nzz:a\r\n", "$4\r\nzz:b\r\n"].contains(&&*server.line("RANDOMKEY")));
     assert!(server.line("INFO keyspace").contains("db0:keys=2,expires=1"));
-    server.turn.now += 1_000;
+    server.turn.work.now += 1_000;
     assert_eq!(server.line("RANDOMKEY"), "$4\r\nzz:a\r\n");
     server.line("AUTH all secret");
-    assert_eq!(server.line("DBSIZE"), ":10052\r\n", "what expired counts until it is swept");
+    assert_eq!(server.line("DBSIZE"), ":10052\r\n", "expired filters count until they are swept");
     assert!(server.line("INFO keyspace").contains("db0:keys=10052,expires=1"));
 }
 
@@ -101,4 +103,25 @@ fn a_layout_is_for_filters_that_do_not_grow_and_never_ignored() {
         assert_eq!(server.line(&format!("BF.RESERVE f 0.1 10 {options}")), "+OK\r\n");
         server.line("DEL f");
     }
+}
+
+/// With memory full, each name is deleted and another one created, so that the table of names has
+/// to be reallocated now and then; nothing is leaked meanwhile.
+#[test]
+fn a_deleted_filter_makes_room_for_the_next_at_once() {
+    let mut server = Server::with(Config::default(), |options| options.max_memory = 16 << 20);
+    let add = |server: &mut Server, number: usize| {
+        server.line(&format!("BF.RESERVE name:{number:06} 0.1 10"))
+    };
+    let filters = (0..20_000).find(|&number| add(&mut server, number) != "+OK\r\n").unwrap();
+    assert!(filters > 2_000, "{filters}");
+    let refused = add(&mut server, filters);
+    assert!(refused.contains("max_memory"), "{refused}");
+    for number in 0..10_000 {
+        assert_eq!(server.line(&format!("DEL name:{number:06}")), ":1\r\n");
+        let next = number + filters;
+        assert_eq!(add(&mut server, next), "+OK\r\n", "{next} with room for {filters}");
+    }
+    assert_eq!(server.line("DBSIZE"), format!(":{filters}\r\n"));
+    assert_eq!(server.line("KEYS *").matches("name:").count(), filters);
 }

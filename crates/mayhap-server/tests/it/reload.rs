@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 #[test]
-fn what_config_set_changes_holds_for_the_next_request() {
+fn changes_by_config_set_hold_for_the_next_request() {
     let mut server = Caller::new();
     assert_eq!(server.line("CONFIG SET default-capacity 5k bf-error-rate 0.001"), "+OK\r\n");
     server.line("BF.ADD f a");
@@ -26,7 +26,7 @@ fn what_config_set_changes_holds_for_the_next_request() {
 }
 
 #[test]
-fn config_set_changes_all_that_it_names_or_nothing() {
+fn config_set_changes_all_named_settings_or_nothing() {
     let mut server = Caller::new();
     for (line, wrong) in [
         ("CONFIG SET default-capacity 9 default-error 7", "default-error = \"7\""),
@@ -58,21 +58,21 @@ fn a_setting_is_live_or_needs_a_restart_and_config_set_says_which() {
             "default_error" => "0.5",
             "default_capacity" | "default_expansion" => "8",
             "log_level" => "warn",
-            // One without the other is refused.
+            // Either of them alone is refused.
             "tls_cert" | "tls_key" => continue,
             name => {
-                assert!(!setting.is_live(), "{name} has no test");
+                assert!(!setting.is_live, "{name} has no test");
                 let answer = server.line(&format!("CONFIG SET {name} 1"));
                 assert!(answer.contains("immutable"), "{name}: {answer}");
                 continue;
             }
         };
-        assert!(setting.is_live());
+        assert!(setting.is_live);
         let line = format!("CONFIG SET {} {value}", setting.name);
         assert_eq!(server.line(&line), "+OK\r\n");
         assert_eq!((setting.get)(&server.shared.config()), value);
     }
-    // As it was: other tests of this process read what is logged.
+    // Restored: other tests of this process read the log.
     log::set_max_level(log::LevelFilter::Trace);
 }
 
@@ -90,7 +90,7 @@ fn config(users: &[(&str, &str, Rights)]) -> Config {
 }
 
 #[test]
-fn a_reload_logs_those_out_who_changed_and_nobody_else() {
+fn a_reload_logs_out_changed_users_and_nobody_else() {
     let hash = hash_password(b"hashed").unwrap();
     let reader = Rights { read: true, ..Rights::NONE };
     let before = [
@@ -119,7 +119,7 @@ fn a_reload_logs_those_out_who_changed_and_nobody_else() {
         // The same users in another order of words are no change.
         assert!(server.shared.reload(config(&before)).unwrap().changed.is_empty());
         assert_eq!(server.line("PING"), "+PONG\r\n", "{name}");
-        // Somebody else may hold them too.
+        // Another thread may hold them too.
         let config = config(&after);
         let _held = config.users.clone();
         let reloaded = server.shared.reload(config).unwrap();
@@ -128,7 +128,7 @@ fn a_reload_logs_those_out_who_changed_and_nobody_else() {
         assert_eq!(answer == "+PONG\r\n", stays, "{name}: {answer}");
         assert_eq!(server.after == mayhap_server::command::After::Close, !stays, "{name}");
     }
-    // Who has not logged in may do nothing once there are users, and all without.
+    // A client without a login may do nothing once there are users, and everything without users.
     let mut server = Caller::new();
     assert_eq!(server.line("PING"), "+PONG\r\n");
     server.shared.reload(config(&before)).unwrap();
@@ -137,16 +137,16 @@ fn a_reload_logs_those_out_who_changed_and_nobody_else() {
     assert_eq!(server.line("PING"), "+PONG\r\n");
 }
 
-/// Clients of several threads log in and go on while one reload follows the other, each with
+/// Clients in several threads log in and send requests while reloads follow each other, each with
 /// another password for one of two users.
 #[test]
-fn reloads_beside_logins_log_out_who_changed_and_nobody_else() {
+fn reloads_during_logins_log_out_changed_users_and_nobody_else() {
     const RELOADS: u64 = 500;
     let users = |password: u64| {
         config(&[("stays", "one", Rights::ALL), ("changes", &password.to_string(), Rights::ALL)])
     };
     let shared = Caller::with(users(0), |_| {}).shared;
-    // The password of the last reload that was begun, and of the last one that was done.
+    // The password of the last reload that was begun, and of the last one that was completed.
     let (begun, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let (logged_in, logged_out) = (AtomicU64::new(0), AtomicU64::new(0));
     let (pong, mut changed) = ("+PONG\r\n", 0);
@@ -157,7 +157,7 @@ fn reloads_beside_logins_log_out_who_changed_and_nobody_else() {
                 let mut all = [Caller::another(shared), Caller::another(shared)];
                 assert_eq!(all[0].line("AUTH stays one"), "+OK\r\n");
                 while done.load(Ordering::Acquire) < RELOADS {
-                    assert_eq!(all[0].line("PING"), pong, "nothing was changed for it");
+                    assert_eq!(all[0].line("PING"), pong, "nothing has changed for it");
                     assert_eq!(all[1].line("AUTH stays one"), "+OK\r\n");
                     assert_eq!(all[1].line("PING"), pong);
                 }
@@ -179,7 +179,7 @@ fn reloads_beside_logins_log_out_who_changed_and_nobody_else() {
                     loop {
                         let is_old = done.load(Ordering::Acquire) > password;
                         let is_in = caller.line("PING") == pong;
-                        assert!(!(is_old && is_in), "{password} is no password any more");
+                        assert!(!(is_old && is_in), "{password} is not the password any more");
                         if !is_in {
                             assert!(begun.load(Ordering::Acquire) > password);
                             logged_out.fetch_add(1, Ordering::Relaxed);
@@ -197,7 +197,7 @@ fn reloads_beside_logins_log_out_who_changed_and_nobody_else() {
             let reloaded = shared.reload(users(password));
             changed += usize::from(reloaded.is_ok_and(|reloaded| reloaded.changed == ["user"]));
             done.store(password, Ordering::Release);
-            // On a busy machine all would be over before anybody has logged in.
+            // On a busy machine all would be over before any client has logged in.
             let until = Instant::now() + Duration::from_secs(60);
             let few = || password < RELOADS && logged_in.load(Ordering::Relaxed) < password / 25;
             while few() && Instant::now() < until {
@@ -237,7 +237,7 @@ fn connections_after_a_reload_get_the_new_certificate() {
     let renewed =
         Config { tls_cert: pem("renewed.pem"), tls_key: pem("renewed.key"), ..config.clone() };
     assert_eq!(running.shared().reload(renewed).unwrap().changed, ["tls_cert", "tls_key"]);
-    // Of an authority that the client does not know.
+    // Signed by an authority that the client does not know.
     let error = ping().unwrap_err().to_string();
     assert!(error.contains("UnknownIssuer"), "{error}");
     before.write_all(b"PING\r\n").unwrap();
@@ -252,7 +252,7 @@ fn a_renewed_certificate_is_served_once_the_pair_is_whole() {
     let [cert, key] = ["tls.crt", "tls.key"].map(|name| folder.path().join(name));
     let take = |certificate: &str, private: &str| {
         for (from, to) in [(certificate, &cert), (private, &key)] {
-            // As those who renew do it: another file under the same name.
+            // The way certificates are renewed: another file under the same name.
             let new = folder.path().join("new");
             std::fs::copy(file(from), &new).unwrap();
             std::fs::rename(&new, to).unwrap();

@@ -1,4 +1,4 @@
-//! Files with secrets, and who can read them.
+//! Files with secrets, and the users that can read them.
 #![cfg(unix)]
 
 use crate::wire_tls::file;

@@ -1,5 +1,5 @@
-//! Clients that read little, but go on reading, are served to the end; those that do not are closed
-//! and named in the log.
+//! Clients that read slowly, but steadily, are served to the end; those that stop reading are
+//! closed and named in the log.
 
 use crate::http::Server;
 use crate::support::{Running, messages, narrow, options, until_logged};
@@ -11,11 +11,11 @@ use serde_json::json;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-/// Short, and longer than a reader of this machine is ever kept from reading.
+/// Short, but longer than a reader on this machine is ever delayed.
 const TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// Reads a little now and then for three times that time, and then all there is: what a server that
-/// has closed leaves in the system is not all.
+/// Reads a little now and then for three times that time, and then the rest: after a server has
+/// closed, its buffered output is less than everything.
 fn reads_slowly(stream: &mut impl Read, all: usize, what: &str) {
     let (began, mut total, mut part) = (Instant::now(), 0, vec![0; 64 << 10]);
     while total < all {
@@ -43,7 +43,7 @@ fn a_client_of_the_redis_protocol_that_reads_little_but_steadily_is_served() {
     reads_slowly(&mut slow, BIG, "RESP");
 }
 
-/// Many answers in place of a large one.
+/// Many answers instead of a large one.
 #[test]
 fn a_pipeline_that_is_read_little_but_steadily_is_answered() {
     let running = Running::new(Options { write_timeout: TIMEOUT, ..options() });
@@ -67,7 +67,7 @@ fn a_client_of_a_unix_socket_that_reads_little_but_steadily_is_served() {
     reads_slowly(&mut slow, BIG, "a Unix socket");
 }
 
-/// A record of TLS is all or nothing to its reader, so that a little is more here.
+/// The reader gets a TLS record as a whole or not at all, so it reads more at a time here.
 #[test]
 fn over_tls_a_slow_reader_is_served_too() {
     let certificate = Certificate::open(&file("server.pem"), &file("server.key")).unwrap();
@@ -111,7 +111,7 @@ fn http(config: Config) -> Server {
 const DOWNLOAD: &[u8] = b"GET /v1/filters/large/file HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 #[test]
-fn a_download_that_is_read_little_but_steadily_goes_on() {
+fn a_download_that_is_read_slowly_but_steadily_continues() {
     let server = http(Config::default());
     let mut slow = narrow(server.address);
     slow.write_all(DOWNLOAD).unwrap();
@@ -119,17 +119,17 @@ fn a_download_that_is_read_little_but_steadily_goes_on() {
 }
 
 #[test]
-fn answers_of_http_that_are_read_little_but_steadily_go_on() {
+fn http_answers_that_are_read_slowly_but_steadily_continue() {
     let server = http(Config::default());
     let mut slow = narrow(server.address);
     let request = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     slow.write_all(&request.repeat(200)).unwrap();
     let one = server.get("/openapi.json").body.len();
-    reads_slowly(&mut slow, 200 * one, "answers of HTTP");
+    reads_slowly(&mut slow, 200 * one, "HTTP answers");
 }
 
 #[test]
-fn who_takes_nothing_of_its_answers_is_closed_and_the_log_says_so() {
+fn a_client_that_reads_no_answers_is_closed_and_logged() {
     let write_timeout = Duration::from_millis(200);
     let running = Running::new(Options { write_timeout, ..options() });
     let address = running.server.as_ref().unwrap().address().unwrap();

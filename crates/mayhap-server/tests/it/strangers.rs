@@ -1,4 +1,4 @@
-//! Those who have not logged in, or whose request has not arrived, keep nobody out.
+//! Clients that have not logged in, or whose request has not arrived, keep nobody out.
 
 use crate::command::Server as Caller;
 use crate::http::{Answer, Server};
@@ -13,9 +13,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 #[test]
-fn silent_connections_make_room_for_who_logs_in_and_never_the_other_way_round() {
+fn silent_connections_make_room_for_logins_and_never_the_other_way_round() {
     let options = Options { max_clients: 8, threads: 2, ..options() };
-    let running = Running::with(options, Echo::for_strangers());
+    let running = Running::with(options, Echo::with_logins());
     let mut known: Vec<Raw> = Vec::new();
     for round in 0..4 {
         let silent: Vec<Raw> = (0..20).map(|_| running.connect()).collect();
@@ -29,7 +29,7 @@ fn silent_connections_make_room_for_who_logs_in_and_never_the_other_way_round() 
         assert_eq!(known.len(), round + 1);
         drop(silent);
     }
-    // Places that are taken by those who have logged in are theirs.
+    // Places of clients that have logged in are theirs.
     known[0].until(|| running.clients().connected() == 4);
     for _ in 0..4 {
         let mut user = running.connect();
@@ -45,10 +45,10 @@ fn silent_connections_make_room_for_who_logs_in_and_never_the_other_way_round() 
 }
 
 #[test]
-fn who_does_not_log_in_in_time_is_told_so_and_closed() {
+fn a_client_that_does_not_log_in_in_time_gets_an_error_and_is_closed() {
     let login_timeout = Duration::from_millis(50);
     let options = Options { login_timeout, ..options() };
-    let running = Running::with(options, Echo::for_strangers());
+    let running = Running::with(options, Echo::with_logins());
     let mut user = running.connect();
     user.send("LOGIN\r\n");
     user.expect("+OK\r\n");
@@ -59,7 +59,7 @@ fn who_does_not_log_in_in_time_is_told_so_and_closed() {
     while busy.socket.write_all(b"PING\r\n").is_ok() && pings < 3_000_000 {
         pings += 1;
     }
-    assert!(pings < 3_000_000, "requests are no login");
+    assert!(pings < 3_000_000, "requests do not replace a login");
     user.call(&["PING"], "+PONG\r\n");
 }
 
@@ -102,9 +102,9 @@ fn bodies_that_never_end_keep_neither_probes_nor_other_requests_out() {
     drop(half);
 }
 
-/// A byte now and then is never late, and never done.
+/// A byte now and then is never late, and never complete.
 #[test]
-fn a_file_that_comes_too_slowly_is_refused() {
+fn a_file_that_arrives_too_slowly_is_refused() {
     let server = Server::plain();
     let host = server.address;
     let mut stream = TcpStream::connect(host).unwrap();
@@ -121,7 +121,7 @@ fn a_file_that_comes_too_slowly_is_refused() {
             Err(_) if !answer.is_empty() => break,
             Err(_) => {
                 sent += 1;
-                assert!(sent < 3000, "a minute of bytes, and no end");
+                assert!(sent < 3000, "a minute of bytes without an end");
                 if stream.write_all(b"x").is_err() {
                     break;
                 }
@@ -140,23 +140,23 @@ fn an_address_that_guesses_waits_for_its_next_try_and_others_do_not() {
         assert!(server.line("AUTH wrong").starts_with("-WRONGPASS "));
     }
     server.turn.hurried = true;
-    // Right or wrong, nothing is said before its time.
+    // Right or wrong, nothing is answered before its time.
     for line in ["AUTH plain", "AUTH wrong", "HELLO 3 AUTH default plain"] {
         assert_eq!(server.line(line), "", "{line}");
         assert_eq!(server.after, After::Later);
-        assert!(server.turn.not_before >= server.turn.now, "{line}");
+        assert!(server.turn.not_before >= server.turn.work.now, "{line}");
     }
-    assert!(server.turn.not_before > server.turn.now);
+    assert!(server.turn.not_before > server.turn.work.now);
     let refused = (0..200).map(|_| server.line("AUTH wrong")).find(|answer| !answer.is_empty());
     assert!(refused.unwrap().starts_with("-ERR too many wrong passwords from this address"));
     server.session.address = from(2);
     assert_eq!(server.line("AUTH plain"), "+OK\r\n");
     server.session.address = from(1);
-    server.turn.now += 60_001;
+    server.turn.work.now += 60_001;
     assert_eq!(server.line("AUTH plain"), "+OK\r\n");
 }
 
-/// Through sockets: the guesser's own right password comes late, and comes.
+/// Through sockets: the guesser's own right password is answered late, but is accepted.
 #[test]
 fn a_right_password_of_an_address_that_guesses_is_taken_in_its_turn() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn a_short_password_is_warned_of_where_other_machines_may_guess_it() {
 #[cfg(unix)]
 #[test]
 fn a_key_that_everybody_may_read_is_refused() {
-    use mayhap_server::config::read_key_file;
+    use mayhap_server::config::read_key_file_of;
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
@@ -208,7 +208,7 @@ fn a_key_that_everybody_may_read_is_refused() {
     std::fs::write(&path, [7; 16]).unwrap();
     for (mode, is_refused) in [(0o644, true), (0o604, true), (0o600, false), (0o640, false)] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        let read = read_key_file(&path);
+        let read = read_key_file_of(&Config { key_file: Some(path.clone()), ..Config::default() });
         assert_eq!(read.is_err(), is_refused, "{mode:o}");
         if let Err(error) = read {
             let text = error.to_string();

@@ -1,4 +1,4 @@
-//! `strict_names`: a read of a name without a filter is an error, and not "surely not".
+//! `strict_names`: reading a name without a filter is an error, and not "surely not".
 
 use crate::command::Server;
 use crate::http;
@@ -44,7 +44,7 @@ fn a_missing_name_is_nothing_as_in_redisbloom_unless_names_are_strict() {
     for line in READS {
         assert_eq!(server.line(line), "-ERR not found\r\n", "{line}");
     }
-    // Names that are there, what asks for names, and what makes them, are as before.
+    // Existing names, queries about names, and creations are as before.
     for (line, answer) in [
         ("BF.EXISTS there a", ":1\r\n"),
         ("BF.MEXISTS there b", "*1\r\n:0\r\n"),

@@ -1,10 +1,11 @@
 //! A server on a port of its own, and raw sockets to speak to it.
 
+use mayhap_engine::Words;
+use mayhap_engine::durable::{Refused, State, Ticket, Unwritten};
 use mayhap_server::command::After;
 use mayhap_server::config::Rights;
-use mayhap_server::durable::{Refused, State, Ticket, Unwritten};
-use mayhap_server::net::{Clients, Engine, Listen, Loops, Options};
-use mayhap_server::resp::{Reply, Words};
+use mayhap_server::net::{Clients, Listen, Loops, Options, Service};
+use mayhap_server::resp::Reply;
 use mayhap_server::{Session, Turn};
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
@@ -19,36 +20,36 @@ pub(crate) fn options() -> Options {
     Options { listen, threads: 2, ..Options::default() }
 }
 
-/// An engine without filters: `PING`, `ECHO word`, `BIG bytes`, `COUNT word…`, `ADD` (which
-/// depends on the log), `BUSY`, `WORK nanoseconds`, `LOGIN`, `NAME word`, `WHO`, `QUIT`,
-/// `SHUTDOWN`, and `SLOW word…`: the request of these words, on a thread that takes its time.
+/// An engine without filters: `PING`, `ECHO word`, `BIG bytes`, `COUNT word…`, `ADD` (which depends
+/// on the log), `BUSY`, `WORK nanoseconds`, `LOGIN`, `NAME word`, `WHO`, `QUIT`, `SHUTDOWN`, and
+/// `SLOW word…`: the request of these words, on a worker thread.
 #[derive(Default)]
 pub(crate) struct Echo {
     clients: Clients,
-    strangers: bool,
-    /// The log takes nothing.
+    needs_login: bool,
+    /// Whether the log refuses records.
     pub(crate) full: AtomicBool,
-    /// Answers wait until the log is at this place; 0 to wait for nothing.
+    /// Whether answers wait for the log.
     pub(crate) waits: AtomicBool,
     safe: AtomicU64,
     failed: AtomicBool,
     written: AtomicU64,
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    /// Commits that had something to write.
+    /// Commits that had records to write.
     pub(crate) commits: AtomicU64,
     /// `BUSY` and `SLOW` take as long as this is locked.
     pub(crate) busy: Mutex<()>,
-    /// What was to be added, and `BUSY` and `SLOW`.
+    /// The words of `ADD`, and `BUSY` and `SLOW`.
     pub(crate) requests: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Echo {
-    /// One to which clients have to log in.
-    pub(crate) fn for_strangers() -> Self {
-        Self { strangers: true, ..Self::default() }
+    /// An engine that requires a login.
+    pub(crate) fn with_logins() -> Self {
+        Self { needs_login: true, ..Self::default() }
     }
 
-    /// All that was written so far is safe now.
+    /// Everything written so far is safe now.
     pub(crate) fn sync(&self) {
         self.safe.store(self.written.load(Ordering::SeqCst), Ordering::SeqCst);
         (self.wake.get().unwrap())();
@@ -61,13 +62,13 @@ impl Echo {
     }
 }
 
-impl Engine for Echo {
+impl Service for Echo {
     fn clients(&self) -> &Clients {
         &self.clients
     }
 
     fn open(&self, id: u64, address: Option<SocketAddr>) -> Session {
-        let all = !self.strangers;
+        let all = !self.needs_login;
         Session::new(id, address, if all { Rights::ALL } else { Rights::NONE })
     }
 
@@ -90,7 +91,7 @@ impl Engine for Echo {
             drop(self.busy.lock().unwrap());
             return self.execute(words.from(1), session, turn, out);
         }
-        let mut reply = Reply::new(out, session.resp3);
+        let mut reply = Reply::new(out, session.info.resp3);
         let number = |index| std::str::from_utf8(words.get(index).unwrap()).unwrap().parse();
         match words.get(0).unwrap() {
             b"PING" => reply.simple("PONG"),
@@ -100,7 +101,7 @@ impl Engine for Echo {
             b"ADD" => {
                 self.requests.lock().unwrap().push(words.get(1).unwrap().to_vec());
                 turn.wrote = true;
-                turn.digests.push(mayhap::Digest::new(1));
+                turn.work.digests.push(mayhap::Digest::new(1));
                 reply.integer(1);
             }
             b"BUSY" => {
@@ -110,7 +111,7 @@ impl Engine for Echo {
             }
             b"WORK" => {
                 self.requests.lock().unwrap().push(b"WORK".to_vec());
-                turn.work += number(1).unwrap() as u64;
+                turn.work_ns += number(1).unwrap() as u64;
                 reply.simple("OK");
             }
             b"LOGIN" => {
@@ -118,10 +119,10 @@ impl Engine for Echo {
                 reply.simple("OK");
             }
             b"NAME" => {
-                session.name = words.get(1).unwrap().to_vec();
+                session.info.name = words.get(1).unwrap().to_vec();
                 reply.simple("OK");
             }
-            b"WHO" => reply.bulk(&session.name),
+            b"WHO" => reply.bulk(&session.info.name),
             b"QUIT" => {
                 reply.simple("OK");
                 return After::Close;
@@ -133,16 +134,28 @@ impl Engine for Echo {
     }
 
     fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Unwritten> {
-        if turn.digests.is_empty() {
+        if turn.work.digests.is_empty() {
             return Ok(None);
         }
-        turn.digests.clear();
+        turn.work.digests.clear();
         if self.full.load(Ordering::SeqCst) {
-            return Err(Refused("the disk is full".to_owned()).into());
+            return Err(Unwritten { why: Refused("the disk is full".to_owned()), until: None });
         }
         self.commits.fetch_add(1, Ordering::SeqCst);
         let ticket = Ticket(self.written.fetch_add(1, Ordering::SeqCst) + 1);
         Ok(self.waits.load(Ordering::SeqCst).then_some(ticket))
+    }
+
+    fn end(&self, _turn: &mut Turn, _took: Duration) {}
+
+    fn end_job(&self, _words: Words<'_>, _session: &Session, _turn: &mut Turn, _took: Duration) {}
+
+    fn last_operation(&self) -> Option<Ticket> {
+        None
+    }
+
+    fn is_undone(&self, _number: u64) -> bool {
+        true
     }
 
     fn state(&self, ticket: Ticket) -> State {
@@ -198,8 +211,8 @@ impl Drop for Running {
     }
 }
 
-/// A socket that sends and expects bytes as they are. A server that says nothing for a minute has
-/// failed the test.
+/// A socket that sends and expects raw bytes. A server that is silent for a minute has failed the
+/// test.
 pub(crate) struct Raw {
     pub(crate) socket: TcpStream,
 }
@@ -222,7 +235,7 @@ impl Raw {
         let _ = self.socket.write_all(bytes.as_ref());
     }
 
-    /// Exactly these bytes come next.
+    /// Expects exactly these bytes next.
     pub(crate) fn expect(&mut self, bytes: impl AsRef<[u8]>) {
         let bytes = bytes.as_ref();
         let mut got = vec![0; bytes.len()];
@@ -244,7 +257,7 @@ impl Raw {
         self.expect(answer);
     }
 
-    /// All that comes until the server closes.
+    /// Everything until the server closes.
     pub(crate) fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         match self.socket.read_to_end(&mut rest) {
@@ -255,7 +268,7 @@ impl Raw {
         String::from_utf8_lossy(&rest).into_owned()
     }
 
-    /// Asks until something is true that the server does in its own time.
+    /// Sends requests until a condition holds that the server reaches in its own time.
     pub(crate) fn until(&mut self, mut is_true: impl FnMut() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_true() {
@@ -264,7 +277,7 @@ impl Raw {
         }
     }
 
-    /// Nothing comes before the answer to something else: what was sent is unanswered, and the
+    /// Nothing arrives before the answer to another client: the request is unanswered, and the
     /// server alive.
     pub(crate) fn silent(&mut self, bystander: &mut Self) {
         bystander.call(&["PING"], "+PONG\r\n");
@@ -284,7 +297,7 @@ pub(crate) fn request(words: &[&str]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// Takes what is logged in this process, from all tests.
+/// Collects the log messages of this process, from all tests.
 struct Messages(Mutex<Vec<String>>);
 
 static MESSAGES: Messages = Messages(Mutex::new(Vec::new()));
@@ -304,7 +317,7 @@ impl log::Log for Messages {
     fn flush(&self) {}
 }
 
-/// What has been logged in this process since the first call, by all tests.
+/// The messages logged in this process since the first call, by all tests.
 pub(crate) fn messages() -> &'static Mutex<Vec<String>> {
     BEGIN.call_once(|| {
         log::set_logger(&MESSAGES).unwrap();
@@ -313,7 +326,7 @@ pub(crate) fn messages() -> &'static Mutex<Vec<String>> {
     &MESSAGES.0
 }
 
-/// Waits until something is logged that has all of these parts.
+/// Waits until a message is logged that has all of these parts.
 pub(crate) fn until_logged(parts: &[&str]) {
     let deadline = Instant::now() + Duration::from_secs(60);
     let is_there = || {
@@ -326,7 +339,7 @@ pub(crate) fn until_logged(parts: &[&str]) {
     }
 }
 
-/// A connection whose system takes little before its reader does.
+/// A connection with a small receive buffer.
 pub(crate) fn narrow(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();

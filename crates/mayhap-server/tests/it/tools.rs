@@ -1,6 +1,7 @@
-//! What tools ask at their start and by the minute: exporters, browsers, client libraries.
+//! Requests of tools at their start and every minute: exporters, browsers, client libraries.
 
 use crate::command::Server;
+use mayhap_engine::keyspace::Upkeep;
 use mayhap_server::Config;
 use mayhap_server::config::{Rights, Users};
 use std::sync::Arc;
@@ -51,11 +52,11 @@ fn the_calls_with_which_tools_begin_are_answered() {
         let answer = server.line(line);
         assert!(!answer.starts_with('-'), "{line}: {answer}");
     }
-    // A client that looks for a cluster goes on by the sentence of Redis.
+    // A client that looks for a cluster continues after the error text of Redis.
     for line in ["CLUSTER INFO", "CLUSTER SLOTS", "CLUSTER NODES"] {
         assert_eq!(server.line(line), "-ERR This instance has cluster support disabled\r\n");
     }
-    // And by this one without what there is not.
+    // And after this one without a missing command.
     for line in ["WATCH a", "SUBSCRIBE a", "MONITOR", "DUMP f", "GET f", "SET f a"] {
         assert!(server.line(line).starts_with("-ERR unknown command '"), "{line}");
     }
@@ -75,7 +76,7 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
     server.line("BF.MEXISTS f a b absent");
     server.line("BF.EXISTS f c");
     server.line("BF.EXISTS none c");
-    // However they are looked up.
+    // In whatever way they are looked up.
     server.line("BF.WHICH 1 f a absent");
     server.line("BF.RESERVE g 0.01 100 KEYED no");
     server.line("BF.MADDHASH g abcdefgh");
@@ -97,7 +98,7 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
     }
     assert!(field(&mut server, "memory", "used_memory_human").ends_with('K'));
     number(field(&mut server, "stats", "instantaneous_ops_per_sec"));
-    // Filters that end are counted as they come and go.
+    // Filters that expire are counted as they are created and removed.
     let db0 = |server: &mut Server| field(server, "keyspace", "db0");
     server.line("BF.ADD g a");
     assert_eq!(db0(&mut server), "keys=2,expires=0,avg_ttl=0");
@@ -107,8 +108,8 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
     server.line("PERSIST g");
     assert_eq!(db0(&mut server), "keys=2,expires=0,avg_ttl=0");
     server.line("EXPIRE g 100");
-    let later = server.turn.now + 100_000;
-    server.shared.keyspace.sweep(0, 10, later, None);
+    let later = server.turn.work.now + 100_000;
+    Upkeep::sweep(&server.shared.keyspace, 0, 10, later, None);
     assert_eq!(field(&mut server, "stats", "expired_keys"), "1");
     assert_eq!(db0(&mut server), "keys=1,expires=0,avg_ttl=0");
 }
@@ -131,7 +132,7 @@ fn info_says_that_there_is_no_cluster_and_which_module_there_is() {
     for title in ["# Modules\r\nmodule:name=bf", "# Cluster\r\ncluster_enabled:0\r\n"] {
         assert_eq!(all.matches(title).count(), 1, "{all}");
     }
-    // They agree with what else tells of it.
+    // They agree with the other reports.
     let list = server.line("MODULE LIST");
     assert!(list.contains("$2\r\nbf\r\n") && list.contains(":80000\r\n"), "{list}");
     for hello in ["HELLO 2", "HELLO 3"] {
@@ -164,7 +165,7 @@ fn a_copy_has_all_items_and_the_end_of_its_source_and_replaces_nothing() {
 }
 
 #[test]
-fn users_are_told_with_their_rights_and_never_with_their_passwords() {
+fn users_are_listed_with_their_rights_and_never_with_their_passwords() {
     let mut users = Users::new().unwrap();
     let shop =
         Rights { read: true, write: true, admin: false, prefix: Some(Arc::from(&b"shop:"[..])) };
@@ -193,9 +194,9 @@ fn users_are_told_with_their_rights_and_never_with_their_passwords() {
     assert!(server.line("ACL SETUSER x").starts_with("-ERR unknown subcommand 'SETUSER'"));
 }
 
-/// Through a socket, since only what leaves the loop is noted.
+/// Through a socket, since only requests that leave the loop are recorded.
 #[test]
-fn what_took_long_is_in_the_slow_log_without_its_password() {
+fn slow_requests_are_in_the_slow_log_without_their_password() {
     use crate::support::{Raw, options};
     use mayhap_server::net::{Live, Loops};
 
@@ -203,7 +204,7 @@ fn what_took_long_is_in_the_slow_log_without_its_password() {
     let shared = crate::wire_live::shared(folder.path());
     let server = Loops::start(options(), Arc::new(Live(shared.clone()))).unwrap();
     let mut raw = Raw::connect(server.address().unwrap());
-    // Argon2 takes long enough on any machine, or it would be none.
+    // Argon2 takes long enough on any machine, or it would be pointless.
     for _ in 0..3 {
         raw.call(&["AUTH", "hashed", "hunter2"], "-WRONGPASS ");
         raw.expect("invalid username-password pair or user is disabled.\r\n");

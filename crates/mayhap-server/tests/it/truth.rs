@@ -1,11 +1,11 @@
-//! What the server says of how full a filter is and of its rate: by all distinct keys that came,
-//! not by those that were answered "new".
+//! The server's fill ratio and rate of a filter: computed from all distinct keys inserted, not from
+//! those that were answered "new".
 
 use crate::attack::{Target, numbered};
 use crate::http::Server;
 use serde_json::json;
 
-/// Absent keys by which a rate is measured.
+/// Absent keys for measuring a rate.
 const ABSENT: u64 = 200_000;
 
 fn number(server: &mut crate::command::Server, field: &str) -> f64 {
@@ -34,7 +34,7 @@ fn a_filter_that_does_not_grow_is_full_at_its_rate() {
             came += 1;
         };
         assert!(full.contains("full"), "{full}");
-        // Those that came, the swallowed too, within what chance leaves.
+        // The inserted keys, including those counted as repeats, within chance.
         assert!((49_500..51_000).contains(&came), "{layout} at {error}: full after {came}");
         let (items, distinct) =
             (number(&mut target.server, "ITEMS"), number(&mut target.server, "DISTINCT"));
@@ -45,12 +45,12 @@ fn a_filter_that_does_not_grow_is_full_at_its_rate() {
         let sigma = asking.hypot(2.0 * error / 50_000f64.sqrt());
         assert!((wrong - error).abs() < 3.0 * sigma, "{layout}: {wrong} for {error} ± {sigma}");
         let told = number(&mut target.server, "FPP");
-        assert!((told / error - 1.0).abs() < 0.02, "{layout}: {told} told for {error}");
+        assert!((told / error - 1.0).abs() < 0.02, "{layout}: {told} reported for {error}");
     }
 }
 
 #[test]
-fn a_growing_filter_tells_how_many_keys_came_over_http_too() {
+fn a_growing_filter_reports_its_distinct_keys_over_http_too() {
     let server = Server::plain();
     let made = server.send("PUT /v1/filters/f", &json!({ "target_fpp": 0.1, "capacity": 3000 }));
     assert_eq!(made.status, 201, "{made:?}");

@@ -30,7 +30,7 @@ fn a_request_is_answered_however_it_is_cut() {
 }
 
 #[test]
-fn answers_come_in_the_order_of_requests() {
+fn answers_arrive_in_the_order_of_requests() {
     let running = Running::new(options());
     let mut raw = running.connect();
     let writer = raw.socket.try_clone().unwrap();
@@ -58,7 +58,7 @@ fn a_word_of_many_packets_arrives_whole() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_of_input_is_answered() {
+fn requests_before_the_end_of_input_are_answered() {
     let running = Running::new(options());
     let mut raw = running.connect();
     raw.send("PING\r\nBIG 3000000\r\nPING\r\nPI");
@@ -69,7 +69,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
 }
 
 #[test]
-fn an_end_that_comes_with_the_last_request_is_seen() {
+fn an_end_that_arrives_with_the_last_request_is_seen() {
     let running = Running::new(Options { threads: 1, ..options() });
     let mut raw = running.connect();
     raw.call(&["PING"], "+PONG\r\n");
@@ -79,7 +79,7 @@ fn an_end_that_comes_with_the_last_request_is_seen() {
     while running.engine.requests.lock().unwrap().is_empty() {
         std::thread::yield_now();
     }
-    // The loop learns of both at once.
+    // The loop sees both at once.
     raw.send("PING\r\n");
     raw.socket.shutdown(Shutdown::Write).unwrap();
     drop(busy);
@@ -88,10 +88,10 @@ fn an_end_that_comes_with_the_last_request_is_seen() {
 }
 
 #[test]
-fn answers_that_are_unsent_at_the_end_of_input_still_come() {
+fn answers_unsent_at_the_end_of_input_still_arrive() {
     let running = Running::new(options());
     let mut bystander = running.connect();
-    // Some fit into what the system keeps, some do not, and some by a little.
+    // Some fit into the system's buffers, some do not, and some just barely.
     let sizes: Vec<_> = (1..40).map(|n| n * (150 << 10)).collect();
     let mut all: Vec<_> = sizes.iter().map(|_| running.connect()).collect();
     for (raw, size) in all.iter_mut().zip(&sizes) {

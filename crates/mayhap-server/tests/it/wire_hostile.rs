@@ -1,4 +1,4 @@
-//! Clients that send nonsense, too much, too slowly, or take nothing.
+//! Clients that send nonsense, too much, too slowly, or do not read.
 
 use crate::support::{Echo, Raw, Running, options, request};
 use mayhap_server::net::Options;
@@ -31,7 +31,7 @@ fn what_is_no_request_is_told_and_the_connection_closed() {
         let mut raw = running.connect();
         raw.send("PING\r\n");
         raw.try_send(bytes);
-        // What follows must neither be carried out nor take the error away.
+        // The following requests must neither be executed nor displace the error.
         raw.try_send("PING\r\n".repeat(1000));
         assert_eq!(raw.rest(), format!("+PONG\r\n-ERR Protocol error: {error}\r\n"));
     }
@@ -46,7 +46,7 @@ fn what_is_no_request_is_told_and_the_connection_closed() {
 }
 
 #[test]
-fn what_is_larger_than_a_limit_is_refused_and_the_connection_goes_on() {
+fn oversized_requests_are_refused_and_the_connection_continues() {
     let limits = Limits { max_words: 1000, max_request_bytes: 1 << 20, ..Limits::default() };
     let running = Running::new(Options { limits, ..options() });
     let mut raw = running.connect();
@@ -63,7 +63,7 @@ fn what_is_larger_than_a_limit_is_refused_and_the_connection_goes_on() {
         raw.send(pipeline);
         raw.expect(format!("+PONG\r\n-ERR {error}; send it in parts\r\n$4\r\nnext\r\n"));
     }
-    // The rest is not kept: the connection has the buffer of one that is idle.
+    // The rest is not kept: the connection has the buffer of an idle one.
     let mut giant = running.connect();
     giant.send(format!("*1000000000\r\n{}", "$100000\r\n"));
     let many = "the request has 1000000000 words, above the limit of 1000 (max_words)";
@@ -75,7 +75,7 @@ fn what_is_larger_than_a_limit_is_refused_and_the_connection_goes_on() {
     let bytes = running.clients().buffered_bytes();
     assert!(bytes < 200 << 10, "{bytes}");
     giant.send("oops");
-    // As what it is not: a word of the rest.
+    // Taken as the rest of a word, which it is not.
     giant.send("y".repeat(100_000));
     assert_eq!(giant.rest(), "-ERR Protocol error: bulk string without CR LF at its end\r\n");
 }
@@ -93,7 +93,7 @@ fn a_browser_is_hung_up_on_and_its_commands_are_not_carried_out() {
 
 #[test]
 fn a_stranger_gets_ten_small_words_until_the_login() {
-    let running = Running::with(options(), Echo::for_strangers());
+    let running = Running::with(options(), Echo::with_logins());
     let mut raw = running.connect();
     raw.send("*11\r\n");
     assert_eq!(raw.rest(), "-ERR Protocol error: unauthenticated multibulk length\r\n");
@@ -102,7 +102,7 @@ fn a_stranger_gets_ten_small_words_until_the_login() {
     assert_eq!(raw.rest(), "-ERR Protocol error: unauthenticated bulk length\r\n");
     let mut raw = running.connect();
     let word = "x".repeat(16385);
-    // In one pipeline: what follows the login has the limits of who has logged in.
+    // In one pipeline: requests after the login have the limits of a logged-in client.
     raw.send([request(&["LOGIN"]), request(&["ECHO", &word])].concat());
     raw.expect(format!("+OK\r\n$16385\r\n{word}\r\n"));
 }
@@ -122,7 +122,7 @@ fn a_thousand_announced_giants_take_no_memory() {
         all.iter().filter(|client| client.buffered_bytes() > bytes).count()
     };
     bystander.until(|| with_more_than(0) == 1000);
-    // What goes on with a request takes no more either.
+    // The next part of a request takes no more either.
     for giant in &mut giants {
         giant.send("y".repeat(100));
     }
@@ -135,7 +135,7 @@ fn a_thousand_announced_giants_take_no_memory() {
 }
 
 #[test]
-fn clients_that_take_no_answers_wait_and_nobody_else_does() {
+fn clients_that_read_no_answers_wait_and_nobody_else_does() {
     const ANSWERS: usize = 200_000;
     let running = Running::new(options());
     let mut lazy: Vec<_> = (0..20).map(|_| running.connect()).collect();
@@ -196,7 +196,7 @@ fn a_request_that_never_ends_is_closed_and_an_idle_client_is_not() {
     let mut idle = running.connect();
     let mut silent = running.connect();
     silent.send("*2\r\n$4\r\nECHO\r\n$10\r\nabc");
-    // A byte every now and then is no excuse.
+    // A byte now and then is no excuse.
     let mut slow = running.connect();
     slow.socket.set_read_timeout(Some(Duration::from_millis(10))).unwrap();
     let mut got = [0; 100];
@@ -215,14 +215,14 @@ fn a_request_that_never_ends_is_closed_and_an_idle_client_is_not() {
 }
 
 #[test]
-fn a_silent_client_is_closed_where_that_is_asked_for() {
+fn a_silent_client_is_closed_if_configured() {
     let idle_timeout = Some(Duration::from_millis(200));
     let running = Running::new(Options { idle_timeout, ..options() });
     assert_eq!(running.connect().rest(), "");
 }
 
 #[test]
-fn one_client_too_many_is_told_so_and_may_come_again() {
+fn one_client_too_many_gets_an_error_and_may_connect_again() {
     let running = Running::new(Options { max_clients: 2, ..options() });
     let mut first = running.connect();
     let mut second = running.connect();
@@ -260,7 +260,7 @@ fn a_killed_client_is_closed_and_no_other() {
     let mut second = running.connect();
     first.call(&["NAME", "one"], "+OK\r\n");
     second.call(&["NAME", "two"], "+OK\r\n");
-    // A turn tells the list before its answers go.
+    // A turn updates the list before its answers are sent.
     let all = running.clients().list();
     let two = all.iter().find(|client| client.info().name == b"two").unwrap();
     assert_eq!(two.address, Some(second.socket.local_addr().unwrap()));
@@ -276,7 +276,7 @@ fn ten_thousand_idle_clients_have_no_buffers_and_are_served() {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let files: usize = line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX);
-    // Both ends are here, and other tests have files too.
+    // This process has both ends, and other tests have files too.
     let clients = (files.saturating_sub(2000) / 2).min(10_000);
     if clients < 10_000 {
         println!("only {clients} of 10,000 clients: the limit of open files is {files}");

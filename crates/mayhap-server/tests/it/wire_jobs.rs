@@ -1,4 +1,4 @@
-//! Requests that take long, as the loop sees them: they stop their own connection and no other.
+//! Requests that take long, from the view of the loop: they stop their own connection and no other.
 
 use crate::support::{Echo, Raw, Running, options};
 use mayhap_server::net::Ended;
@@ -7,7 +7,7 @@ use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// With one loop, whatever stops it stops everybody.
+/// With one loop, a request that stops it stops everybody.
 fn one_loop() -> Running {
     Running::new(Options { threads: 1, ..options() })
 }
@@ -57,7 +57,7 @@ fn answers_around_a_request_that_takes_long_keep_their_order() {
 }
 
 #[test]
-fn the_session_goes_with_the_request_and_comes_back() {
+fn the_session_moves_with_the_request_and_returns() {
     let running = one_loop();
     let mut raw = running.connect();
     raw.send("NAME first\r\nSLOW WHO\r\nSLOW NAME second\r\nWHO\r\n");
@@ -70,7 +70,7 @@ fn the_session_goes_with_the_request_and_comes_back() {
 }
 
 #[test]
-fn what_comes_meanwhile_is_not_carried_out_and_counts_as_memory() {
+fn requests_received_meanwhile_are_not_executed_and_count_as_memory() {
     let running = one_loop();
     let (mut slow, mut other) = (running.connect(), running.connect());
     let busy = running.engine.busy.lock().unwrap();
@@ -101,7 +101,7 @@ fn a_request_that_takes_long_waits_for_the_log_of_those_before_it_and_for_its_ow
     assert_eq!(requests(&running), 1);
     running.engine.sync();
     writer.expect(":1\r\n");
-    // `SLOW` and what it adds.
+    // `SLOW` and the request in it.
     other.until(|| requests(&running) == 3);
     for _ in 0..10 {
         writer.silent(&mut other);
@@ -116,7 +116,7 @@ fn a_request_that_takes_long_waits_for_the_log_of_those_before_it_and_for_its_ow
 }
 
 #[test]
-fn the_answer_to_one_who_is_gone_reaches_nobody() {
+fn the_answer_to_a_closed_connection_reaches_nobody() {
     let running = one_loop();
     let mut other = running.connect();
     other.call(&["PING"], "+PONG\r\n");
@@ -135,13 +135,13 @@ fn the_answer_to_one_who_is_gone_reaches_nobody() {
         assert!(running.clients().kill(*id));
     }
     assert_eq!((slow.rest(), next.rest()), (String::new(), String::new()));
-    // These have the places of the two.
+    // These get the places of the two.
     let mut heirs = [running.connect(), running.connect()];
     for heir in &mut heirs {
         heir.call(&["PING"], "+PONG\r\n");
     }
     drop(busy);
-    // Queues are worked off in order, so the two are done with after this.
+    // Queues are processed in order, so the two are done after this.
     heirs[0].send("SLOW ECHO b\r\n");
     heirs[0].expect("$1\r\nb\r\n");
     for heir in &mut heirs {
@@ -151,8 +151,34 @@ fn the_answer_to_one_who_is_gone_reaches_nobody() {
     assert_eq!(requests, [b"SLOW".to_vec(), b"SLOW".to_vec()], "the first and the last");
 }
 
+/// A connection that is reset cannot be answered, so its pending request is not begun.
 #[test]
-fn who_sends_no_more_still_gets_the_answer() {
+fn a_request_of_a_connection_that_is_reset_is_not_begun() {
+    let running = one_loop();
+    let mut other = running.connect();
+    let busy = running.engine.busy.lock().unwrap();
+    let mut slow = running.connect();
+    slow.send("SLOW ECHO a\r\n");
+    other.until(|| requests(&running) == 1);
+    let mut next = running.connect();
+    next.send("ECHO unread\r\nSLOW ADD l\r\n");
+    // A socket that is closed with bytes unread is reset.
+    assert_eq!(next.socket.peek(&mut [0]).unwrap(), 1);
+    let waiting = |list: Vec<Arc<Client>>| list.iter().filter(|of| of.buffered_bytes() > 0).count();
+    other.until(|| waiting(running.clients().list()) == 2);
+    drop(next);
+    other.until(|| running.clients().connected() == 2);
+    drop(busy);
+    slow.expect("$1\r\na\r\n");
+    slow.send("SLOW ECHO b\r\n");
+    slow.expect("$1\r\nb\r\n");
+    let requests = running.engine.requests.lock().unwrap().clone();
+    let heard: Vec<_> = requests.iter().map(|word| String::from_utf8_lossy(word)).collect();
+    assert_eq!(heard, ["SLOW", "SLOW"]);
+}
+
+#[test]
+fn a_client_that_sends_no_more_still_gets_the_answer() {
     let running = one_loop();
     let mut other = running.connect();
     let busy = running.engine.busy.lock().unwrap();
@@ -164,7 +190,7 @@ fn who_sends_no_more_still_gets_the_answer() {
     assert_eq!(slow.rest(), "$1\r\na\r\n+PONG\r\n");
 }
 
-/// Fills the thread of those who have logged in, and the one place of its queue.
+/// Occupies the thread of logged-in connections, and the one place of its queue.
 fn fill(running: &Running, other: &mut Raw) -> [Raw; 2] {
     let mut all = [running.connect(), running.connect()];
     all[0].send("LOGIN\r\nSLOW ECHO a\r\n");
@@ -178,9 +204,9 @@ fn fill(running: &Running, other: &mut Raw) -> [Raw; 2] {
 }
 
 #[test]
-fn beyond_the_queue_requests_are_refused_and_strangers_have_one_of_their_own() {
+fn beyond_the_queue_requests_are_refused_and_before_a_login_there_is_another() {
     let options = Options { threads: 1, max_jobs: 1, ..options() };
-    let running = Running::with(options, Echo::for_strangers());
+    let running = Running::with(options, Echo::with_logins());
     let mut other = running.connect();
     let busy = running.engine.busy.lock().unwrap();
     let mut all = fill(&running, &mut other);
@@ -190,7 +216,7 @@ fn beyond_the_queue_requests_are_refused_and_strangers_have_one_of_their_own() {
     third.send("LOGIN\r\nSLOW ECHO c\r\nSLOW ADD k\r\nECHO d\r\n");
     third.expect(format!("+OK\r\n{refused}{refused}$1\r\nd\r\n"));
     assert_eq!(requests(&running), 1);
-    // One who has not logged in does not wait behind them.
+    // A connection that has not logged in does not wait behind them.
     let mut stranger = running.connect();
     stranger.send("SLOW ECHO e\r\n");
     other.until(|| requests(&running) == 2);
@@ -203,7 +229,7 @@ fn beyond_the_queue_requests_are_refused_and_strangers_have_one_of_their_own() {
 }
 
 #[test]
-fn a_server_that_stops_answers_what_takes_long() {
+fn a_stopping_server_answers_long_requests() {
     let mut running = one_loop();
     let (mut slow, mut other) = (running.connect(), running.connect());
     let server = running.server.take().unwrap();
@@ -218,8 +244,8 @@ fn a_server_that_stops_answers_what_takes_long() {
     assert_eq!(server.join().unwrap(), Ended::Stopped);
 }
 
-/// A connection has a millisecond of a turn, whatever it has sent; then it waits behind all who
-/// bring less.
+/// A connection has a millisecond of a turn, whatever it has sent; then it waits behind all
+/// connections with less work.
 #[test]
 fn a_pipeline_of_heavy_requests_has_its_share_of_a_turn_and_no_more() {
     let running = one_loop();
@@ -232,7 +258,7 @@ fn a_pipeline_of_heavy_requests_has_its_share_of_a_turn_and_no_more() {
     while requests(&running) == 0 {
         std::thread::yield_now();
     }
-    // All of this is there before the loop looks again.
+    // All of this has arrived before the loop looks again.
     heavy.send("WORK 600000\r\n".repeat(200));
     other.send("ADD first\r\n");
     drop(guard);
@@ -244,6 +270,6 @@ fn a_pipeline_of_heavy_requests_has_its_share_of_a_turn_and_no_more() {
         let at = requests.iter().position(|request| request == word).unwrap();
         requests[..at].iter().filter(|request| *request == b"WORK").count()
     };
-    assert!(before(b"first") <= 2, "{} of its requests came first", before(b"first"));
+    assert!(before(b"first") <= 2, "{} of its requests were first", before(b"first"));
     assert_eq!(requests.iter().filter(|request| *request == b"WORK").count(), 200);
 }

@@ -1,15 +1,15 @@
-//! Which requests leave their loop: those that would stop it.
+//! Requests that leave their loop: those that would stop it.
 
 use crate::command::{Server as Caller, words};
 use crate::conformance::{answer_len, ask};
 use crate::support::{Raw, options};
 use mayhap::{DigestFunction, SecretKey};
+use mayhap_engine::Words;
+use mayhap_engine::durable::{self, DataFolder, Log, Policy, State, Ticket, Unwritten};
+use mayhap_engine::keyspace::{self, Recovery};
 use mayhap_server::command::After;
 use mayhap_server::config::{Rights, Users, hash_password};
-use mayhap_server::durable::{self, DataFolder, Log, State, Ticket, Unwritten};
-use mayhap_server::keyspace::{self, Keyspace, Recovery};
-use mayhap_server::net::{Clients, Engine, Live, Loops, Options};
-use mayhap_server::resp::Words;
+use mayhap_server::net::{Clients, Live, Loops, Options, Service};
 use mayhap_server::{Config, Session, Shared, Turn};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ struct Gated {
     slow: AtomicUsize,
 }
 
-impl Engine for Gated {
+impl Service for Gated {
     fn clients(&self) -> &Clients {
         self.live.clients()
     }
@@ -58,12 +58,20 @@ impl Engine for Gated {
         self.live.end(turn, took);
     }
 
-    fn end_job(&self, turn: &mut Turn, took: Duration) {
-        self.live.end_job(turn, took);
+    fn end_job(&self, words: Words<'_>, session: &Session, turn: &mut Turn, took: Duration) {
+        self.live.end_job(words, session, turn, took);
     }
 
     fn state(&self, ticket: Ticket) -> State {
         self.live.state(ticket)
+    }
+
+    fn last_operation(&self) -> Option<Ticket> {
+        self.live.last_operation()
+    }
+
+    fn is_undone(&self, number: u64) -> bool {
+        self.live.is_undone(number)
     }
 
     fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>) {
@@ -78,19 +86,21 @@ pub(crate) fn users() -> Config {
     Config { users: Arc::new(users), ..Config::default() }
 }
 
-/// All that a server shares, with a log in this folder.
+/// The shared state of a server, with a log in this folder.
 pub(crate) fn shared(folder: &std::path::Path) -> Arc<Shared> {
     let key = SecretKey::new([7; 16]);
     let options = keyspace::Options { max_name_bytes: 64 << 10, ..keyspace::Options::new(key) };
     let recovery = Recovery::new(options);
-    let durable = durable::Options::new(DigestFunction::sip13(key));
+    let mut durable = durable::Options::new(DigestFunction::sip13(key));
+    // No thread syncs here, for which answers would wait after two seconds.
+    durable.policy = Policy::No;
     let folder = DataFolder::open(folder).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
-    let keyspace = Keyspace::restored(recovery, report.next_id).unwrap();
+    let keyspace = recovery.finish(report.next_id).unwrap();
     Shared::new(users(), keyspace, Some(log))
 }
 
-/// Filters above and below the size that others can wait for, and a dump that lacks its end.
+/// Filters above and below the size that others can wait for, and an incomplete dump.
 const PREPARE: [&str; 5] = [
     "BF.RESERVE large 0.01 2000000 NONSCALING",
     "BF.RESERVE large2 0.01 2000000 NONSCALING",
@@ -129,7 +139,7 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
         let answer = ask(&mut other.socket, &words(line));
         assert!(!answer.starts_with(b"-"), "{line}");
     }
-    // The two large filters were made beside the loop.
+    // The two large filters were created outside of the loop.
     let made = engine.slow.load(Ordering::SeqCst);
     assert_eq!(made, 2);
     for (i, line) in SLOW[..9].iter().enumerate() {
@@ -173,7 +183,7 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
 }
 
 #[test]
-fn in_a_hurried_turn_what_takes_long_is_left_alone_and_nothing_else() {
+fn in_a_hurried_turn_only_long_requests_are_left_alone() {
     let mut server = Caller::with(users(), |_| {});
     server.line("AUTH plain");
     for line in PREPARE {
@@ -212,7 +222,7 @@ fn in_a_hurried_turn_what_takes_long_is_left_alone_and_nothing_else() {
         assert_eq!(server.after, After::Later, "{line}");
         assert_eq!(server.session.failed_logins, 0, "{line}");
         assert_eq!(server.line("DBSIZE"), names, "{line}");
-        assert_eq!(server.session.user.as_deref(), Some("default"));
+        assert_eq!(server.session.info.user.as_deref(), Some("default"));
     }
     // A password that was right once is not slow any more.
     server.turn.hurried = false;
@@ -287,7 +297,7 @@ fn a_transaction_with_a_slow_request_leaves_the_loop_as_a_whole() {
         }
         assert!(server.turn.hurried);
     }
-    // One that has become slow meanwhile is carried out in place.
+    // One that has become slow meanwhile is executed in place.
     server.line("MULTI");
     server.line("BF.INFO other FILL");
     let mut second = Session::new(8, None, Rights::ALL);

@@ -5,7 +5,7 @@ use mayhap_server::net::Ended;
 use mayhap_server::net::Options;
 use std::sync::atomic::Ordering;
 
-/// With one loop, who is answered later was served later.
+/// With one loop, answers arrive in the order of execution.
 fn one_loop() -> Running {
     Running::new(Options { threads: 1, ..options() })
 }
@@ -49,7 +49,7 @@ fn answers_wait_for_the_log_and_those_without_changes_do_not() {
     running.engine.waits.store(true, Ordering::SeqCst);
     writer.send("PING\r\nADD k\r\nPING\r\n");
     reader.until(|| requests(&running) == 1);
-    // What is sent meanwhile is not carried out.
+    // Requests sent meanwhile are not executed.
     writer.send("ADD l\r\n");
     for _ in 0..10 {
         writer.silent(&mut reader);
@@ -80,7 +80,7 @@ fn answers_that_wait_become_errors_if_the_log_fails() {
 }
 
 #[test]
-fn a_client_that_leaves_before_its_answer_takes_nobody_with_it() {
+fn a_client_that_leaves_before_its_answer_affects_no_other() {
     let running = one_loop();
     let mut reader = running.connect();
     running.engine.waits.store(true, Ordering::SeqCst);
@@ -100,7 +100,7 @@ fn a_client_that_leaves_before_its_answer_takes_nobody_with_it() {
 }
 
 #[test]
-fn a_server_that_stops_sends_the_answers_that_are_due() {
+fn a_stopping_server_sends_due_answers() {
     let mut running = one_loop();
     let mut writer = running.connect();
     let mut reader = running.connect();

@@ -1,4 +1,4 @@
-//! The same over TLS.
+//! The same tests over TLS.
 
 use crate::support::{Running, options, request};
 use mayhap_server::net::{Certificate, Error, Listen, Options};
@@ -20,7 +20,7 @@ pub(crate) fn file(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "data", "tls", name].iter().collect()
 }
 
-/// A time at which the certificates hold, whatever the clock says.
+/// A time at which the certificates are valid, whatever the clock.
 #[derive(Debug)]
 struct Then;
 
@@ -44,7 +44,7 @@ fn connect(
     speak(running.connect().socket, "localhost", version)
 }
 
-/// TLS over a socket, with a server that we know by this name.
+/// TLS over a socket, with a server of this name.
 pub(crate) fn speak(
     socket: TcpStream,
     name: &'static str,
@@ -62,7 +62,8 @@ pub(crate) fn speak(
     StreamOwned::new(session, socket)
 }
 
-/// The greeting of a client that knows nothing newer than this version: 3.1 is TLS 1.0, 3.2 is 1.1.
+/// The greeting of a client that supports nothing newer than this version: 3.1 is TLS 1.0, 3.2 is
+/// 1.1.
 pub(crate) fn old_hello(minor: u8) -> Vec<u8> {
     let mut body = vec![3, minor];
     body.extend([7; 32]);
@@ -102,18 +103,18 @@ fn requests_and_answers_of_any_size_pass_through_tls() {
 }
 
 #[test]
-fn the_end_of_a_tls_connection_is_told() {
+fn the_end_of_a_tls_connection_is_signalled() {
     let running = server();
     let mut stream = connect(&running, &TLS13);
     stream.write_all(b"BIG 5000000\r\nQUIT\r\n").unwrap();
     let mut rest = Vec::new();
-    // An end that was cut off would be an error.
+    // A truncated end would be an error.
     stream.read_to_end(&mut rest).unwrap();
     assert_eq!(rest.len(), 10 + 5_000_000 + 2 + 5);
 }
 
 #[test]
-fn who_speaks_no_tls_is_sent_away() {
+fn clients_without_tls_are_refused() {
     let running = server();
     let mut raw = running.connect();
     raw.send("PING\r\n");
@@ -161,13 +162,13 @@ fn agreeing_on_tls_has_a_deadline() {
     stream.write_all(b"PING\r\n").unwrap();
     expect(&mut stream, b"+PONG\r\n");
     running.connect().rest();
-    // Once it was agreed on, silence is no fault.
+    // After the handshake, silence is no fault.
     stream.write_all(b"PING\r\n").unwrap();
     expect(&mut stream, b"+PONG\r\n");
 }
 
 #[test]
-fn a_certificate_that_is_none_is_named() {
+fn an_invalid_certificate_is_named() {
     for (cert, key, wrong) in [
         ("none.pem", "server.key", "none.pem"),
         ("server.key", "server.key", "server.key"),

@@ -1,4 +1,4 @@
-//! A socket in the file system.
+//! A Unix socket.
 
 use crate::support::{Running, options};
 use mayhap_server::net::Loops;
@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 fn a_socket_in_the_file_system_is_for_its_owner_and_goes_with_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
-    // One that a process left behind when it was killed.
+    // Left behind by a process that was killed.
     drop(UnixListener::bind(&path).unwrap());
     let options = || Options { listen: vec![Listen::Unix(path.clone())], ..options() };
     let running = Running::new(options());

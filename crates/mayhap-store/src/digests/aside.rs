@@ -2,7 +2,7 @@
 //!
 //! Two files cannot take their names at once. So one file of digests waits under a name of its own
 //! while the image is replaced: the new one, if the new filter has digests, or else the old one.
-//! Whatever happens in between, the image that is there decides which of them is kept.
+//! Whatever happens in between, the image found afterwards decides which of them is kept.
 //!
 //! | | `f` | `f.digests` | `.f.mayhap-dig` |
 //! |---|---|---|---|
@@ -18,8 +18,8 @@ use crate::{Error, Image};
 use mayhap::Error::NotAFilter;
 use std::path::Path;
 
-/// Lets the digests of a filter wait that is about to be replaced by one without: until [`forget`]
-/// or, if it is not replaced, [`settle`].
+/// Sets aside the digests of a filter that is about to be replaced by one without digests: until
+/// [`forget`] or, if it is not replaced, [`settle`].
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub(crate) fn set_aside(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
     sync_folder(disk, filter)
 }
 
-/// Removes digests that wait, after their filter was replaced by one without; also if that is the
+/// Removes digests that wait, after their filter was replaced by one without; even if that is the
 /// same filter again.
 ///
 /// # Errors
@@ -48,9 +48,9 @@ pub(crate) fn forget(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
     sync_folder(disk, filter)
 }
 
-/// Ends the replacement of a filter, also one that was interrupted: digests that wait get their
-/// name if the image that is there has them, and are removed if it does not. To be called with the
-/// lock of the filter.
+/// Ends the replacement of a filter, even an interrupted one: waiting digests get their name if
+/// they belong to the image at the path, and are removed if not. To be called with the lock of the
+/// filter.
 ///
 /// # Errors
 ///

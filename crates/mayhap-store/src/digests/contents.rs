@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// Bytes that are read at once.
 pub(super) const CHUNK_BYTES: u64 = 64 << 10;
 
-/// What a file of digests has.
+/// The contents of a file of digests.
 #[derive(Debug, Clone)]
 pub(super) struct Contents {
     pub(super) meaning: Meaning,
@@ -56,8 +56,9 @@ impl Contents {
 
     /// Reads the records that were appended since, up to a torn write.
     ///
-    /// The image that is there got its name after its cover, and all before that, was on disk. What
-    /// follows may be of an image that never got its name: a run there counts only if it is sound.
+    /// The current image got its name after its cover, and everything before it, was on disk. Later
+    /// records may belong to an image that never got its name: such a run counts only if it is
+    /// sound.
     ///
     /// # Errors
     ///
@@ -97,13 +98,13 @@ impl Contents {
         self.covers.contains(&fingerprint)
     }
 
-    /// Digests in all runs together, those in several runs more than once.
+    /// The number of digests in all runs together; a digest in several runs counts more than once.
     pub(super) fn digests(&self) -> u64 {
         self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count))
     }
 }
 
-/// The records from an offset on, each with its end, as far as they are sound; the codes of runs
+/// The records from an offset on, each with its end, up to the first unsound one; the codes of runs
 /// are not read.
 fn records(file: &dyn DiskFile, path: &Path, from: u64) -> Result<Vec<(Record, u64)>, Error> {
     let bytes = file.look().map_err(Error::io("look at", path))?.bytes;

@@ -22,10 +22,10 @@ const SPILL: usize = 1 << 22;
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// The digests of a filter whose lock is held: those in the file, and those noted since.
+/// The digests of a filter whose lock is held: in the file, and noted since.
 ///
-/// What it has is never less than what the filter has: [`Keeper::cover`] is called before an image
-/// gets its name, and everything noted before is on disk then.
+/// It never has fewer digests than the filter: [`Keeper::cover`] is called before an image gets its
+/// name, and everything noted before is on disk then.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     disk: Arc<dyn Disk>,
@@ -33,7 +33,7 @@ pub(crate) struct Keeper {
     path: PathBuf,
     contents: Contents,
     noted: Vec<Digest>,
-    /// A sync failed: what is on disk is unknown.
+    /// A sync failed: the contents on disk are unknown.
     is_poisoned: bool,
 }
 
@@ -42,7 +42,7 @@ impl Keeper {
     ///
     /// # Errors
     ///
-    /// [`Error::DigestsBehind`] if they are not those of the image; [`Error::DigestsNotKept`]
+    /// [`Error::DigestsBehind`] if they are not the digests of the image; [`Error::DigestsNotKept`]
     /// unless `keeps`; [`Error::Format`], [`Error::Io`].
     pub(crate) fn open(
         disk: &Arc<dyn Disk>,
@@ -69,9 +69,9 @@ impl Keeper {
         Ok(Some(Self::of(disk, file, path, contents)))
     }
 
-    /// Creates the file for a filter that is about to be saved, to take the place of an earlier one
-    /// if `replace`; it is readable only by its owner if the filter is. It waits, beside the
-    /// earlier one, until [`super::settle`] after the filter was saved.
+    /// Creates the file for a filter that is about to be saved, replacing an earlier one if
+    /// `replace`; it is readable only by its owner if the filter is. It waits next to the earlier
+    /// one until [`super::settle`] is called after the filter was saved.
     ///
     /// # Errors
     ///
@@ -87,9 +87,7 @@ impl Keeper {
         }
         let old = look_for(&**disk, lock.path(), true)?;
         let temporary = Temporary::create(lock, meaning.digest_id != 1 || old.is_some())?;
-        if let Some(permissions) = old.and_then(|old| old.permissions) {
-            protect(&**disk, temporary.file(), permissions, &path)?;
-        }
+        protect(&**disk, temporary.file(), old.and_then(|old| old.permissions), &path)?;
         write_all_at(temporary.file(), &encode_header(&meaning), 0)
             .map_err(Error::write(&path, HEADER_BYTES as u64))?;
         let waiting = waiting_path(lock.path())?;
@@ -120,27 +118,28 @@ impl Keeper {
         self.noted = digests;
     }
 
-    /// Writes what was noted if that takes much memory. It may be more than any image will have.
+    /// Writes the noted digests if they take much memory. They may be more than any image will
+    /// have.
     ///
     /// # Errors
     ///
-    /// As [`Keeper::append`].
+    /// Same as [`Keeper::append`].
     pub(crate) fn spill(&mut self) -> Result<(), Error> {
         if self.noted.len() > SPILL { self.append() } else { Ok(()) }
     }
 
-    /// Makes everything noted, and that the image with this fingerprint has no other keys, survive
-    /// a power cut. To be called before that image gets its name.
+    /// Makes the noted digests survive a power cut, with a record that the image with this
+    /// fingerprint has no other keys. To be called before that image gets its name.
     ///
     /// # Errors
     ///
-    /// As [`Keeper::append`].
+    /// Same as [`Keeper::append`].
     pub(crate) fn cover(&mut self, fingerprint: u64) -> Result<(), Error> {
         self.append()?;
         if self.is_removed()? {
             return Ok(());
         }
-        // A cover is never on disk before the runs that it speaks of.
+        // A cover is never on disk before the runs that it covers.
         self.sync()?;
         let (record, at) = (Record::Cover(fingerprint), self.contents.end);
         self.write(&record.encode(at), at)?;
@@ -160,7 +159,7 @@ impl Keeper {
     ///
     /// # Errors
     ///
-    /// As [`Keeper::append`] and [`super::KeptDigests::for_each`].
+    /// The errors of [`Keeper::append`] and [`super::KeptDigests::for_each`].
     pub(crate) fn for_each<E: From<Error>>(
         &mut self,
         each: impl FnMut(&[Digest]) -> Result<(), E>,
@@ -169,7 +168,7 @@ impl Keeper {
         merge::for_each(&*self.file, &self.path, &self.contents, each)
     }
 
-    /// Writes what was noted as a run, after what others have appended.
+    /// Writes the noted digests as a run, after the runs that others have appended.
     ///
     /// # Errors
     ///
@@ -184,7 +183,7 @@ impl Keeper {
             return Ok(());
         }
         self.contents.read_on(&*self.file, &self.path, None)?;
-        // A torn write, which would otherwise be behind what is shorter.
+        // A torn write, whose end would remain behind a shorter record.
         let bytes = self.file.look().map_err(Error::io("look at", &self.path))?.bytes;
         if bytes > self.contents.end {
             let cut = self.file.set_len(self.contents.end);
@@ -230,7 +229,7 @@ impl Keeper {
         write_all_at(&*self.file, bytes, at).map_err(Error::write(&self.path, bytes.len() as u64))
     }
 
-    /// Whether someone has removed the file, to go on without it.
+    /// Whether the file was removed, in order to continue without it.
     fn is_removed(&self) -> Result<bool, Error> {
         if is_at(&*self.disk, &*self.file, &self.path)? {
             return Ok(false);
@@ -243,8 +242,8 @@ impl Keeper {
     }
 }
 
-/// [`Error::DigestsBehind`] if there are digests beside a filter that is not there yet, with links
-/// followed.
+/// [`Error::DigestsBehind`] if there are digests beside a filter that does not exist yet, following
+/// links.
 pub(crate) fn refuse_digests(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
     settle(disk, filter)?;
     let path = path_of(filter)?;

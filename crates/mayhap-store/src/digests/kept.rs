@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// As [`crate::log_path`].
+/// Same as [`crate::log_path`].
 ///
 /// # Examples
 ///
@@ -102,7 +102,8 @@ impl KeptDigests {
         self.bytes
     }
 
-    /// The digests in the file; those that were added in several runs count several times.
+    /// The number of digests in the file; a digest that was added in several runs counts several
+    /// times.
     pub fn digests(&self) -> u64 {
         self.contents.digests()
     }
@@ -122,7 +123,7 @@ impl KeptDigests {
     /// # Errors
     ///
     /// [`Error::DigestsDamaged`], possibly after digests of the damaged part were passed;
-    /// [`Error::Io`]; those of `each`.
+    /// [`Error::Io`]; the errors of `each`.
     pub fn for_each<E: From<Error>>(
         &self,
         each: impl FnMut(&[Digest]) -> Result<(), E>,

@@ -13,8 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// Digests that are handed over together.
 const BATCH: usize = 1024;
-/// Runs of at most so many bytes are sorted together in memory, so that many small ones need no
-/// buffer each.
+/// Runs of at most this many bytes are sorted together in memory, so that many small ones do not
+/// need a buffer each.
 const SMALL_BYTES: u64 = 1 << 20;
 
 /// Passes all distinct digests to `each`, in ascending order, in batches of at most 1024.
@@ -22,7 +22,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 /// # Errors
 ///
 /// [`Error::DigestsDamaged`], possibly after digests of the damaged run were passed; [`Error::Io`];
-/// [`Error::Format`] without memory; those of `each`.
+/// [`Error::Format`] if memory runs out; the errors of `each`.
 pub(super) fn for_each<E: From<Error>>(
     file: &dyn DiskFile,
     path: &Path,
@@ -97,7 +97,7 @@ struct Reader<'a> {
     run: Run,
     /// Bytes read so far.
     read: u64,
-    /// Digests to come.
+    /// The number of digests still to be read.
     left: u64,
     decoder: Decoder,
     hasher: Xxh3,

@@ -3,9 +3,9 @@
 //!
 //! `docs/native-format.md`, "Digests", is the specification, byte by byte. In short: the file is
 //! only appended to; a run has sorted digests, and a cover names an image all of whose keys are in
-//! the runs before it. Whoever changes the filter first appends the digests that are new in it, and
-//! the cover of its image, so at any moment the file has at least the digests of the image beside
-//! it. Whoever replaces it by another filter replaces the file of digests too.
+//! the runs before it. A writer that changes the filter first appends its new digests, and the
+//! cover of its image, so at any moment the file has at least the digests of the image beside it. A
+//! writer that replaces the filter by another one replaces the file of digests too.
 //!
 //! | file | contents |
 //! |---|---|

@@ -8,7 +8,7 @@ use crate::log::Meaning;
 use crate::{Error, Image};
 use std::path::{Path, PathBuf};
 
-/// [`super::digests_path`] for a path with its links already followed.
+/// Like [`super::digests_path`], for a path with its links already followed.
 pub(super) fn path_of(path: &Path) -> Result<PathBuf, Error> {
     rename_with(path, "", ".digests")
 }
@@ -18,7 +18,7 @@ pub(super) fn waiting_path(filter: &Path) -> Result<PathBuf, Error> {
     rename_with(filter, ".", ".mayhap-dig")
 }
 
-/// Whether a file begins as one of digests.
+/// Whether a file begins like a file of digests.
 pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
     let file = match open_regular(disk, path, How::Read) {
         Ok(file) => file,
@@ -32,7 +32,5 @@ pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
 
 /// Whether the runs have all keys of an image.
 pub(super) fn covers(contents: &Contents, image: &Image) -> Result<bool, Error> {
-    let header = image.header();
-    let meaning = Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
-    Ok(contents.meaning == meaning && contents.covers(image.fingerprint()?))
+    Ok(contents.meaning == Meaning::of(image.header()) && contents.covers(image.fingerprint()?))
 }

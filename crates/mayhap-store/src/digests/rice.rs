@@ -4,7 +4,7 @@
 //! geometric with the mean 2^64 / n. With r = 63 − floor(log2 n) low bits a code is within 0.04
 //! bits of the shortest Rice code, and within 0.14 bits of the entropy, log2(2^64 / n) + 1.44.
 
-/// The low bits of a code, for so many digests.
+/// The number of low bits of a code, for `count` digests.
 pub(super) const fn low_bits(count: u64) -> u32 {
     // For 0 digests there are no codes.
     if count == 0 { 63 } else { count.leading_zeros() }
@@ -14,7 +14,7 @@ pub(super) const fn low_bits(count: u64) -> u32 {
 #[derive(Debug)]
 pub(super) struct Encoder {
     low_bits: u32,
-    /// The smallest digest that can come.
+    /// The smallest digest that can follow.
     next: u64,
     bits: u128,
     num_bits: u32,
@@ -64,15 +64,15 @@ impl Encoder {
     }
 }
 
-/// The bits are not those of ascending digests.
+/// The bits do not encode ascending digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damaged;
 
-/// Bytes, as they come, to digests.
+/// Decodes bytes to digests as they arrive.
 #[derive(Debug)]
 pub(super) struct Decoder {
     low_bits: u32,
-    /// The smallest digest that can come: 2^64 after the last of all.
+    /// The smallest digest that can follow: 2^64 after the largest possible one.
     next: u128,
     /// The zeros of a code so far.
     zeros: u64,
@@ -100,7 +100,7 @@ impl Decoder {
     }
 
     /// The buffer for the next bytes, all of which become part of the input. Only to be called when
-    /// [`Decoder::next`] wants more.
+    /// [`Decoder::next`] needs more.
     pub(super) fn refill(&mut self) -> &mut Vec<u8> {
         self.bytes.clear();
         self.at = 0;
@@ -182,7 +182,7 @@ mod tests {
         std::mem::take(encoder.bytes())
     }
 
-    /// All digests, from bytes that come in parts of this length.
+    /// All digests, from bytes that arrive in parts of this length.
     fn decode(count: u64, bytes: &[u8], part: usize) -> Result<Option<Vec<u64>>, Damaged> {
         let mut decoder = Decoder::new(count);
         let (mut digests, mut parts) = (Vec::new(), bytes.chunks(part));
@@ -251,7 +251,7 @@ mod tests {
     }
     #[test]
     fn the_example_of_the_specification_has_the_bytes_that_stand_there() {
-        // By another program, from docs/native-format.md alone.
+        // Computed by another program, from docs/native-format.md alone.
         let digests = [0x0123_4567_89AB_CDEF, 0x8000_0000_0000_0000, 0xFEDC_BA98_7654_3210];
         let bytes = [
             0xDF, 0x9B, 0x57, 0x13, 0xCF, 0x8A, 0x46, 0x02, 0x21, 0x64, 0xA8, 0xEC, 0x30, 0x75,

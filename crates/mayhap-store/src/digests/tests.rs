@@ -28,7 +28,7 @@ fn filter(keys: Range<u64>) -> AnyFilter {
     filter
 }
 
-/// What replaces a filter.
+/// The kinds of replacement of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
     WithDigests,
@@ -54,8 +54,8 @@ fn replace(lock: &FilterLock, how: How, keys: Range<u64>) -> Result<(), Error> {
     }
 }
 
-/// The keys of the filter that is there and whether all its digests are kept, which has to be true
-/// of a filter that had digests; `None` if it is a file of another system.
+/// The keys of the filter at the path and whether all its digests are kept, as they must be for a
+/// filter that had digests; `None` if it is a file of another system.
 fn look(path: &Path, what: &str) -> Option<(Vec<u64>, bool)> {
     let options = SessionOptions::new(LockOptions::new("test")).keeps_digests();
     let opening = match Session::open_on(plain(), path, options) {
@@ -78,21 +78,21 @@ fn look(path: &Path, what: &str) -> Option<(Vec<u64>, bool)> {
         wanted.sort_unstable();
         assert_eq!(kept, wanted, "{what}");
     }
-    // And it goes on.
+    // And it can be continued.
     held.filter.insert_digest(digest(500));
     session.note(Operation::Insert, 0, [digest(500)]);
     session.finish(&mut held).unwrap();
     Some((keys, keeps))
 }
 
-/// What a reader without the lock finds.
+/// Whether a reader without the lock finds its digests.
 fn has_its_digests(path: &Path) -> bool {
     let kept = KeptDigests::open(path).unwrap();
     let image = crate::Image::open(&Real, path).unwrap();
     kept.is_some_and(|kept| kept.covers(&image).unwrap())
 }
 
-/// A filter of the keys 0..20 with its digests, and beside it one that is merged.
+/// A filter of the keys 0..20 with its digests, and a second one to merge.
 fn two_filters(folder: &Path) {
     let lock = |name| {
         let options = &mut LockOptions::new("test");
@@ -103,7 +103,7 @@ fn two_filters(folder: &Path) {
 }
 
 /// A disk on which the call of this number fails, and all later ones if `stays`, as after a kill:
-/// then nothing is tidied up; and whether it has failed.
+/// then nothing is tidied up. Also returns whether it has failed.
 fn failing(when: u64, fault: i32, stays: bool) -> (Arc<Double>, Arc<AtomicBool>) {
     let (calls, struck) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
     let seen = Arc::clone(&struck);
@@ -119,7 +119,7 @@ fn failing(when: u64, fault: i32, stays: bool) -> (Arc<Double>, Arc<AtomicBool>)
     (disk, struck)
 }
 
-/// Whether the new filter is there, and not the old one; each with its digests.
+/// Whether the new filter is in place, rather than the old one; each with its digests.
 fn is_new(path: &Path, how: How, what: &str) -> bool {
     let has_digests = crate::read_header(path).is_ok() && has_its_digests(path);
     let Some((keys, keeps)) = look(path, what) else {
@@ -197,7 +197,7 @@ fn a_run_that_no_image_has_is_cut_off_if_a_sector_of_it_is_missing() {
         session.note(Operation::Insert, 0, [digest(key)]);
     }
     session.finish(&mut held).unwrap();
-    // A power cut: the image has not got its name, and of the run a sector is not on the disk.
+    // A power cut: the image has not got its name, and a sector of the run is not on the disk.
     fs::write(path, image).unwrap();
     let digests = crate::digests_path(path).unwrap();
     let mut bytes = fs::read(&digests).unwrap();

@@ -1,13 +1,13 @@
-//! Calls that are more than one call of the file system, with their errors.
+//! Operations of more than one call of the file system, with their errors.
 
-use super::{Disk, DiskFile, Entry, How, folder_of};
+use super::{Disk, DiskFile, Entry, How, Positioned, folder_of};
 use crate::Error;
 use crate::notice::Notice;
 use std::fs::Permissions;
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What a name leads to, or `None` if it leads nowhere.
+/// The entry that a name refers to, or `None` if there is none.
 pub(crate) fn look_for(disk: &dyn Disk, path: &Path, follow: bool) -> Result<Option<Entry>, Error> {
     match disk.look(path, follow) {
         Ok(entry) => Ok(Some(entry)),
@@ -43,7 +43,7 @@ pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
         .map_err(Error::io("sync", folder))
 }
 
-/// What came of syncing a folder, with an error only where the file system could have done it.
+/// The result of syncing a folder, an error only where the file system supports it.
 fn synced_if_possible(
     folder: &Path,
     synced: io::Result<()>,
@@ -63,7 +63,7 @@ fn synced_if_possible(
 ///
 /// # Errors
 ///
-/// Those of the system.
+/// The errors of the system.
 ///
 /// # Examples
 ///
@@ -97,14 +97,15 @@ fn cannot_sync_folders(error: &io::Error) -> bool {
     kinds.contains(&error.kind()) || cfg!(unix) && error.raw_os_error() == Some(EBADF)
 }
 
-/// Sets who may do what with a new file, where the file system can do that: see
+/// Sets the permissions of a new file, if those are given and the file system supports that: see
 /// [`Notice::PermissionsNotSet`].
 pub(crate) fn protect(
     disk: &dyn Disk,
     file: &dyn DiskFile,
-    permissions: Permissions,
+    permissions: Option<Permissions>,
     path: &Path,
 ) -> Result<(), Error> {
+    let Some(permissions) = permissions else { return Ok(()) };
     let has_them = |entry: &Entry| entry.permissions.as_ref() == Some(&permissions);
     if file.look().as_ref().is_ok_and(has_them) {
         return Ok(());
@@ -120,8 +121,16 @@ pub(crate) fn protect(
     }
 }
 
-/// Fills `bytes` from `offset` on, up to the end of the file; returns how many there were.
-pub(crate) fn read_up_to(file: &dyn DiskFile, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+/// Fills `bytes` from `offset` on, up to the end of the file; returns their number.
+///
+/// # Errors
+///
+/// The errors of the system.
+pub fn read_up_to(
+    file: &(impl Positioned + ?Sized),
+    bytes: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
     let mut done = 0;
     while done < bytes.len() {
         match file.read_at(&mut bytes[done..], offset + done as u64) {
@@ -143,7 +152,15 @@ pub(crate) fn read_exact_at(file: &dyn DiskFile, bytes: &mut [u8], offset: u64) 
 }
 
 /// Writes all of `bytes` at `offset`.
-pub(crate) fn write_all_at(file: &dyn DiskFile, mut bytes: &[u8], offset: u64) -> io::Result<()> {
+///
+/// # Errors
+///
+/// The errors of the system.
+pub fn write_all_at(
+    file: &(impl Positioned + ?Sized),
+    mut bytes: &[u8],
+    offset: u64,
+) -> io::Result<()> {
     let mut at = offset;
     while !bytes.is_empty() {
         match file.write_at(bytes, at) {
@@ -157,42 +174,4 @@ pub(crate) fn write_all_at(file: &dyn DiskFile, mut bytes: &[u8], offset: u64) -
         }
     }
     Ok(())
-}
-
-/// A file that is written from the front, for code that wants `Write` and `Seek`.
-#[derive(Debug)]
-pub(crate) struct Writer<'a> {
-    file: &'a dyn DiskFile,
-    at: u64,
-}
-
-impl<'a> Writer<'a> {
-    /// At the front of a file.
-    pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
-        Self { file, at: 0 }
-    }
-}
-
-impl Write for Writer<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let done = self.file.write_at(bytes, self.at)?;
-        self.at += done as u64;
-        Ok(done)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Writer<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let (from, offset) = match to {
-            SeekFrom::Start(at) => (0, i64::try_from(at).map_err(|_| ErrorKind::InvalidInput)?),
-            SeekFrom::Current(offset) => (self.at, offset),
-            SeekFrom::End(offset) => (self.file.look()?.bytes, offset),
-        };
-        self.at = from.checked_add_signed(offset).ok_or(ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
 }

@@ -1,7 +1,7 @@
 //! The operating system, with the errors and events of a test before its calls. Nothing is really
 //! synced.
 
-use super::{Disk, DiskFile, Entry, How, Lock, Real};
+use super::{Disk, DiskFile, Entry, How, Lock, Positioned, Real};
 use crate::notice::Notice;
 use std::fs::{File, Permissions};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A call that may be met with an error, or with something that happens before it.
+/// A call that may fail, or be preceded by an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     Open,
@@ -27,10 +27,10 @@ pub(crate) enum Call {
 /// Called before each call, with the path of its file.
 type Before = dyn Fn(Call, &Path) -> io::Result<()> + Send + Sync;
 
-/// The file system of this machine as one test has it.
+/// The file system of this machine with the faults of one test.
 pub(crate) struct Double {
     before: Arc<Before>,
-    /// What was reported.
+    /// The notices reported.
     pub(crate) notices: Mutex<Vec<Notice>>,
 }
 
@@ -117,11 +117,7 @@ impl std::fmt::Debug for DoubleFile {
     }
 }
 
-impl DiskFile for DoubleFile {
-    fn look(&self) -> io::Result<Entry> {
-        self.file.look()
-    }
-
+impl Positioned for DoubleFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.file.read_at(bytes, offset)
     }
@@ -129,6 +125,12 @@ impl DiskFile for DoubleFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         (self.before)(Call::Write, &self.path)?;
         self.file.write_at(bytes, offset)
+    }
+}
+
+impl DiskFile for DoubleFile {
+    fn look(&self) -> io::Result<Entry> {
+        self.file.look()
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What this crate needs of a file system.
+//! The interface of this crate to a file system.
 
 use crate::Error;
 use crate::notice::Notice;
@@ -12,11 +12,11 @@ use std::time::Duration;
 pub(crate) trait Disk: Debug + Send + Sync {
     /// Opens a file.
     fn open(&self, path: &Path, how: How) -> io::Result<Box<dyn DiskFile>>;
-    /// What a name leads to: after symbolic links if `follow`, else the link itself.
+    /// The entry that a name refers to: after symbolic links if `follow`, else the link itself.
     fn look(&self, path: &Path, follow: bool) -> io::Result<Entry>;
     /// The target of a symbolic link; an error for everything else.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Gives a file another name, in place of what has that.
+    /// Gives a file another name, replacing any file that has it.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Gives a file a second name that must be free.
     fn hard_link(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -30,18 +30,32 @@ pub(crate) trait Disk: Debug + Send + Sync {
     fn pause(&self, time: Duration);
     /// A random number, never 0.
     fn random(&self) -> u128;
-    /// Takes note of what a user should know.
+    /// Records a notice for the user.
     fn report(&self, notice: Notice);
 }
 
-/// An open file. Calls may do less than requested, as `pwrite` does.
-pub(crate) trait DiskFile: Debug + Send + Sync {
-    /// What the file is, under whatever name.
-    fn look(&self) -> io::Result<Entry>;
-    /// Reads at a place without moving a cursor that other threads may share.
+/// A file that is read and written at places, without a cursor that other threads may share. Calls
+/// may do less than requested, as `pwrite` does.
+pub trait Positioned {
+    /// Reads at a place.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the system.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
+
     /// Writes at a place.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the system.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+}
+
+/// An open file.
+pub(crate) trait DiskFile: Positioned + Debug + Send + Sync {
+    /// The entry of the open file, whatever its name.
+    fn look(&self) -> io::Result<Entry>;
     /// Cuts or lengthens the file.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     /// Makes contents and length survive a power cut.
@@ -49,29 +63,29 @@ pub(crate) trait DiskFile: Debug + Send + Sync {
     /// The same for contents, length, permissions and times.
     fn sync_all(&self) -> io::Result<()>;
     /// Takes the lock of the file, which the holder keeps until it is closed; `false` if others
-    /// hold one that is in the way. A shared lock becomes exclusive and the other way round.
+    /// hold a conflicting one. A shared lock becomes exclusive and the other way round.
     fn try_lock(&self, lock: Lock) -> io::Result<bool>;
     /// Gives the lock up.
     fn unlock(&self) -> io::Result<()>;
-    /// Sets who may do what.
+    /// Sets the permissions.
     fn set_permissions(&self, permissions: Permissions) -> io::Result<()>;
-    /// The file of this machine that it is.
+    /// The underlying file of this machine.
     fn as_file(&self) -> Option<&File>;
 }
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// To be read.
+    /// For reading.
     Read,
-    /// To be read and written where it stands.
+    /// For reading and writing in place.
     Change,
-    /// To be read and written; made if it is not there, for its owner alone if `private`.
+    /// For reading and writing; created if it does not exist, for its owner alone if `private`.
     Create {
         /// For its owner alone.
         private: bool,
     },
-    /// As [`How::Create`], and an error if it is there.
+    /// Same as [`How::Create`], but an error if it exists.
     CreateNew {
         /// For its owner alone.
         private: bool,
@@ -83,27 +97,28 @@ pub(crate) enum How {
 pub(crate) enum Lock {
     /// Held by any number at once.
     Shared,
-    /// Held by one alone.
+    /// Held by one process.
     Exclusive,
 }
 
-/// What a name, or an open file, leads to.
+/// The file that a name or an open file refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    /// What it is, unless a regular file: `a folder`, …
+    /// Its type, unless it is a regular file: `a folder`, …
     pub(crate) not_regular: Option<&'static str>,
     /// Device and inode, where the system has them.
     pub(crate) id: Option<(u64, u64)>,
-    /// How many names it has.
+    /// The number of its names.
     pub(crate) links: u64,
     /// Its length.
     pub(crate) bytes: u64,
-    /// Who may do what, where the disk knows.
+    /// Its permissions, where the disk has them.
     pub(crate) permissions: Option<Permissions>,
 }
 
 impl Entry {
-    /// Whether both are one file. Systems without inodes do not let go of the name of an open one.
+    /// Whether both are one file. Systems without inodes do not allow the name of an open file to
+    /// be reused.
     pub(crate) fn is_same_file(&self, other: &Self) -> bool {
         self.id.is_none() || other.id.is_none() || self.id == other.id
     }

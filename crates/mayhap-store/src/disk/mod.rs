@@ -1,7 +1,7 @@
 //! The file system as this crate uses it, so that tests can stop, kill and cut it at each call.
 //!
-//! `interface.rs` is what is needed of it, `real.rs` the operating system, `calls.rs` what is built
-//! on the two. `double.rs` is the operating system with errors and events of a test. The model of
+//! `interface.rs` is the trait, `real.rs` the operating system, `calls.rs` the functions on top of
+//! the trait. `double.rs` is the operating system with errors and events of a test. The model of
 //! `crate::model` is a file system in memory with several processes.
 
 mod calls;
@@ -12,15 +12,14 @@ mod real;
 #[cfg(test)]
 mod tests;
 
-pub use calls::sync_names;
-pub(crate) use calls::{
-    Writer, is_at, look_for, open_regular, protect, read_exact_at, read_up_to, sync_folder,
-    write_all_at,
-};
+pub(crate) use calls::{is_at, look_for, open_regular, protect, read_exact_at, sync_folder};
+pub use calls::{read_up_to, sync_names, write_all_at};
 #[cfg(test)]
 pub(crate) use double::{Call, Double, plain};
+pub use interface::Positioned;
 pub(crate) use interface::{Disk, DiskFile, Entry, How, Lock, folder_of};
 pub(crate) use real::Real;
+pub use real::make_private;
 
 use std::sync::Arc;
 

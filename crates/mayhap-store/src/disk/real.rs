@@ -1,6 +1,6 @@
 //! The operating system.
 
-use super::{Disk, DiskFile, Entry, How, Lock};
+use super::{Disk, DiskFile, Entry, How, Lock, Positioned};
 use crate::notice::{self, Notice};
 use std::fs::{self, File, FileType, Metadata, OpenOptions, Permissions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -75,7 +75,7 @@ impl Disk for Real {
     }
 
     fn random(&self) -> u128 {
-        // The standard library's hasher keys are the random numbers at hand: 128 bits from the
+        // The standard library's hasher keys are the available random numbers: 128 bits from the
         // system, and SipHash of two texts under them.
         let state = RandomState::new();
         (u128::from(state.hash_one(0)) << 64 | u128::from(state.hash_one(1))).max(1)
@@ -86,11 +86,7 @@ impl Disk for Real {
     }
 }
 
-impl DiskFile for File {
-    fn look(&self) -> io::Result<Entry> {
-        self.metadata().map(|metadata| entry(&metadata))
-    }
-
+impl Positioned for File {
     #[cfg(unix)]
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(self, bytes, offset)
@@ -109,6 +105,12 @@ impl DiskFile for File {
     #[cfg(windows)]
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         std::os::windows::fs::FileExt::seek_write(self, bytes, offset)
+    }
+}
+
+impl DiskFile for File {
+    fn look(&self) -> io::Result<Entry> {
+        self.metadata().map(|metadata| entry(&metadata))
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
@@ -189,10 +191,10 @@ fn special_name(_: FileType) -> &'static str {
     "a special file"
 }
 
-#[cfg(unix)]
-fn make_private(options: &mut OpenOptions) {
+/// A file that is created is for its owner alone.
+pub fn make_private(options: &mut OpenOptions) {
+    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    #[cfg(not(unix))]
+    let _ = options;
 }
-
-#[cfg(not(unix))]
-fn make_private(_: &mut OpenOptions) {}

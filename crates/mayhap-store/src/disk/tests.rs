@@ -1,4 +1,5 @@
-//! What some file systems cannot do: the work is done, with the promise that is left, or refused.
+//! File systems with missing operations: the work is done with the remaining guarantees, or
+//! refused.
 
 use super::{Call, Double};
 use crate::notice::Notice;
@@ -105,7 +106,7 @@ fn permissions_that_cannot_be_set_are_said_and_the_file_is_saved() {
         assert_eq!(saved.is_ok(), is_tolerated, "{number}: {saved:?}");
         assert!(holds(path, if is_tolerated { 0..20 } else { 0..10 }), "{number}");
         let mode = fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, if is_tolerated { 0o600 } else { 0o640 }, "its owner's alone");
+        assert_eq!(mode, if is_tolerated { 0o600 } else { 0o640 }, "readable by its owner only");
         assert_eq!(disk.notices.lock().unwrap().len(), usize::from(is_tolerated));
     }
 }
@@ -164,12 +165,12 @@ fn a_lock_in_the_folder_is_held_by_one_names_its_holder_and_respects_others() {
     assert!(error.to_string().contains("remove this file"), "{error}");
     drop(first);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    // As a process leaves it that was killed.
+    // As left behind by a killed process.
     fs::write(&own, "mayhap-lock\n4711 mayhap add\nbox\n").unwrap();
     let Err(Error::Locked { holder, .. }) = take(&disk, LockKind::Folder) else { panic!() };
     assert_eq!(holder.unwrap().process, 4711);
     fs::remove_file(&own).unwrap();
-    // Where there are locks, whoever takes one and whoever uses the folder keep each other away.
+    // Where there are locks, holders of a lock and users of the folder exclude each other.
     let real = Double::new(|_, _| Ok(()));
     let first = take(&real, LockKind::System).unwrap();
     let refused = take(&real, LockKind::Folder);
@@ -217,7 +218,8 @@ fn eight_writers_without_system_locks_lose_nothing_with_a_lock_in_the_folder() {
         let path = &folder.path().join("f");
         crate::save(path, &filter(0..0), "").unwrap();
         add_at_once(path, &failing(Call::Lock, number), LockKind::Folder);
-        let filter = crate::load_live(path, None).unwrap().0.filter;
+        let filter =
+            crate::Snapshot::open(path).unwrap().load::<AnyFilter>(None, |_| {}).unwrap().0.filter;
         for writer in 0..8 {
             let keys = writer * 1000..writer * 1000 + 40;
             let lost = keys.filter(|key| !filter.contains(key)).count();

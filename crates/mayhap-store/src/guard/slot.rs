@@ -1,10 +1,10 @@
 //! An entry of the table, which a handler of signals reads at any moment: a sequence lock.
 //!
 //! The writer makes the version odd, and with a Release fence behind that writes the range. A
-//! reader that sees any of what is written after the fence sees, behind its own Acquire fence, the
-//! version that came before it, or a later one, which is not the one that it began with. So who
-//! finds the same odd version before and after has a start and an end of one range. Loom tries it:
-//! `crates/mayhap-store/tests/loom.rs`.
+//! reader that sees any of the writes after the fence sees, behind its own Acquire fence, the
+//! version written before it, or a later one, which is not the one that it began with. So a reader
+//! that finds the same odd version before and after has the start and the end of one range. Checked
+//! with loom: `crates/mayhap-store/tests/loom.rs`.
 
 use super::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 
@@ -30,9 +30,9 @@ impl Slot {
                 .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
                 .is_ok();
         if taken {
-            // ORDERING: Release, with the Acquire fence of `range_of`: a handler that reads what is
-            // written next sees this version too, and so another one than before. The exchange
-            // itself would not do: what follows it may be seen before it, as on ARM.
+            // ORDERING: Release, with the Acquire fence of `range_of`: a handler that reads any of
+            // the next writes sees this version too, and so another one than before. The exchange
+            // itself would not do: later writes may be seen before it, as on ARM.
             fence(Ordering::Release);
             self.lost.store(false, Ordering::Relaxed);
             self.end.store(end, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Slot {
     }
 
     pub(super) fn free(&self) {
-        // ORDERING: Relaxed. No thread faults in the range any more, and another range in its place
+        // ORDERING: Relaxed. No thread faults in the range any more, and a later range in this slot
         // has another version.
         self.start.store(0, Ordering::Relaxed);
         // ORDERING: Release, with the Acquire of `take`.

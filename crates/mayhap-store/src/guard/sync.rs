@@ -1,3 +1,3 @@
-//! What `slot.rs` is made of; a model checker gives it others.
+//! The primitives that `slot.rs` uses; a model checker replaces them.
 
 pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};

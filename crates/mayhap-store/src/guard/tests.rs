@@ -23,13 +23,13 @@ fn mapped() -> (tempfile::TempDir, MappedFilter) {
     (folder, mapped)
 }
 
-/// Maps nothing but pages that cannot be had.
+/// Maps only pages that cannot be read.
 fn bad_pages(at: Option<usize>, bytes: usize) -> usize {
     let empty: File = tempfile::tempfile().unwrap();
     let fixed = at.map_or(0, |_| libc::MAP_FIXED);
     let (at, flags) = (at.unwrap_or(0) as *mut _, libc::MAP_SHARED | fixed);
-    // SAFETY: without an address a new map; with one in the place of pages of a map of this test,
-    // which nobody reads as anything but numbers.
+    // SAFETY: without an address a new map; with one, a map replacing pages of a map of this test,
+    // which are only read as numbers.
     let map = unsafe { libc::mmap(at, bytes, libc::PROT_READ, flags, empty.as_raw_fd(), 0) };
     assert_ne!(map, libc::MAP_FAILED);
     map as usize
@@ -86,9 +86,9 @@ extern "C" fn exit_43(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::
     unsafe { libc::_exit(if (*info).si_addr().is_null() { 1 } else { 43 }) };
 }
 
-/// What a child process does before there is a map: the handler that is there then.
+/// Installs a handler in a child process, before there is a map.
 fn install_own(how: &str) {
-    // SAFETY: plain data, and functions that live for ever.
+    // SAFETY: plain data, and functions that live forever.
     unsafe {
         let mut own: libc::sigaction = MaybeUninit::zeroed().assume_init();
         match how {
@@ -105,7 +105,7 @@ fn install_own(how: &str) {
     }
 }
 
-/// Faults that are none of ours do what they would do without us: each in a process of its own.
+/// Faults outside our maps behave as without our handler: each in a process of its own.
 #[test]
 fn faults_elsewhere_go_to_the_handler_before_ours_or_end_the_process() {
     const ROLE: &str = "MAYHAP_GUARD_TEST";
@@ -118,7 +118,7 @@ fn faults_elsewhere_go_to_the_handler_before_ours_or_end_the_process() {
         }
         mapped.check().unwrap();
         let elsewhere = bad_pages(None, PAGE) as *const u8;
-        // SAFETY: mapped for reading; that the page cannot be had is what is tested.
+        // SAFETY: mapped for reading; the test is about the missing page.
         let byte = unsafe { elsewhere.read_volatile() };
         std::process::exit(i32::from(byte));
     }

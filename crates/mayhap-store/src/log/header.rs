@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::disk::{DiskFile, read_up_to};
+use mayhap::native;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,9 +21,13 @@ pub(crate) struct Meaning {
 }
 
 impl Meaning {
-    /// The meaning of digests by the function with this id and parameter.
-    pub(crate) fn of(digest_id: u16, digest_parameter: u64, key_options: &str) -> Self {
-        Self { digest_id, digest_parameter, key_options_hash: xxh3_64(key_options.as_bytes()) }
+    /// The meaning of the digests of a filter.
+    pub(crate) fn of(filter: &native::Header) -> Self {
+        Self {
+            digest_id: filter.digest_id(),
+            digest_parameter: filter.digest_parameter(),
+            key_options_hash: xxh3_64(filter.key_options().as_bytes()),
+        }
     }
 
     /// [`Error::LogMismatch`] unless digests have the same meaning in both; `self` is the filter's
@@ -49,7 +54,7 @@ pub(crate) enum Owner {
         /// Makes the checksums of two logs differ, so that records cannot stray between them.
         log_id: u64,
         /// XXH3-64 of the header of the one file that lacks the records; 0 if adding them again
-        /// changes nothing, so that any file will do.
+        /// changes nothing, so that any file is accepted.
         checkpoint: u64,
     },
     /// Version 2: the image of this state and epoch.
@@ -77,14 +82,7 @@ impl Header {
     }
 
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
-        let Meaning { digest_id, digest_parameter, key_options_hash } = self.meaning;
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..10].copy_from_slice(&self.version().to_le_bytes());
-        bytes[10..12].copy_from_slice(&digest_id.to_le_bytes());
-        bytes[16..24].copy_from_slice(&digest_parameter.to_le_bytes());
-        bytes[24..32].copy_from_slice(&key_options_hash.to_le_bytes());
-        match self.owner {
+        seal(*MAGIC, self.version(), &self.meaning, |bytes| match self.owner {
             Owner::Unnamed { log_id, checkpoint } => {
                 bytes[32..40].copy_from_slice(&log_id.to_le_bytes());
                 bytes[40..48].copy_from_slice(&checkpoint.to_le_bytes());
@@ -93,10 +91,7 @@ impl Header {
                 bytes[32..48].copy_from_slice(&id.to_le_bytes());
                 bytes[48..56].copy_from_slice(&epoch.to_le_bytes());
             }
-        }
-        let checksum = xxh3_64(&bytes[..CHECKSUM]);
-        bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+        })
     }
 
     /// The start of the chain: the first record's `previous`.
@@ -105,23 +100,12 @@ impl Header {
     }
 
     fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Self, mayhap::Error> {
-        let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let version = u16_at(8);
-        let is_sound = xxh3_64(&bytes[..CHECKSUM]) == u64_at(CHECKSUM);
-        if is_sound && version > VERSION {
-            return Err(mayhap::Error::NewerVersion { found: version, supported: VERSION });
-        }
+        let (version, meaning) = unseal(bytes, VERSION)?;
         let owner = if version == 1 {
-            Owner::Unnamed { log_id: u64_at(32), checkpoint: u64_at(40) }
+            Owner::Unnamed { log_id: u64_at(bytes, 32), checkpoint: u64_at(bytes, 40) }
         } else {
-            let id = u128::from(u64_at(40)) << 64 | u128::from(u64_at(32));
-            Owner::Image { id, epoch: u64_at(48) }
-        };
-        let meaning = Meaning {
-            digest_id: u16_at(10),
-            digest_parameter: u64_at(16),
-            key_options_hash: u64_at(24),
+            let id = u128::from(u64_at(bytes, 40)) << 64 | u128::from(u64_at(bytes, 32));
+            Owner::Image { id, epoch: u64_at(bytes, 48) }
         };
         let header = Self { meaning, owner };
         // Encoding its meaning again must give the same bytes: version, reserved bytes and
@@ -130,13 +114,54 @@ impl Header {
     }
 }
 
+/// The header of a log or of a file of digests: magic, version, meaning, other fields, checksum.
+pub(crate) fn seal(
+    magic: [u8; 8],
+    version: u16,
+    meaning: &Meaning,
+    others: impl FnOnce(&mut [u8; HEADER_BYTES]),
+) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..8].copy_from_slice(&magic);
+    bytes[8..10].copy_from_slice(&version.to_le_bytes());
+    bytes[10..12].copy_from_slice(&meaning.digest_id.to_le_bytes());
+    bytes[16..24].copy_from_slice(&meaning.digest_parameter.to_le_bytes());
+    bytes[24..32].copy_from_slice(&meaning.key_options_hash.to_le_bytes());
+    others(&mut bytes);
+    let checksum = xxh3_64(&bytes[..CHECKSUM]);
+    bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// The version and the meaning in such a header; the caller compares it with what it would write.
+pub(crate) fn unseal(
+    bytes: &[u8; HEADER_BYTES],
+    supported: u16,
+) -> Result<(u16, Meaning), mayhap::Error> {
+    let u16_at = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    let found = u16_at(8);
+    if found > supported && xxh3_64(&bytes[..CHECKSUM]) == u64_at(bytes, CHECKSUM) {
+        return Err(mayhap::Error::NewerVersion { found, supported });
+    }
+    let meaning = Meaning {
+        digest_id: u16_at(10),
+        digest_parameter: u64_at(bytes, 16),
+        key_options_hash: u64_at(bytes, 24),
+    };
+    Ok((found, meaning))
+}
+
+/// A little-endian number.
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
 /// The contents of a file with the name of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Front {
     /// A log's header.
     Header(Header),
-    /// What 0.1 left behind after an interrupted creation: a log in which nothing was ever
-    /// recorded.
+    /// A log left behind by 0.1 after an interrupted creation, in which nothing was ever recorded.
     Unfinished,
     /// A file of the user's.
     NotALog,

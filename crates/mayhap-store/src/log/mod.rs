@@ -10,12 +10,20 @@
 //! it is the next one. So a bad record can be classified: if nothing sound follows it, or a missing
 //! sector reads as zeros, it is a torn write, the end left by a crash; if something sound follows
 //! it, it is damage.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `header.rs` | the log's header |
+//! | `record.rs` | one record: a batch of digests with its place in the chain |
+//! | `replay.rs` | log → digests: up to the end, a torn write or damage |
 
 mod header;
 mod record;
 mod replay;
 
-pub(crate) use header::{Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front};
+pub(crate) use header::{
+    Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front, seal, u64_at, unseal,
+};
 pub(crate) use record::Position;
 pub use record::{Operation, Record};
 pub(crate) use replay::{Replayed, first, replay};
@@ -62,15 +70,13 @@ impl Log {
     ) -> Result<Self, Error> {
         let temporary = Temporary::create(lock, private || permissions.is_some())?;
         let file = temporary.file();
-        if let Some(permissions) = permissions {
-            protect(&**lock.disk(), file, permissions, path)?;
-        }
+        protect(&**lock.disk(), file, permissions, path)?;
         write_all_at(file, &header.encode(), 0).map_err(Error::write(path, HEADER_BYTES as u64))?;
         let file = temporary.commit_to(path)?;
         Ok(Self::at(file, path, header, first(&header)))
     }
 
-    /// A log whose last sound record ends there; the rest is truncated.
+    /// Opens a log whose last sound record ends there; the rest is truncated.
     ///
     /// # Errors
     ///
@@ -87,9 +93,9 @@ impl Log {
     }
 
     fn at(file: Box<dyn DiskFile>, path: &Path, header: Header, end: Position) -> Self {
-        // Shows others that this process uses the log; a process that ends, in any way, gives it
-        // up. On file systems without locks nobody sees it, and the log may be removed when its
-        // records are in the image: then the next turn continues with that.
+        // Shows others that this process uses the log; a process that ends, in any way, releases
+        // it. On file systems without locks it is invisible, and the log may be removed when its
+        // records are in the image: then the next turn continues with the image.
         let _ = file.try_lock(Lock::Shared);
         let (path, buffer, process) = (path.into(), Vec::new(), std::process::id());
         Self { file, path, header, end, safe: 0, poisoned: false, buffer, process }
@@ -115,7 +121,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::LogLost`] if the file became shorter; as [`replay`].
+    /// [`Error::LogLost`] if the file became shorter; the errors of [`replay`].
     pub(crate) fn catch_up(
         &mut self,
         disk: &dyn Disk,
@@ -164,8 +170,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], after which the log is poisoned: the kernel may have dropped what it could
-    /// not write, so nothing more is acknowledged. [`Error::Poisoned`] from then on.
+    /// [`Error::Io`], after which the log is poisoned: the kernel may have dropped the data that it
+    /// could not write, so nothing more is acknowledged. [`Error::Poisoned`] from then on.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.check_sound()?;
         self.file.sync_data().map_err(|source| {
@@ -191,10 +197,10 @@ impl Log {
     }
 
     /// Whether another process uses this log. The caller holds the filter's lock, so that none
-    /// starts to meanwhile.
+    /// starts using it meanwhile.
     pub(crate) fn has_others(&self) -> bool {
         let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));
-        // Changing a lock gives it up first, and taking it again can fail.
+        // Changing a lock releases it first, and taking it again can fail.
         let _ = self.file.try_lock(Lock::Shared);
         has_others
     }

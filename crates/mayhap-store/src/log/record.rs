@@ -1,6 +1,6 @@
 //! One record: a batch of digests with its place in the chain.
 
-use super::header::VERSION;
+use super::header::{VERSION, u64_at};
 use mayhap::Digest;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,7 +21,7 @@ pub enum Operation {
     Insert = 1,
     /// They are removed, from a counting filter.
     Remove = 2,
-    /// Nothing is done with them: the time went on. There is one, without a meaning.
+    /// No change to digests: only the time advanced. There is one digest, without a meaning.
     Pass = 3,
 }
 
@@ -30,8 +30,8 @@ pub enum Operation {
 pub struct Record<'a> {
     /// The operation.
     pub operation: Operation,
-    /// The time before the operation: in the unit of a time window, or the number of keys that had
-    /// come to a count window; `None` in logs of version 1, which have none.
+    /// The time before the operation: in the unit of a time window, or the number of keys offered
+    /// so far to a count window; `None` in logs of version 1, which have none.
     pub time: Option<u64>,
     /// The digests, in order.
     pub digests: &'a [Digest],
@@ -121,7 +121,7 @@ pub(super) fn decode(bytes: &[u8], version: u16) -> Option<Sound<'_>> {
     if xxh3_64(&bytes[..digests_at + count * 8]) != checksum {
         return None;
     }
-    let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| prefix[at + i]));
+    let u64_at = |at: usize| u64_at(prefix, at);
     let (operation, time, safe) = if version == 1 {
         (Ok(Operation::Insert), None, 0)
     } else {

@@ -23,7 +23,7 @@ pub(crate) struct Replayed {
 }
 
 impl Replayed {
-    /// What a user should know of the bytes that are not a sound record.
+    /// The notice about the bytes that are not a sound record.
     pub(crate) fn torn(&self, path: &Path, is_removed: bool) -> Notice {
         let (offset, bytes) = (self.end.bytes, self.dropped_bytes);
         Notice::TornLog { path: path.into(), offset, bytes, is_removed }
@@ -34,8 +34,8 @@ impl Replayed {
 ///
 /// # Errors
 ///
-/// [`Error::LogDamaged`], [`Error::Format`] for an unknown operation, [`Error::Io`], and those of
-/// `apply`.
+/// [`Error::LogDamaged`], [`Error::Format`] for an unknown operation, [`Error::Io`], and the errors
+/// of `apply`.
 pub(crate) fn replay(
     file: &dyn DiskFile,
     path: &Path,

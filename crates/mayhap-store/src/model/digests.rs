@@ -1,4 +1,4 @@
-//! The digests beside a filter, in the same model: whoever comes next finds the digests of all keys
+//! The digests beside a filter, in the same model: the next process finds the digests of all keys
 //! that the filter and its log have, after each event and whatever is left of it.
 
 use super::files::{Cache, Files, Mix, One, UpTo};
@@ -24,7 +24,7 @@ fn digest(key: u64) -> Digest {
     DigestFunction::default().digest(&key)
 }
 
-/// A filter in which none of the keys is there by chance.
+/// A filter without false positives among the keys.
 fn filter(keys: Range<u64>) -> AnyFilter {
     let builder = AnyFilter::builder().layout(Layout::Standard).num_bits(1 << 19);
     let mut filter = builder.expected_items(12_000).build().unwrap();
@@ -82,8 +82,8 @@ fn replace(world: &World<()>, process: usize, mut random: Random) -> Result<(), 
     }
 }
 
-/// What the next one finds; how many keys the filter has that are kept. A filter without digests
-/// has taken the place of one that had some.
+/// Judges the state that the next process finds; returns the number of kept keys of the filter.
+/// With `may_have_none`, a filter without digests may have replaced one with digests.
 fn judge(files: &Files, may_have_none: bool) -> Result<usize, String> {
     let world: World<()> = World::new(files.clone(), 1);
     let (mut session, held) = open(&world, 0).map_err(|error| error.to_string())?;
@@ -133,7 +133,7 @@ fn after_any_event_the_digests_are_those_of_all_keys_of_the_filter_and_its_log()
         let body = |process: u64| -> Body<()> {
             Box::new(move |world, number| {
                 let random = Random(seed << 8 | process);
-                // It may be killed; what it leaves is judged.
+                // It may be killed; the files that it leaves are judged.
                 let _ = if replaces && process % 2 == 1 {
                     replace(world, number, random)
                 } else {

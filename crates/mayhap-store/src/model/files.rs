@@ -1,11 +1,11 @@
-//! Names and contents of a file system in memory, and what changes them.
+//! Names and contents of a file system in memory, and the events that change them.
 
 use super::world::Random;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is done to a disk.
+/// A change to a disk.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
     Write {
@@ -37,7 +37,7 @@ pub(super) enum Event {
         inode: u64,
     },
     SyncFolder,
-    /// All of it, by a user who is careful.
+    /// A sync of everything, by a careful user.
     SyncAll,
 }
 
@@ -102,12 +102,12 @@ impl Files {
         self.contents.get(self.names.get(&PathBuf::from(path))?).map(|contents| contents.as_slice())
     }
 
-    /// How many names lead to a file.
+    /// The number of names of a file.
     pub(super) fn links(&self, inode: u64) -> u64 {
         self.names.values().filter(|&&named| named == inode).count() as u64
     }
 
-    /// Without contents that no name leads to, and without locks, which are gone with their holders
+    /// Without contents that no name refers to, and without locks, which vanish with their holders
     /// and mean nothing.
     pub(super) fn tidy(mut self) -> Self {
         self.names.retain(|path, _| !path.to_string_lossy().ends_with(".mayhap-lck"));
@@ -120,19 +120,20 @@ impl Files {
 /// The bytes of a sector, which a disk writes whole or not at all, as it was at one moment.
 const SECTOR: usize = 512;
 
-/// What a disk has for sure, and what was done since and may be lost.
+/// The contents that a disk has for sure, and the later changes that may be lost.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cache {
     sure: Files,
     pending: Vec<Event>,
 }
 
-/// What is kept of what is pending.
+/// Decides which pending changes are kept.
 pub(super) trait Keep {
-    /// Whether a change of a name is, the one of this place among all that is pending.
+    /// Whether the change of a name at this place among the pending ones is kept.
     fn name(&mut self, place: usize) -> bool;
 
-    /// Up to which change of its contents a sector is written: one of these places, or before all.
+    /// The change of its contents up to which a sector is written: one of these places, or before
+    /// all.
     fn sector(&mut self, inode: u64, sector: usize, places: &[usize]) -> Option<usize>;
 }
 
@@ -166,8 +167,8 @@ impl Cache {
         self.pending.len()
     }
 
-    /// What is left if this is kept. A sector has all changes up to one of them, since they were
-    /// made in memory before it was written; names and sectors are written in any order.
+    /// The files left if these changes are kept. A sector has all changes up to one of them, since
+    /// they were made in memory before it was written; names and sectors are written in any order.
     pub(super) fn left(&self, keep: &mut impl Keep) -> Files {
         let mut files = self.sure.clone();
         let mut inodes: Vec<u64> = Vec::new();
@@ -235,7 +236,7 @@ impl Keep for UpTo {
     }
 }
 
-/// All but the change of this place, or that alone.
+/// All changes but the one at this place, or only that one.
 pub(super) struct One {
     pub(super) place: usize,
     pub(super) is_kept: bool,

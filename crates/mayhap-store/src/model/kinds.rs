@@ -1,15 +1,15 @@
 //! The kinds of filters that the model is run with.
 
-use crate::Insert;
-use mayhap::native::Header;
+use mayhap::native::{Header, Native};
+use mayhap::set::{Repeats, Set};
 use mayhap::{
-    AnyFilter, Bitmap, CountingBloomFilter, Digest, DigestFunction, Layout, ScalableBloomFilter,
+    AnyFilter, CountingBloomFilter, Digest, DigestFunction, Layout, ScalableBloomFilter,
     WindowBloomFilter,
 };
 
-/// A filter that says how often a key is in it, and of which generation it is: each has another
-/// number of expected items, which is in its header.
-pub(super) trait ModelKind: Insert + Send + 'static {
+/// A filter that reports how often a key is in it, and its own generation: each generation has
+/// another number of expected items, which is in its header.
+pub(super) trait ModelKind: Native + Set + Send + 'static {
     /// Whether keys can be removed.
     const REMOVES: bool = false;
 
@@ -19,11 +19,11 @@ pub(super) trait ModelKind: Insert + Send + 'static {
     fn items(&self) -> u64;
 
     fn insert_one(&mut self, digest: Digest) {
-        self.insert_digests_into(&[digest], &mut Bitmap::new()).unwrap();
+        Set::insert_digest(self, digest, Repeats::Renew).unwrap();
     }
 }
 
-/// Room for all keys of a run, at rates at which none of them is there by chance.
+/// Room for all keys of a run, at rates without false positives among them.
 const FIRST: u64 = 1000;
 
 impl ModelKind for AnyFilter {

@@ -1,18 +1,18 @@
-//! A model of all that happens to the files of filters: several processes that take turns, are
-//! killed at any call, lose power at any moment; filters replaced under them, copied over each
+//! A model of everything that happens to the files of filters: several processes that take turns,
+//! are killed at any call, lose power at any moment; filters replaced under them, copied over each
 //! other, moved and removed.
 //!
-//! The code that runs is that of this crate, down to its calls to the file system; that is in
-//! memory (`world.rs`, `files.rs`; the kinds of filters: `kinds.rs`), and keeps every event. After
-//! each of them, all that may be left on the disk is judged (`oracle.rs`), by a reader and by the
-//! next writer: no key that was acknowledged is missing, none of another filter is there, none is
-//! counted twice, and a part of a state is never taken for the whole. `process.rs` says what
-//! processes do, `run.rs` what happens between them.
+//! The tested code is the code of this crate, down to its calls to the file system, which is in
+//! memory (`world.rs`, `files.rs`; the kinds of filters: `kinds.rs`) and keeps every event. After
+//! each event, every possible content of the disk is judged (`oracle.rs`), by a reader and by the
+//! next writer: no acknowledged key is missing, no key of another filter is found, none is counted
+//! twice, and a part of a state is never taken for the whole. `process.rs` has the actions of
+//! processes, `run.rs` the events between them.
 //!
-//! `digests.rs` looks at the digests that are kept beside a filter.
+//! `digests.rs` checks the digests that are kept beside a filter.
 //!
-//! `SEED=N` repeats a run, `MAYHAP_SOAK=1` makes many, and `TRACE=1` prints what led to a bad
-//! state.
+//! `SEED=N` repeats a run, `MAYHAP_SOAK=1` makes many, and `TRACE=1` prints the events that led to
+//! a bad state.
 
 mod digests;
 mod files;
@@ -27,7 +27,8 @@ use mayhap::{AnyFilter, CountingBloomFilter, ScalableBloomFilter, WindowBloomFil
 use run::Run;
 use std::collections::BTreeMap;
 
-/// States, those in which a writer went on, and power cuts after which the run went on.
+/// The number of states, of states in which a writer continued, and of power cuts after which the
+/// run continued.
 #[derive(Debug, Default)]
 struct Found {
     states: usize,
@@ -54,14 +55,14 @@ fn run<K: ModelKind>(
     }
 }
 
-/// Seeds that stay; more of them in a soak, or one to be repeated.
+/// Fixed seeds; more of them in a soak, or one to be repeated.
 fn seeds() -> Vec<u64> {
     if let Ok(seed) = std::env::var("SEED") {
         return vec![seed.parse().expect("SEED is a number")];
     }
     let is_soak = std::env::var_os("MAYHAP_SOAK").is_some_and(|value| value != "0");
     // In the 35th a process is killed between the rename of an image and the sync of its folder,
-    // and the power fails after another one has gone on with it.
+    // and the power fails after another one has continued with it.
     if is_soak { (1..=400).collect() } else { (1..=10).chain([25, 35]).collect() }
 }
 

@@ -1,4 +1,4 @@
-//! What was promised of each name, and whether files keep it.
+//! The guarantees for each name, and the check that files keep them.
 
 use super::files::Files;
 use super::kinds::ModelKind;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-/// Between which numbers the count of a key has to be.
+/// The bounds on the count of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
     /// Whatever happens to processes.
@@ -19,57 +19,57 @@ pub(super) struct Counts {
     pub(super) power: (u32, u32),
 }
 
-/// One filter that a name led to: its number is in its header, and its keys.
+/// One filter that a name referred to: its number, which is in its header, and its keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Filter {
     pub(super) generation: u64,
     pub(super) keys: BTreeMap<u64, Counts>,
-    /// It is about to take its place, or whoever was to put it there was killed.
+    /// It is about to get the name, or the process that was to rename it was killed.
     pub(super) is_coming: bool,
 }
 
-/// What a name may lead to. Several are possible while one takes the place of the other.
+/// The filters that a name may lead to. Several are possible while one replaces the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Named {
     pub(super) filters: Vec<Filter>,
     /// It may lead to nothing.
     pub(super) may_be_absent: bool,
-    /// Files were copied, moved or removed so that a part of it may be missing, which is said.
+    /// Files were copied, moved or removed so that a part of it may be missing, which is reported.
     pub(super) may_refuse: bool,
 }
 
 impl Named {
-    /// The filter of this generation is there for good: none of those before comes back.
+    /// The filter of this generation is final: no earlier one returns.
     fn settle(&mut self, generation: u64) {
         self.filters.retain(|filter| filter.generation == generation || filter.is_coming);
         self.may_be_absent = false;
     }
 }
 
-/// Something that is said to a user, or that a user does.
+/// A message to a user, or an action of a user.
 #[derive(Debug, Clone)]
 pub(super) enum Note {
-    /// A key is about to be put in or taken out.
+    /// A key is about to be inserted or removed.
     Issued(&'static str, u64, Operation, u64),
     /// It is recorded; `true`: and safe from power cuts.
     Acknowledged(&'static str, u64, Operation, u64, bool),
-    /// A filter is about to take the place of what is there.
+    /// A filter is about to replace the current one.
     Replacing(&'static str, u64),
     Replaced(&'static str, u64),
-    /// What a careful user did to the files, and what the names mean from then on.
+    /// The files after a careful user's change, and the meaning of the names from then on.
     Became(Box<Promised>),
 }
 
-/// What was promised of all names.
+/// The guarantees for all names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Promised {
     pub(super) names: BTreeMap<&'static str, Named>,
-    /// Names beside which a log may stand that is of another filter: since a replacement by this
-    /// one has begun and not ended, or since a user did something (0).
+    /// Names with a log of another filter beside them: since a replacement by this one has begun
+    /// and not ended, or since a user's change (0).
     pub(super) left: BTreeSet<(&'static str, u64)>,
 }
 
-/// What has happened to the files since.
+/// The later history of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Promise {
     Kill,
@@ -77,7 +77,7 @@ pub(super) enum Promise {
 }
 
 impl Promised {
-    /// Whether a log of another filter may stand beside this name.
+    /// Whether a log of another filter may be beside this name.
     pub(super) fn may_be_blocked(&self, name: &str) -> bool {
         self.left.iter().any(|(of, _)| *of == name)
     }
@@ -96,7 +96,7 @@ impl Promised {
                 counts.kill = (count, count);
                 if *is_synced {
                     counts.power = (count, count);
-                    // What was there before is gone for good.
+                    // The previous contents are lost for good.
                     let named = self.names.get_mut(name).expect("it was issued");
                     named.settle(*generation);
                 }
@@ -107,7 +107,7 @@ impl Promised {
                     .entry(name)
                     .or_insert_with(|| Named { may_be_absent: true, ..Named::default() });
                 let generation = *generation;
-                // Until it has ended, a log may be left that is of the filter before.
+                // Until it has ended, a log of the previous filter may be left.
                 self.left.insert((name, generation));
                 named.filters.push(Filter { generation, is_coming: true, ..Filter::default() });
             }
@@ -130,7 +130,7 @@ impl Promised {
         filter.keys.entry(key).or_insert(Counts { kill: (0, 0), power: (0, 0) })
     }
 
-    /// What has to hold after a power cut is all that is known then.
+    /// After a power cut, only the guarantees that survive one remain.
     pub(super) fn after_power_cut(&mut self) {
         for filter in self.names.values_mut().flat_map(|named| &mut named.filters) {
             filter.keys.values_mut().for_each(|counts| counts.kill = counts.power);
@@ -152,12 +152,12 @@ pub(super) fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::MissingLog { .. } | Error::OlderCopy { .. })
 }
 
-/// Whether a writer may say this where files were copied over each other.
+/// Whether a writer may report this where files were copied over each other.
 pub(super) fn is_blocked(error: &Error) -> bool {
     matches!(error, Error::ForeignLog { .. } | Error::NotALog { .. } | Error::OrphanLog { .. })
 }
 
-/// Compares what a filter holds with what was promised of the one of this generation.
+/// Compares the contents of a filter with the guarantees for the filter of this generation.
 fn compare<K: ModelKind>(
     what: &str,
     (filter, generation): (&K, u64),

@@ -1,25 +1,25 @@
-//! What processes do with a filter: sessions, replacements, readers.
+//! The actions of processes on a filter: sessions, replacements, readers.
 
 use super::kinds::ModelKind;
 use super::oracle::{Note, digest, is_blocked, is_refusal, read};
 use super::world::{Random, World};
 use crate::state::Held;
 use crate::{Error, FilterLock, Finished, LockOptions, Operation, Session, SessionOptions};
-use mayhap::native::Header;
+use mayhap::native::{Header, Native};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all processes of a run share outside of the files.
+/// State that all processes of a run share outside of the files.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     next_process: AtomicU64,
     next_generation: AtomicU64,
-    /// What went wrong.
+    /// The failures found.
     pub(super) bad: Mutex<Vec<String>>,
-    /// How often what happened, so that a run that tests nothing is seen.
+    /// The number of occurrences of each event, so that a run that tests nothing is noticed.
     pub(super) done: Mutex<std::collections::BTreeMap<&'static str, u64>>,
 }
 
@@ -57,9 +57,9 @@ pub(super) struct Process {
     pub(super) kept_share: Option<u64>,
     /// Files were copied over each other: a part may be missing.
     pub(super) may_refuse: bool,
-    /// A log of another filter may stand beside it.
+    /// A log of another filter may be beside it.
     pub(super) may_be_blocked: bool,
-    /// Another process may put another filter in its place.
+    /// Another process may replace it by another filter.
     pub(super) may_be_replaced: bool,
 }
 
@@ -67,7 +67,7 @@ fn options() -> LockOptions {
     LockOptions::new("model").timeout(Duration::from_secs(1 << 30))
 }
 
-/// A session, and what it has said and heard.
+/// A session, with its noted and recorded operations.
 struct Turn<K> {
     session: Session,
     held: Held<K>,
@@ -81,7 +81,7 @@ struct Turn<K> {
 }
 
 impl Process {
-    /// An error is one that was to be expected, or it is bad; killed processes say nothing.
+    /// An error is an expected one, or it is bad; killed processes report nothing.
     fn judge(&self, what: &str, error: &Error) {
         let was_killed = matches!(error, Error::Io { source, .. } | Error::NoSpace { source, .. }
             if source.to_string().contains("killed"));
@@ -101,7 +101,7 @@ impl Process {
         }
     }
 
-    /// Opens the filter, changes it for some rounds, and ends well or not.
+    /// Opens the filter, changes it for some rounds, and ends cleanly or not.
     pub(super) fn write<K: ModelKind>(mut self) {
         let rounds = 1 + self.random.below(6);
         let mut turn = match self.open::<K>() {
@@ -141,7 +141,7 @@ impl Process {
 
     fn round<K: ModelKind>(&mut self, turn: &mut Turn<K>) -> Result<(), Error> {
         turn.session.ready(&mut turn.held)?;
-        // Another filter may have its place, if nothing was recorded in the one before.
+        // Another filter may have replaced it, if nothing was recorded in the previous one.
         turn.generation = K::generation(turn.session.image().header());
         for _ in 0..self.random.below(4) {
             self.change(turn);
@@ -171,7 +171,7 @@ impl Process {
         }
     }
 
-    /// Puts a key in, or takes out one of this process.
+    /// Inserts a key, or removes one of this process.
     fn change<K: ModelKind>(&mut self, turn: &mut Turn<K>) {
         let removes = K::REMOVES && !turn.own.is_empty() && self.random.below(3) == 0;
         let (operation, key) = match turn.own.pop() {
@@ -188,7 +188,7 @@ impl Process {
             turn.held.filter.insert_one(digests[0]);
             turn.own.push(key);
         } else {
-            turn.held.filter.remove_digests_into(&digests, &mut mayhap::Bitmap::new());
+            turn.held.filter.remove_into(&digests, &mut mayhap::Bitmap::new()).unwrap();
         }
         turn.session.note(operation, 0, digests);
         turn.noted.push((operation, key));
@@ -200,7 +200,7 @@ impl Process {
         Ok(())
     }
 
-    /// What was noted is recorded.
+    /// Marks the noted operations as recorded.
     fn recorded<K>(&self, turn: &mut Turn<K>) {
         for (operation, key) in last_of_each(&mut turn.noted) {
             let note = Note::Acknowledged(self.name, turn.generation, operation, key, false);
@@ -209,7 +209,7 @@ impl Process {
         }
     }
 
-    /// What was recorded is safe from power cuts.
+    /// Marks the recorded operations as safe from power cuts.
     fn synced(&self, generation: u64, recorded: &mut Vec<(Operation, u64)>) {
         for (operation, key) in last_of_each(recorded) {
             let note = Note::Acknowledged(self.name, generation, operation, key, true);
@@ -231,14 +231,14 @@ impl Process {
         Ok(())
     }
 
-    /// Puts an empty filter in the place of what is there.
+    /// Replaces the current filter by an empty one.
     pub(super) fn replace<K: ModelKind>(self) {
         let generation = self.shared.generation();
         self.world.note(self.number, Note::Replacing(self.name, generation));
         let disk = self.world.disk(self.number);
         let filter = K::empty(generation);
         let saved = FilterLock::take_on(disk, Path::new(self.name), &mut options())
-            .and_then(|lock| lock.save(&Header::of(&filter, ""), &filter.segments(), true));
+            .and_then(|lock| lock.save(&Header::of(&filter, ""), &Native::segments(&filter), true));
         match saved {
             Ok(()) => {
                 self.shared.count("replaced");
@@ -248,7 +248,7 @@ impl Process {
         }
     }
 
-    /// Makes a new state, as `dedup --state` does.
+    /// Makes a new state.
     pub(super) fn create<K: ModelKind>(self) {
         let generation = self.shared.generation();
         self.world.note(self.number, Note::Replacing(self.name, generation));
@@ -265,8 +265,8 @@ impl Process {
         }
     }
 
-    /// Reads again and again, and finds at least what was recorded before each time, and nothing
-    /// that was never put in.
+    /// Reads repeatedly, and finds at least the keys recorded before each read, and none that was
+    /// never inserted.
     pub(super) fn read<K: ModelKind>(mut self) {
         for _ in 0..=self.random.below(3) {
             let before = known(&self.world, self.name);
@@ -299,7 +299,7 @@ impl Process {
     }
 }
 
-/// The last operation on each key: what is true of it when all of them are done.
+/// The last operation on each key, which decides its final state.
 fn last_of_each(done: &mut Vec<(Operation, u64)>) -> Vec<(Operation, u64)> {
     let all = std::mem::take(done);
     let is_last = |&(at, &(_, key)): &(usize, &(Operation, u64))| {
@@ -331,7 +331,7 @@ fn known(world: &World<Note>, name: &str) -> Known {
                 known.recorded.insert((generation, key));
             }
             Note::Became(_) => {
-                // What names mean has changed: only what comes later is compared.
+                // The meaning of names has changed: only later operations are compared.
                 known.issued.clear();
                 known.recorded.clear();
                 known.removed.clear();

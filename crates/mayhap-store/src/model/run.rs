@@ -1,5 +1,5 @@
-//! A run: episodes in which several processes work at once, and between them what a user does to
-//! the files, or a power cut.
+//! A run: episodes in which several processes work at once, with changes by a user or a power cut
+//! between them.
 
 use super::files::{Cache, Event, Files, Mix, One, UpTo};
 use super::kinds::ModelKind;
@@ -22,7 +22,7 @@ pub(super) struct Run {
     shared: Arc<Shared>,
     /// The share of a filter that a log may have to stay when a session ends; `None`: none stays.
     kept_share: Option<u64>,
-    /// What of the entries was looked at.
+    /// The number of entries already judged.
     looked: usize,
     promised: Promised,
     cache: Cache,
@@ -49,7 +49,7 @@ impl Run {
         }
     }
 
-    /// How often what happened.
+    /// The number of occurrences of each event.
     pub(super) fn done(&self) -> std::collections::BTreeMap<&'static str, u64> {
         self.shared.done.lock().unwrap().clone()
     }
@@ -79,7 +79,7 @@ impl Run {
         let may_refuse = known.is_some_and(|it| it.may_refuse);
         let is_new = self.world.state().files.read(name).is_none();
         let may_be_replaced = self.random.below(4) == 0;
-        // Also by one of these that replaces it, and is killed before it has ended.
+        // Also by a replacing process that is killed before it has ended.
         let may_be_blocked = may_be_replaced || self.promised.may_be_blocked(name);
         let mut bodies: Vec<Body<Note>> = Vec::new();
         let count = 2 + self.random.below(3);
@@ -98,7 +98,7 @@ impl Run {
             };
             let what = self.random.below(8);
             bodies.push(Box::new(move |_, _| match what {
-                // A name that is new is made by one process alone.
+                // A new name is created by only one process.
                 _ if is_new && number == 0 && what < 4 => process.create::<K>(),
                 _ if is_new && number == 0 => process.replace::<K>(),
                 _ if is_new => {}
@@ -118,7 +118,7 @@ impl Run {
         }
     }
 
-    /// What a careful user does while nobody uses the files: each is whole, and synced.
+    /// A change by a careful user while no process uses the files: each file is whole, and synced.
     fn user_does_something(&mut self) {
         let Some((from, named)) = self.any_name() else { return };
         let to =
@@ -129,7 +129,7 @@ impl Run {
         let log = log.map(<[u8]>::to_vec);
         let mut promised = self.promised.clone();
         match self.random.below(8) {
-            // cp, of the file alone or with its log; over another file in place.
+            // cp, with or without the log; over another file in place.
             0..=2 if from != to => {
                 let with_log = self.random.below(2) == 0;
                 self.put(to, &image);
@@ -143,7 +143,7 @@ impl Run {
                 promised.left.insert((to, 0));
                 self.shared.count("cp");
             }
-            // mv of the file alone: its log stays behind.
+            // mv of only the file: its log stays behind.
             3 if from != to => {
                 let inode = files.names[&PathBuf::from(from)];
                 self.enter(Event::Rename { from: from.into(), to: to.into(), inode });
@@ -205,13 +205,13 @@ impl Run {
         self.enter(Event::Remove { path: name.into() });
     }
 
-    /// The power fails, and the disk keeps of what was not synced what it likes.
+    /// The power fails, and the disk keeps an arbitrary part of the unsynced changes.
     fn power_cut(&mut self) {
         self.catch_up();
         let files = self.cache.left(&mut Mix(&mut self.random));
         let mut promised = self.promised.clone();
         promised.after_power_cut();
-        // What is there now is there for sure, and what it is decides what was meant.
+        // The current contents are now certain, and they decide which filter a name means.
         let seed = self.random.next();
         self.world = World::new(files.clone(), seed);
         self.cache = Cache::of(files);
@@ -222,7 +222,7 @@ impl Run {
         self.world.note(0, Note::Became(Box::new(promised)));
     }
 
-    /// Takes note of what has happened, without looking at every moment of it.
+    /// Catches up with the events, without judging every moment.
     fn catch_up(&mut self) {
         let entries = self.world.state().entries[self.looked..].to_vec();
         for entry in &entries {
@@ -234,7 +234,7 @@ impl Run {
         self.looked += entries.len();
     }
 
-    /// Looks at all that may be left at every moment since the last look.
+    /// Judges every state of the disk that was possible since the last call.
     fn look<K: ModelKind>(&mut self) -> Result<(), String> {
         let entries = self.world.state().entries[self.looked..].to_vec();
         for (place, entry) in entries.iter().enumerate() {
@@ -248,7 +248,7 @@ impl Run {
                 Entered::Note(_) => Some(false),
                 Entered::Disk(_) => None,
             });
-            // A user's copy is looked at when it is whole.
+            // A user's copy is judged when it is whole.
             if in_between == Some(true) && !is_user {
                 continue;
             }
@@ -277,13 +277,14 @@ impl Run {
         Ok(())
     }
 
-    /// All that may be left at this moment; the first one is what processes see.
+    /// All states of the disk that may be left at this moment; the first one is the state that
+    /// processes see.
     fn states(&mut self) -> Vec<Files> {
         let (cache, random) = (&self.cache, &mut self.random);
         let count = cache.num_pending();
         let mut states = vec![cache.left(&mut UpTo(count.checked_sub(1)))];
         states.push(cache.left(&mut UpTo(None)));
-        // The last ones of many, since those before were looked at before.
+        // Only the last ones of many, since earlier ones have been judged.
         for place in count.saturating_sub(3)..count {
             states.push(cache.left(&mut UpTo(Some(place))));
             states.push(cache.left(&mut One { place, is_kept: true }));
@@ -296,7 +297,7 @@ impl Run {
     }
 }
 
-/// Prints what led to something bad, if that is wanted.
+/// Prints the events that led to a failure, if requested.
 fn trace(entries: &[Entered<Note>]) {
     if std::env::var_os("TRACE").is_some() {
         for entry in entries {
@@ -305,8 +306,8 @@ fn trace(entries: &[Entered<Note>]) {
     }
 }
 
-/// What a copy means: what the file meant, or less if that is said; with what a log beside its new
-/// name adds, if that is of the same state.
+/// The meaning of a copy: the same as the file, or less if that is reported; plus the records of a
+/// log beside its new name, if it belongs to the same state.
 fn copied(from: &Named, to: Option<&Named>) -> Named {
     let mut copy = Named { may_refuse: true, ..from.clone() };
     for filter in to.iter().flat_map(|to| &to.filters) {

@@ -1,8 +1,9 @@
 //! A file system in memory that several processes use in turns, and in which each of their calls
-//! may be their last. Who goes on after a call is drawn from a seed, so that a run can be repeated.
+//! may be their last. The process that continues after a call is drawn from a seed, so that a run
+//! can be repeated.
 
 use super::files::{Event, Files};
-use crate::disk::{Disk, DiskFile, Entry, How, Lock};
+use crate::disk::{Disk, DiskFile, Entry, How, Lock, Positioned};
 use crate::notice::Notice;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
@@ -29,7 +30,7 @@ impl Random {
     }
 }
 
-/// What happened, in order: to the disk, or something that matters to the test.
+/// An event, in order: a change to the disk, or a note of the test.
 #[derive(Debug, Clone)]
 pub(super) enum Entered<N> {
     Disk(Event),
@@ -46,15 +47,15 @@ pub(super) struct State<N> {
     random: Random,
     time: Duration,
     next: u64,
-    /// Locks by file: which open file, of which process.
+    /// Locks by file: the open file and its process.
     locks: BTreeMap<u64, Vec<(u64, Process, Lock)>>,
     /// Whose turn it is; `None` in a world of one process.
     turn: Option<Process>,
     alive: BTreeSet<Process>,
     killed: BTreeSet<Process>,
-    /// In the middle of a write, which the system ends whatever happens to the process.
+    /// In the middle of a write, which the system finishes whatever happens to the process.
     writing: BTreeSet<Process>,
-    /// Of 1024 calls so many are the last one of somebody.
+    /// Of 1024 calls, this many are the last one of their process.
     kills: u64,
 }
 
@@ -83,7 +84,7 @@ impl<N> State<N> {
         }
     }
 
-    /// Draws who goes on, and whether somebody is killed.
+    /// Draws the next process, and whether one is killed.
     fn draw(&mut self) {
         let number = self.random.next();
         if number % 1024 < self.kills && !self.alive.is_empty() {
@@ -96,7 +97,7 @@ impl<N> State<N> {
         }
         self.turn = (!self.alive.is_empty()).then(|| {
             let draw = self.random.next();
-            // Mostly the same one goes on, so that some get far.
+            // Mostly the same process continues, so that some get far.
             match self.turn.filter(|turn| self.alive.contains(turn) && draw % 8 < 5) {
                 Some(turn) => turn,
                 None => self.nth_alive(draw >> 32),
@@ -114,10 +115,10 @@ fn killed() -> io::Error {
     io::Error::other("the process was killed")
 }
 
-/// What a process does, which gets its number.
+/// The body of a process, which gets its number.
 pub(super) type Body<N> = Box<dyn FnOnce(&World<N>, Process) + Send>;
 
-/// A file system and its processes. `N` is what tests note between its events.
+/// A file system and its processes. `N` is the type of a test's notes between its events.
 #[derive(Debug)]
 pub(super) struct World<N>(Arc<(Mutex<State<N>>, Condvar)>);
 
@@ -197,7 +198,7 @@ impl<N: std::fmt::Debug + Send + 'static> World<N> {
         }
     }
 
-    /// A call: before it anybody may go on, and this process may be killed.
+    /// A call: before it any process may be scheduled, and this one may be killed.
     fn call<T>(
         &self,
         process: Process,
@@ -224,7 +225,7 @@ impl<N: std::fmt::Debug + Send + 'static> World<N> {
     }
 }
 
-/// Gives the turn away when a process ends, however it does.
+/// Passes the turn on when a process ends, in any way.
 struct Ended<'a, N: std::fmt::Debug + Send + 'static> {
     world: &'a World<N>,
     process: Process,
@@ -326,7 +327,7 @@ impl<N: std::fmt::Debug + Send + 'static> Disk for Seen<N> {
     }
 
     fn pause(&self, time: Duration) {
-        // A killed process sleeps no more.
+        // A killed process no longer sleeps.
         let _ = self.world.call(self.process, |state| {
             state.time += time;
             Ok(())
@@ -341,11 +342,7 @@ impl<N: std::fmt::Debug + Send + 'static> Disk for Seen<N> {
     fn report(&self, _: Notice) {}
 }
 
-impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {
-    fn look(&self) -> io::Result<Entry> {
-        self.world.call(self.process, |state| Ok(state.entry(self.inode)))
-    }
-
+impl<N: std::fmt::Debug + Send + 'static> Positioned for SeenFile<N> {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.world.call(self.process, |state| {
             let contents = &state.files.contents[&self.inode];
@@ -358,8 +355,8 @@ impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let (inode, at) = (self.inode, offset as usize);
-        // Another process may read while the system copies the bytes, and see a part of them. What
-        // was begun is ended: nobody is killed in between.
+        // Another process may read while the system copies the bytes, and see a part of them. A
+        // write that began is finished: no process is killed in between.
         let half = bytes.len() / 2;
         let is_seen_torn = self.world.call(self.process, |state| {
             let is_seen_torn = state.turn.is_some() && half > 0 && state.random.below(2) == 0;
@@ -379,6 +376,12 @@ impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {
         }
         state.enter(Event::Write { inode, at, bytes: bytes.to_vec() });
         Ok(bytes.len())
+    }
+}
+
+impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {
+    fn look(&self) -> io::Result<Entry> {
+        self.world.call(self.process, |state| Ok(state.entry(self.inode)))
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
@@ -433,7 +436,7 @@ impl<N: std::fmt::Debug + Send + 'static> DiskFile for SeenFile<N> {
 
 impl<N: std::fmt::Debug + Send + 'static> Drop for SeenFile<N> {
     fn drop(&mut self) {
-        // Closing a file gives its lock up.
+        // Closing a file releases its lock.
         let mut state = self.world.state();
         state.locks.entry(self.inode).or_default().retain(|&(of, ..)| of != self.handle);
     }

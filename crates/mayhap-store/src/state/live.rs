@@ -1,10 +1,12 @@
 //! A filter that outlives the process: an image and the digests since.
 
 use super::Recovery;
-use super::memory::{Held, Insert};
+use super::memory::Held;
 use super::options::SessionOptions;
 use super::session::Session;
 use crate::{Error, LockOptions, Operation};
+use mayhap::native::Native;
+use mayhap::set::Set;
 use mayhap::{AnyFilter, Digest, SecretKey};
 use std::path::Path;
 
@@ -59,23 +61,23 @@ pub struct LiveFilter<F = AnyFilter> {
 }
 
 impl LiveFilter {
-    /// [`LiveFilter::open_as`] for a plain filter.
+    /// Like [`LiveFilter::open_as`], for a plain filter.
     ///
     /// # Errors
     ///
-    /// As [`LiveFilter::open_as`].
+    /// Same as [`LiveFilter::open_as`].
     pub fn open(path: &Path, secret_key: Option<SecretKey>) -> Result<(Self, Recovery), Error> {
         Self::open_as(path, secret_key, |_| {})
     }
 }
 
-impl<F: Insert> LiveFilter<F> {
+impl<F: Native + Set> LiveFilter<F> {
     /// Starts a live filter: saves `filter` as the first image.
     ///
     /// # Errors
     ///
     /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
-    /// log's name; [`Error::Locked`]; as [`crate::save_new`].
+    /// log's name; [`Error::Locked`]; the errors of [`crate::save_new`].
     pub fn create(path: &Path, filter: F, key_options: &str) -> Result<Self, Error> {
         let mut memory = Held { filter, secret_key: None };
         let session = Session::create(path, options(), &mut memory, key_options)?;
@@ -91,7 +93,7 @@ impl<F: Insert> LiveFilter<F> {
     ///
     /// # Errors
     ///
-    /// As [`Session::open`]; [`Error::Locked`] while another process changes it.
+    /// Same as [`Session::open`]; [`Error::Locked`] while another process changes it.
     ///
     /// # Examples
     ///
@@ -137,7 +139,7 @@ impl<F: Insert> LiveFilter<F> {
         &mut self.memory.filter
     }
 
-    /// How keys are extracted from input lines.
+    /// The options by which keys are extracted from input lines.
     pub fn key_options(&self) -> &str {
         self.session.key_options()
     }
@@ -150,28 +152,29 @@ impl<F: Insert> LiveFilter<F> {
     /// Records digests that the caller has inserted and acted on: one `write` to the kernel, after
     /// which they survive the death of the process.
     ///
-    /// For plain and growing filters the digests that were new are enough. In a counting filter or
-    /// a window every insertion has an effect, so each has to be recorded, in order; in a time
-    /// window, those of the same time together.
+    /// For plain and growing filters the new digests are enough. In a counting filter or a window
+    /// every insertion has an effect, so each has to be recorded, in order; in a time window,
+    /// insertions of the same time together.
     ///
     /// # Errors
     ///
-    /// As [`Session::record`]. The filter still has the digests, and a checkpoint saves them.
+    /// Same as [`Session::record`]. The filter still has the digests, and a checkpoint saves them.
     pub fn record(&mut self, digests: &[Digest]) -> Result<(), Error> {
         self.record_as(Operation::Insert, digests)
     }
 
-    /// [`LiveFilter::record`] for digests removed from a counting filter: those that were present.
+    /// Like [`LiveFilter::record`], for digests that were present in a counting filter and were
+    /// removed.
     ///
     /// # Errors
     ///
-    /// As [`LiveFilter::record`].
+    /// Same as [`LiveFilter::record`].
     pub fn record_removed(&mut self, digests: &[Digest]) -> Result<(), Error> {
         self.record_as(Operation::Remove, digests)
     }
 
     fn record_as(&mut self, operation: Operation, digests: &[Digest]) -> Result<(), Error> {
-        let time = self.memory.filter.time_of_last(digests.len());
+        let time = self.memory.filter.moment_of_last(digests.len());
         self.session.note(operation, time, digests.iter().copied());
         self.session.record(&mut self.memory).inspect_err(|_| self.session.forget_pending())
     }
@@ -180,12 +183,12 @@ impl<F: Insert> LiveFilter<F> {
     ///
     /// # Errors
     ///
-    /// As [`Session::sync`].
+    /// Same as [`Session::sync`].
     pub fn sync(&mut self) -> Result<(), Error> {
         self.session.sync()
     }
 
-    /// As [`Session::log_bytes`].
+    /// Same as [`Session::log_bytes`].
     pub fn log_bytes(&self) -> u64 {
         self.session.log_bytes()
     }
@@ -194,9 +197,9 @@ impl<F: Insert> LiveFilter<F> {
     ///
     /// # Errors
     ///
-    /// As [`crate::save()`], before which nothing has changed; [`Error::LogMismatch`] if the filter
-    /// was replaced by one of another digest function. An earlier failure of the log's disk is not
-    /// an error here: the image has everything, and the next record begins a new log.
+    /// Same as [`crate::save()`], before which nothing has changed; [`Error::LogMismatch`] if the
+    /// filter was replaced by one of another digest function. An earlier failure of the log's disk
+    /// is not an error here: the image has everything, and the next record begins a new log.
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         self.session.checkpoint(&mut self.memory)
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Recovery {
     /// Digests in the records applied: 0 after a clean shutdown.
     pub replayed_digests: u64,
-    /// Those of them that were new.
+    /// The number of them that were new.
     pub new_items: u64,
     /// Bytes of a torn write: a record cut short by a crash.
     pub dropped_bytes: u64,
@@ -36,7 +36,7 @@ pub fn log_path(path: &Path) -> Result<PathBuf, Error> {
     log_path_of(&resolve_links(&crate::disk::Real, path)?)
 }
 
-/// [`log_path`] for a path with its links already followed.
+/// Like [`log_path`], for a path with its links already followed.
 pub(super) fn log_path_of(path: &Path) -> Result<PathBuf, Error> {
     crate::file::rename_with(path, "", ".log")
 }

@@ -1,4 +1,4 @@
-//! Filters that change over time: an image, and a log of what changed since.
+//! Filters that change over time: an image, and a log of the changes since.
 //!
 //! | file | contents |
 //! |---|---|
@@ -6,20 +6,19 @@
 //! | `relation.rs` | the relation of a log to an image: current, stale, another's, missing |
 //! | `snapshot.rs` | reading both at one moment, without a lock |
 //! | `memory.rs` | the filter in memory, and how records are applied to it |
-//! | `session.rs`, `options.rs` | changing a state in turns with other processes |
+//! | `session.rs`, `parts.rs`, `options.rs` | changing a state in turns with other processes |
 //! | `catch_up.rs` | changes by others between two turns |
-//! | `begin.rs` | how a log begins: the order in which image and log are written |
-//! | `kept.rs` | the digests of all keys, where they are kept |
+//! | `begin.rs` | how a log begins: the order in which image and log are written; kept digests |
 //! | `pending.rs` | digests in memory that are not yet in the log |
 //! | `live.rs` | a session with its filter, for one process alone |
 
 mod begin;
 mod catch_up;
-mod kept;
 mod live;
 mod log_file;
 mod memory;
 mod options;
+mod parts;
 mod pending;
 mod relation;
 mod session;
@@ -32,8 +31,8 @@ pub(crate) use log_file::remove_log_of;
 pub use log_file::{Recovery, log_path};
 #[cfg(test)]
 pub(crate) use memory::Held;
-pub use memory::{Insert, Memory, apply};
+pub use memory::{Memory, apply};
 pub use options::{Finished, Found, SessionOptions};
 pub use relation::LogFound;
 pub use session::{Opening, Session};
-pub use snapshot::{Snapshot, load_live, load_live_as};
+pub use snapshot::Snapshot;

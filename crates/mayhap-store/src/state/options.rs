@@ -35,8 +35,8 @@ impl SessionOptions {
         Self { needs_log: true, ..self }
     }
 
-    /// Promises to note every digest of a filter whose digests are kept beside it, not only those
-    /// that were new. Without this promise such a filter is not opened.
+    /// Promises to note every digest of a filter whose digests are kept beside it, not only the new
+    /// ones. Without this promise such a filter is not opened.
     #[must_use]
     pub fn keeps_digests(self) -> Self {
         Self { keeps_digests: true, ..self }
@@ -51,7 +51,7 @@ impl SessionOptions {
 
     /// Leaves the log of a plain filter of at least this many bytes as it is when the session ends,
     /// as long as it has at most a sixteenth of them: reading it again costs less than a new image.
-    /// Other kinds are loaded whole by whoever reads them with a log.
+    /// Other kinds are loaded whole by any reader if they have a log.
     #[must_use]
     pub fn keeps_log_from(self, filter_bytes: u64) -> Self {
         Self { keeps_log_from: Some(filter_bytes), ..self }
@@ -63,7 +63,7 @@ impl SessionOptions {
         Self { kept_share, ..self }
     }
 
-    /// Whether so long a log of so large a filter stays at the end.
+    /// Whether a log of this length stays at the end, for a filter of this size.
     pub(super) fn keeps_log(&self, log_bytes: u64, filter_bytes: u64) -> bool {
         self.keeps_log_from.is_some_and(|from| filter_bytes >= from)
             && log_bytes <= filter_bytes / self.kept_share
@@ -79,7 +79,7 @@ pub enum Found {
     Changed,
 }
 
-/// How a session ended.
+/// The result of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finished {
     /// The file is the whole filter, and there is no log.

@@ -7,11 +7,11 @@ use std::ops::RangeInclusive;
 /// Bounds of [`max_len`]: 2 to 8 MiB of digests.
 const MAX_LEN: RangeInclusive<usize> = 1 << 18..=1 << 20;
 /// A log longer than this part of its filter costs more than saving the filter: its digests wait in
-/// memory, are written, and read again by whoever comes next.
+/// memory, are written, and read again by the next process.
 const PART_OF_FILTER: u64 = 64;
 
-/// The number of digests worth a log, for a filter of so many bytes. Beyond that, the whole filter
-/// is saved before the lock is given up.
+/// The number of digests worth a log, for a filter of this size. Beyond that, the whole filter is
+/// saved before the lock is released.
 pub(super) fn max_len(filter_bytes: u64) -> usize {
     let digests = filter_bytes / (PART_OF_FILTER * size_of::<Digest>() as u64);
     usize::try_from(digests).unwrap_or(usize::MAX).clamp(*MAX_LEN.start(), *MAX_LEN.end())
@@ -46,7 +46,7 @@ impl Pending {
     ) {
         let mut digests = digests.into_iter().peekable();
         if digests.peek().is_some() {
-            // The later time says it all.
+            // The later time suffices.
             let passes = |run: &mut Run| run.operation == Operation::Pass;
             self.runs.pop_if(passes).inspect(|run| self.digests.truncate(run.start));
         }

@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub enum LogFound {
     /// There is no log: the file is the whole filter.
     None,
-    /// A log without records, of any filter: it means nothing. A crash came before the first
+    /// A log without records, of any filter: it means nothing. A crash happened before the first
     /// record.
     Empty,
     /// The file lacks these records.
@@ -23,7 +23,7 @@ pub enum LogFound {
         /// Their bytes, including a torn write after them.
         bytes: u64,
     },
-    /// The file includes its records: a crash came before it was removed.
+    /// The file includes its records: a crash happened before it was removed.
     Stale,
     /// The log of another filter.
     Foreign {
@@ -37,8 +37,7 @@ pub enum LogFound {
         /// The number of the image whose log it is.
         epoch: u64,
     },
-    /// The log belongs to a newer image of the same filter: the file is an older copy that was put
-    /// back.
+    /// The log belongs to a newer image of the same filter: the file is a restored older copy.
     Newer {
         /// The number of the file.
         image: u64,
@@ -101,7 +100,7 @@ pub(crate) fn examine(
                 LogFound::Records { bytes }
             }
             Some(ours) if ours.id == id && epoch < ours.epoch => without(LogFound::Stale),
-            // One without records means nothing, whatever filter it belongs to.
+            // A log without records is harmless, whatever filter it belongs to.
             _ if bytes == 0 => without(LogFound::Empty),
             Some(ours) if ours.id == id => LogFound::Newer { image: ours.epoch, log: epoch },
             _ => without(LogFound::Foreign { id: Some(id) }),
@@ -110,8 +109,7 @@ pub(crate) fn examine(
     if !matches!(found, LogFound::Records { .. }) {
         return Ok((found, None));
     }
-    Meaning::of(image.digest_id(), image.digest_parameter(), image.key_options())
-        .check_same(&header.meaning, log_path)?;
+    Meaning::of(image).check_same(&header.meaning, log_path)?;
     Ok((found, Some(OpenLog { file, header })))
 }
 

@@ -3,11 +3,10 @@
 use super::log_file::{Recovery, log_path_of};
 use super::memory::Memory;
 use super::options::{Finished, SessionOptions};
-use super::pending::{self, Pending};
+use super::parts::{Base, LogPlace, Name, Turn, Unsaved};
 use super::relation::{LogFound, examine};
 use crate::digests::{Keeper, refuse_digests};
 use crate::disk::{self, Disk, How};
-use crate::lock::GaveWay;
 use crate::log::Log;
 use crate::{Error, FilterLock, Image, Operation};
 use mayhap::Digest;
@@ -16,23 +15,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether the name of an image is on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
-    /// A power cut may bring back the previous image: the writer of this one may have been killed
-    /// before the folder was synced.
-    MayBeLost,
-    Synced,
-}
-
 /// One or more turns at changing a state whose filter is in memory elsewhere.
 ///
 /// # The contract
 ///
 /// A process that changes the filter holds the lock, from [`Session::ready`] on, and reports its
 /// changes with [`Session::note`]. [`Session::record`] appends them to the log. Before anything
-/// that may take long, such as waiting for input, [`Session::release`] records and gives the lock
-/// up; the next `ready` takes it again and applies the changes made by others meanwhile. So any
+/// that may take long, such as waiting for input, [`Session::release`] records and releases the
+/// lock; the next `ready` takes it again and applies the changes made by others meanwhile. So any
 /// number of processes can change one state together, exactly as if they did so one after the
 /// other: a key is new for only one of them.
 ///
@@ -86,7 +76,7 @@ pub(super) enum Name {
 /// let (two, mut seen_by_two, recovery) = open()?;
 /// assert!(seen_by_two.0.contains("line") && recovery.new_items == 1);
 /// two.finish(&mut seen_by_two)?;
-/// one.ready(&mut seen_by_one)?; // goes on
+/// one.ready(&mut seen_by_one)?; // continues
 /// one.finish(&mut seen_by_one)?;
 /// assert!(mayhap_store::load(path, None)?.filter.contains("line"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -95,31 +85,11 @@ pub(super) enum Name {
 pub struct Session {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) options: SessionOptions,
-    pub(super) log_path: PathBuf,
     pub(super) key_options: String,
-    /// The image that memory and log follow.
-    pub(super) image: Image,
-    /// The identity of that state; `None` if it is not a state yet.
-    pub(super) identity: Option<Identity>,
-    /// The log of that image, at the position up to which memory has it.
-    pub(super) log: Option<Log>,
-    /// Another file that has the name of the log.
-    pub(super) blocked: Option<LogFound>,
-    /// The id of the log of version 1 whose records are in memory and must be saved before it is
-    /// removed.
-    pub(super) log_of_version_1: Option<u64>,
-    pub(super) pending: Pending,
-    /// The digests of all keys, where they are kept.
-    pub(super) keeper: Option<Keeper>,
-    /// Memory has more than image, log and `pending` together.
-    pub(super) must_save: bool,
-    pub(super) name: Name,
-    /// Bringing memory up to date failed.
-    pub(super) is_behind: bool,
-    /// Others may rely on records or saves of this session.
-    pub(super) contributed: bool,
-    pub(super) lock: Option<FilterLock>,
-    pub(super) gave_way: Option<GaveWay>,
+    pub(super) at: Base,
+    pub(super) log: LogPlace,
+    pub(super) unsaved: Unsaved,
+    pub(super) turn: Turn,
 }
 
 impl Session {
@@ -127,13 +97,13 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`FilterLock::take`] and [`crate::read_header`]; [`Error::DigestsBehind`] and
+    /// The errors of [`FilterLock::take`] and [`crate::read_header`]; [`Error::DigestsBehind`] and
     /// [`Error::DigestsNotKept`] where the digests of the keys are kept.
     pub fn open(path: &Path, options: SessionOptions) -> Result<Opening, Error> {
         Self::open_on(disk::real(), path, options)
     }
 
-    /// [`Session::open`] on a disk.
+    /// Like [`Session::open`], but on a given disk.
     pub(crate) fn open_on(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -143,8 +113,10 @@ impl Session {
         let image = Image::open(&*disk, lock.path())?;
         let log_path = log_path_of(lock.path())?;
         let keeper = Keeper::open(&disk, &image, options.keeps_digests)?;
-        let session = Self::of(disk, options, (log_path, image), lock);
-        Ok(Opening { session: Self { keeper, ..session } })
+        let base = Base::new(image, Name::MayBeLost);
+        let mut session = Self::of(disk, options, (log_path, base), lock);
+        session.unsaved.keeper = keeper;
+        Ok(Opening { session })
     }
 
     /// Takes the lock of a filter that does not exist yet and saves its first image.
@@ -152,7 +124,7 @@ impl Session {
     /// # Errors
     ///
     /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
-    /// log's name; [`Error::DigestsBehind`] if there are digests of a filter that is gone; as
+    /// log's name; [`Error::DigestsBehind`] if there are digests of a removed filter; the errors of
     /// [`FilterLock::take`] and [`crate::save_new`].
     pub fn create(
         path: &Path,
@@ -163,7 +135,7 @@ impl Session {
         Self::create_on(disk::real(), path, options, memory, key_options)
     }
 
-    /// [`Session::create`] on a disk.
+    /// Like [`Session::create`], but on a given disk.
     pub(crate) fn create_on(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -189,122 +161,99 @@ impl Session {
         let identity = Identity { id: disk.random(), epoch: 1, log_begun: false };
         let header = header.with_identity(Some(identity)).map_err(Error::format(lock.path()))?;
         crate::save::save_image(&lock, &header, &memory.segments(), false, None)?;
-        let image = Image::open(&*disk, lock.path())?;
-        let session = Self::of(disk, options, (log_path, image), lock);
-        Ok(Self { name: Name::Synced, ..session })
+        let base = Base::new(Image::open(&*disk, lock.path())?, Name::Synced);
+        Ok(Self::of(disk, options, (log_path, base), lock))
     }
 
     fn of(
         disk: Arc<dyn Disk>,
         options: SessionOptions,
-        (log_path, image): (PathBuf, Image),
+        (log_path, base): (PathBuf, Base),
         lock: FilterLock,
     ) -> Self {
         Self {
             disk,
             options,
-            log_path,
-            key_options: image.header().key_options().into(),
-            identity: image.header().identity(),
-            image,
-            log: None,
-            blocked: None,
-            log_of_version_1: None,
-            pending: Pending::default(),
-            keeper: None,
-            must_save: false,
-            name: Name::MayBeLost,
-            is_behind: false,
-            contributed: false,
-            lock: Some(lock),
-            gave_way: None,
+            key_options: base.image.header().key_options().into(),
+            at: base,
+            log: LogPlace::new(log_path),
+            unsaved: Unsaved::default(),
+            turn: Turn { lock: Some(lock), gave_way: None },
         }
     }
 
-    /// How keys are cut from input lines.
+    /// The options by which keys are cut from input lines.
     pub fn key_options(&self) -> &str {
         &self.key_options
     }
 
     /// The open file from which the filter in memory was loaded, or to which it was last saved.
     pub fn image(&self) -> &Image {
-        &self.image
+        &self.at.image
     }
 
     /// The path of the filter, with symbolic links followed.
     pub fn path(&self) -> &Path {
-        self.image.path()
+        self.at.image.path()
     }
 
     /// The path of its log, whether it exists or not.
     pub fn log_path(&self) -> &Path {
-        &self.log_path
+        &self.log.path
     }
 
     /// The length of the log; 0 if none was begun. It grows by 8 bytes per digest and shrinks at a
     /// checkpoint: when it is as long as the filter, a checkpoint costs no more than the log did.
     pub fn log_bytes(&self) -> u64 {
-        self.log.as_ref().map_or(0, Log::bytes)
+        self.log.open.as_ref().map_or(0, Log::bytes)
     }
 
     /// The file that blocks the log's name, if there is one.
     pub fn blocked(&self) -> Option<LogFound> {
-        self.blocked
+        self.log.blocked
     }
 
     /// Whether the lock is held.
     pub fn is_held(&self) -> bool {
-        self.lock.is_some()
+        self.turn.lock.is_some()
     }
 
     /// Whether another process currently uses the same log.
     pub fn is_shared(&self) -> bool {
-        self.log.as_ref().is_some_and(Log::has_others)
+        self.log.open.as_ref().is_some_and(Log::has_others)
     }
 
-    /// Whether the filter in memory has more than its files, and no log for it: one whose log is
-    /// lost, or has an earlier version.
+    /// Whether the filter in memory has keys that its files lack, without a log for them: its log
+    /// is lost, or has an earlier version.
     pub fn has_to_be_saved(&self) -> bool {
-        self.must_save
+        self.unsaved.must_save
     }
 
     /// Digests that were noted and are not yet in the log.
     pub fn num_pending(&self) -> usize {
-        self.pending.len()
+        self.unsaved.pending.len()
     }
 
     /// Whether the lock has been held for at least this long while another process waits for it.
     pub fn is_wanted_after(&self, held: Duration) -> bool {
-        self.lock.as_ref().is_some_and(|lock| lock.held_for() >= held && lock.is_wanted())
+        self.turn.lock.as_ref().is_some_and(|lock| lock.held_for() >= held && lock.is_wanted())
     }
 
     /// Notes changes to the filter in memory, in order, with a time for windows
-    /// ([`crate::Insert::time_of_last`]); one of [`Operation::Pass`], with any digest, notes the
-    /// time alone. For plain and
-    /// growing filters the digests that were new are enough, for removals those that were present.
-    /// In a counting filter or a window every insertion has an effect; a filter whose digests are
-    /// kept ([`Session::keeps_digests`]) needs every digest too, also those that were not new: they
-    /// may not be the digests of keys that it had.
+    /// ([`mayhap::set::Set::moment_of_last`]); one of [`Operation::Pass`], with any digest, notes
+    /// the time alone. For plain and growing filters the new digests are enough, for removals the
+    /// digests that were present. In a counting filter or a window every insertion has an effect; a
+    /// filter whose digests are kept ([`Session::keeps_digests`]) needs every digest too, even if
+    /// it was not new: it may belong to another key than the one inside.
     pub fn note(
         &mut self,
         operation: Operation,
         time: u64,
         digests: impl IntoIterator<Item = Digest>,
     ) {
-        match &mut self.keeper {
-            Some(keeper) if operation == Operation::Insert => {
-                let digests = keeper.note(digests);
-                if !self.must_save {
-                    self.pending.push(operation, time, digests.iter().copied());
-                }
-            }
-            _ if self.must_save => {}
-            _ => self.pending.push(operation, time, digests),
-        }
-        let filter_bytes = self.image.header().body_bytes();
-        if self.log.is_none() && self.pending.len() > pending::max_len(filter_bytes) {
-            self.pending = Pending::default();
-            self.must_save = true;
+        self.unsaved.note(operation, time, digests);
+        if self.log.open.is_none() {
+            self.unsaved.leave_to_save(self.at.image.header().body_bytes());
         }
     }
 
@@ -315,68 +264,61 @@ impl Session {
     ///
     /// [`Error::NoSpace`] or [`Error::Io`], after which the log is unchanged and can be used again
     /// once the cause is removed; [`Error::Poisoned`]; [`Error::ForeignLog`], [`Error::NotALog`];
-    /// as [`Session::checkpoint`]. The filter still has the digests, and a checkpoint saves them.
+    /// the errors of [`Session::checkpoint`]. The filter still has the digests, and a checkpoint
+    /// saves them.
     ///
     /// # Panics
     ///
     /// If something was noted and the lock is not held.
     pub fn record(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
-        if self.must_save {
+        if self.unsaved.must_save {
             return self.save(memory, true);
         }
-        if self.pending.len() == 0 {
+        if self.unsaved.pending.len() == 0 {
             return Ok(());
         }
-        if self.log.is_none() {
+        if self.log.open.is_none() {
             self.begin_log(memory)?;
         }
-        if let Some(log) = &mut self.log {
-            log.append(self.pending.runs())?;
-            self.pending.clear();
-            self.contributed = true;
+        if let Some(log) = &mut self.log.open {
+            log.append(self.unsaved.pending.runs())?;
+            self.unsaved.pending.clear();
+            self.at.contributed = true;
         }
         Ok(())
     }
 
     /// Forgets everything noted that could not be recorded: the caller repeats it, or saves.
     pub(super) fn forget_pending(&mut self) {
-        self.pending.clear();
+        self.unsaved.pending.clear();
     }
 
     /// Makes everything recorded survive a power cut.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], after which nothing more is recorded: the kernel may have dropped what it
-    /// could not write. [`Error::Poisoned`] from then on.
+    /// [`Error::Io`], after which nothing more is recorded: the kernel may have dropped the data
+    /// that it could not write. [`Error::Poisoned`] from then on.
     pub fn sync(&mut self) -> Result<(), Error> {
-        self.settle()?;
-        self.log.as_mut().map_or(Ok(()), Log::sync)
+        self.at.settle(&*self.disk)?;
+        self.log.open.as_mut().map_or(Ok(()), Log::sync)
     }
 
-    /// Makes the image's name survive a power cut, unless it is known to.
-    pub(super) fn settle(&mut self) -> Result<(), Error> {
-        if self.name == Name::MayBeLost {
-            disk::sync_folder(&*self.disk, self.image.path())?;
-            self.name = Name::Synced;
-        }
-        Ok(())
-    }
-
-    /// Records, and gives the lock up until [`Session::ready`]. Waiters go first.
+    /// Records, and releases the lock until [`Session::ready`]. Waiters have priority.
     ///
     /// # Errors
     ///
-    /// As [`Session::record`]; the lock is kept then.
+    /// Same as [`Session::record`]; the lock is kept then.
     pub fn release(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
         self.record(memory)?;
-        if let Some(log) = &self.log
+        if let Some(log) = &self.log.open
             && !log.is_at_its_name(&*self.disk)?
         {
-            // It was removed by another program. Memory has all of it, as long as the lock is held.
+            // It was removed by another program. Memory has all of its records while the lock is
+            // held.
             self.save(memory, true)?;
         }
-        self.gave_way = self.lock.take().map(FilterLock::give_way);
+        self.turn.gave_way = self.turn.lock.take().map(FilterLock::give_way);
         Ok(())
     }
 
@@ -384,13 +326,13 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`crate::save()`], before which nothing has changed.
+    /// Same as [`crate::save()`], before which nothing has changed.
     ///
     /// # Panics
     ///
     /// If the lock is not held.
     pub fn checkpoint(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
-        self.save(memory, self.identity.is_some())
+        self.save(memory, self.at.identity.is_some())
     }
 
     /// Ends the session: saves the filter if there is anything to save, unless other processes
@@ -402,14 +344,15 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Session::ready`], [`Session::record`], [`Session::sync`] and [`Session::checkpoint`].
+    /// Same as [`Session::ready`], [`Session::record`], [`Session::sync`] and
+    /// [`Session::checkpoint`].
     pub fn finish(mut self, memory: &mut dyn Memory) -> Result<Finished, Error> {
-        if self.lock.is_none() {
-            if self.log.is_none() {
+        if self.turn.lock.is_none() {
+            if self.log.open.is_none() {
                 return self.leave(Finished::Unchanged);
             }
             // Everything is recorded. The holder of the lock has it and will save it, unless it is
-            // ending too and has seen that this session is there: so wait for the next turn.
+            // ending too and has noticed this session: so wait for the next turn.
             match self.ready(memory) {
                 Err(Error::Locked { .. } | Error::WaitStopped { .. }) => {
                     return self.leave(Finished::LeftToOthers);
@@ -417,18 +360,17 @@ impl Session {
                 found => found?,
             };
         }
-        let has_records = self.log.is_some();
-        if !has_records && !self.must_save && self.pending.len() == 0 {
+        let has_records = self.log.open.is_some();
+        if !has_records && !self.unsaved.must_save && self.unsaved.pending.len() == 0 {
             return self.leave(Finished::Unchanged);
         }
-        if self.log.as_ref().is_some_and(Log::has_others) {
+        if self.log.open.as_ref().is_some_and(Log::has_others) {
             self.record(memory)?;
             return self.leave(Finished::LeftToOthers);
         }
         if self.keeps_log() {
             self.record(memory)?;
-            if self.log.as_ref().is_some_and(|log| log.is_at_its_name(&*self.disk).unwrap_or(false))
-            {
+            if self.log.is_at_its_name(&*self.disk) {
                 return self.leave(Finished::Recorded);
             }
         }
@@ -436,15 +378,15 @@ impl Session {
         Ok(Finished::Saved)
     }
 
-    /// Whether the log stays at the end ([`SessionOptions::keeps_log_from`]): it, with what is
-    /// still to be recorded, is all that has to be written.
+    /// Whether the log stays at the end ([`SessionOptions::keeps_log_from`]): then only the log,
+    /// with the operations not yet recorded, has to be written.
     pub fn keeps_log(&self) -> bool {
-        let log_bytes = self.log_bytes() + self.pending.len() as u64 * 8;
-        !self.must_save
-            && self.keeper.is_none()
-            && self.image.header().kind() == Kind::Bloom
-            && self.blocked.is_none()
-            && self.options.keeps_log(log_bytes, self.image.header().body_bytes())
+        let log_bytes = self.log_bytes() + self.unsaved.pending.len() as u64 * 8;
+        !self.unsaved.must_save
+            && self.unsaved.keeper.is_none()
+            && self.at.image.header().kind() == Kind::Bloom
+            && self.log.blocked.is_none()
+            && self.options.keeps_log(log_bytes, self.at.image.header().body_bytes())
     }
 
     /// Leaves the files as they are, safe from power cuts.
@@ -464,7 +406,7 @@ pub struct Opening {
 impl Opening {
     /// The open file.
     pub fn image(&self) -> &Image {
-        &self.session.image
+        &self.session.at.image
     }
 
     /// Replays the log into the filter in memory, which was loaded from [`Opening::image`].
@@ -478,7 +420,7 @@ impl Opening {
         let mut session = self.session;
         let recovery = session.follow(memory)?;
         if session.options.needs_log {
-            session.check_free()?;
+            session.log.check_free(session.path())?;
         }
         Ok((session, recovery))
     }

@@ -1,15 +1,16 @@
 //! A consistent view of a state while others may change it, read without a lock.
 
 use super::log_file::{Recovery, check_log, log_path_of};
-use super::memory::{Insert, apply};
+use super::memory::apply;
 use super::relation::{LogFound, OpenLog, examine};
 use crate::Loaded;
 use crate::disk::{self, Disk, How};
 use crate::file::resolve_links;
 use crate::log::{Record, Replayed, first, replay};
 use crate::{Error, Image};
-use mayhap::native::Header;
-use mayhap::{AnyFilter, SecretKey};
+use mayhap::SecretKey;
+use mayhap::native::{Header, Native};
+use mayhap::set::Set;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -58,14 +59,14 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`crate::read_header`]; [`Error::LogMismatch`]; [`Error::Format`] for a log of a newer
-    /// version and for one with a damaged header. A missing log, or one of a newer image, is not an
-    /// error here: see [`Snapshot::check`].
+    /// Same as [`crate::read_header`]; [`Error::LogMismatch`]; [`Error::Format`] for a log of a
+    /// newer version and for one with a damaged header. A missing log, or one of a newer image, is
+    /// not an error here: see [`Snapshot::check`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_on(&disk::Real, path)
     }
 
-    /// [`Snapshot::open`] on a disk.
+    /// Like [`Snapshot::open`], but on a given disk.
     pub(crate) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
         let path = resolve_links(disk, path)?;
         let log_path = log_path_of(&path)?;
@@ -128,11 +129,11 @@ impl Snapshot {
         check_log(self.found, self.image.path(), &self.log_path)
     }
 
-    /// [`Snapshot::check`], and that the image alone is the whole filter.
+    /// Like [`Snapshot::check`], and requires that the image alone is the whole filter.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::check`]; [`Error::UnreadLog`].
+    /// Same as [`Snapshot::check`]; [`Error::UnreadLog`].
     pub fn check_alone(&self) -> Result<(), Error> {
         self.check()?;
         match self.found {
@@ -157,7 +158,7 @@ impl Snapshot {
         self.replay_on(&disk::Real, apply)
     }
 
-    /// [`Snapshot::replay`] on a disk.
+    /// Like [`Snapshot::replay`], but on a given disk.
     pub(crate) fn replay_on(
         &self,
         disk: &dyn Disk,
@@ -193,13 +194,14 @@ impl Snapshot {
         unreachable!("the last attempt returns")
     }
 
-    /// The filter in memory, including the log. `prepare` gets it before the log is applied: a time
-    /// window whose log has version 1, which has no times, must be advanced to a time there.
+    /// The filter in memory, including the log, for querying it while it is in use or after a
+    /// crash. Without a log this is [`crate::load_as`]. `prepare` gets it before the log is
+    /// applied: it must advance a time window whose log has version 1, and so no times.
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::check`], [`Image::load`] and [`Snapshot::replay`].
-    pub fn load<F: Insert>(
+    /// Same as [`Snapshot::check`], [`Image::load`] and [`Snapshot::replay`].
+    pub fn load<F: Native + Set>(
         &self,
         secret_key: Option<SecretKey>,
         prepare: impl FnOnce(&mut F),
@@ -210,27 +212,4 @@ impl Snapshot {
         let recovery = self.replay(|record| apply(&mut filter, record))?;
         Ok((Loaded { filter, header: self.header().clone() }, recovery))
     }
-}
-
-/// Loads the filter at `path` including its log, without locking or changing either: for querying a
-/// live filter, in use or after a crash. Without a log this is [`load()`](crate::load()).
-///
-/// # Errors
-///
-/// As [`Snapshot::open`] and [`Snapshot::load`].
-pub fn load_live(path: &Path, secret_key: Option<SecretKey>) -> Result<(Loaded, Recovery), Error> {
-    load_live_as::<AnyFilter>(path, secret_key, |_| {})
-}
-
-/// [`load_live`] for a filter of any kind; `prepare` as for [`Snapshot::load`].
-///
-/// # Errors
-///
-/// As [`load_live`].
-pub fn load_live_as<F: Insert>(
-    path: &Path,
-    secret_key: Option<SecretKey>,
-    prepare: impl FnOnce(&mut F),
-) -> Result<(Loaded<F>, Recovery), Error> {
-    Snapshot::open(path)?.load(secret_key, prepare)
 }

@@ -1,6 +1,9 @@
 //! Filters, folders and child processes for all tests.
 
-use mayhap::{AnyFilter, Digest, DigestFunction, Layout};
+use mayhap::native::Native;
+use mayhap::set::Set;
+use mayhap::{AnyFilter, Digest, DigestFunction, Layout, SecretKey};
+use mayhap_store::{Error, Loaded, Recovery, Snapshot};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,13 +49,26 @@ pub(crate) fn digest(key: u64) -> Digest {
     DigestFunction::default().digest(&key)
 }
 
+/// The filter at a path with its log, without a lock.
+pub(crate) fn load_live_as<F: Native + Set>(
+    path: &Path,
+    secret_key: Option<SecretKey>,
+) -> Result<(Loaded<F>, Recovery), Error> {
+    Snapshot::open(path)?.load(secret_key, |_| {})
+}
+
+/// The same for a plain filter.
+pub(crate) fn load_live(path: &Path, key: Option<SecretKey>) -> Result<(Loaded, Recovery), Error> {
+    load_live_as(path, key)
+}
+
 /// Whether both have the same bits.
 pub(crate) fn same_bits(left: &AnyFilter, right: &AnyFilter) -> bool {
     left.blocks() == right.blocks()
 }
 
 /// This test binary again, as the child process that runs only `test` and finds `role` and `file`
-/// in [`child_role`]; `wrapper` comes before it on the command line.
+/// in [`child_role`]; `wrapper` precedes it on the command line.
 pub(crate) fn child(wrapper: &[&str], test: &str, role: &str, file: &Path) -> Command {
     let exe = std::env::current_exe().unwrap();
     let mut command = match wrapper {

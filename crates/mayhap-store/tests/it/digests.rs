@@ -1,4 +1,4 @@
-//! Digests beside a filter: all of them are there, or that they are not is an error.
+//! Digests beside a filter: all of them exist, or their absence is an error.
 
 use crate::common::{Folder, digest, filter, overwrite};
 use mayhap::native::{Header, Native};
@@ -28,7 +28,7 @@ fn build(path: &Path, keys: Range<u64>) -> Result<(), Error> {
     lock.save_with_digests(&Header::of(&filter, ""), &filter.segments(), digests, true)
 }
 
-/// Adds digests to those that came before, as they are read.
+/// Appends digests to the previous ones, as they are read.
 fn extend(all: &mut Vec<Digest>) -> impl FnMut(&[Digest]) -> Result<(), Error> {
     |digests| {
         all.extend_from_slice(digests);
@@ -36,7 +36,7 @@ fn extend(all: &mut Vec<Digest>) -> impl FnMut(&[Digest]) -> Result<(), Error> {
     }
 }
 
-/// All digests, if they are those of the filter.
+/// All digests, if they belong to the filter.
 fn kept(path: &Path) -> Option<Vec<Digest>> {
     let kept = KeptDigests::open(path).unwrap()?;
     let mut all = Vec::new();
@@ -148,7 +148,7 @@ fn a_filter_that_another_program_has_changed_is_refused() {
     let error = open(path).unwrap_err();
     assert!(matches!(error, Error::DigestsBehind { .. }), "{error}");
     assert_eq!(fs::read(folder.file("a.digests")).unwrap(), digests, "nothing has changed");
-    // Nor is a state created beside digests of another filter.
+    // A state is not created beside digests of another filter either.
     fs::remove_file(path).unwrap();
     let mut held = Held(filter(Layout::Blocked, 1 << 16, 0..0));
     let options = SessionOptions::new(LockOptions::new("test"));
@@ -244,7 +244,7 @@ fn a_torn_end_is_ignored_and_then_cut_off() {
     }
 }
 
-/// Every digest of the filter is there, or an error says that it is not.
+/// Either every digest of the filter exists, or an error reports that it does not.
 fn is_all_or_an_error(path: &Path, keys: Range<u64>) -> bool {
     let expected = sorted(keys);
     let Ok(Some(kept)) = KeptDigests::open(path) else { return true };
@@ -316,6 +316,6 @@ fn forged_counts_and_lengths_are_believed_only_with_the_bytes_for_them() {
             refused += usize::from(kept.for_each(|_| Ok::<(), Error>(())).is_err());
         }
     }
-    // Codes that are none have a count and a length that could be.
+    // Invalid codes can have a valid count and length.
     assert!(refused > 0);
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 const SIGKILL: i32 = 9;
 
-/// The calls that change what is on disk; all are struck by a kill, the first ones by errors too.
+/// The calls that change the disk; all are interrupted by a kill, the first ones by errors too.
 const CALLS: [&str; 9] = [
     "write,pwrite64",
     "fsync",
@@ -25,8 +25,8 @@ const CALLS: [&str; 9] = [
 ];
 const ERRORS: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
 
-/// Runs `role` of `test` once for each call it makes, that call struck by `fault`, and checks the
-/// folder after each. Returns how many faults struck.
+/// Runs `role` of `test` once for each call it makes, with `fault` in that call, and checks the
+/// folder after each. Returns the number of faults that occurred.
 pub(crate) fn strike(
     test: &str,
     role: &str,
@@ -121,7 +121,7 @@ fn live_child(path: &Path) {
     let mut live = LiveFilter::create(path, empty(), "").unwrap();
     let mut failed = false;
     for round in 0..6u64 {
-        // A struck record may be lost, but not what comes after it.
+        // A failed record may be lost, but not the following ones.
         match insert_and_record(&mut live, round * 10..round * 10 + 10) {
             Ok(()) => acknowledge(acks, round),
             Err(_) => failed = true,
@@ -155,7 +155,7 @@ fn a_live_filter_struck_at_any_call_keeps_every_acknowledged_digest() {
         assert!(!done || acked.len() == 6);
         let (live, _) = match LiveFilter::open(path, None) {
             Ok(opened) => opened,
-            // Struck before there was a first checkpoint: creation can simply be tried again.
+            // A fault before the first checkpoint: creation can simply be retried.
             Err(_) if !path.exists() => {
                 assert!(acked.is_empty());
                 LiveFilter::create(path, empty(), "").unwrap();
@@ -194,7 +194,7 @@ fn a_full_disk_is_an_error_that_names_the_need_and_loses_nothing() {
         assert!(matches!(error, Error::NoSpace { .. }), "{error}");
         assert_eq!(live.log_bytes(), before);
         assert_eq!(fs::metadata(path.with_file_name("a.log")).unwrap().len(), before);
-        insert_and_record(&mut live, 2000..2100).unwrap(); // what fits goes on
+        insert_and_record(&mut live, 2000..2100).unwrap(); // the part that fits is kept
         return;
     }
     let folder = Folder::new();
@@ -241,7 +241,8 @@ fn a_failed_sync_poisons_the_log_but_a_checkpoint_still_saves_everything() {
     assert_eq!(recovery.replayed_digests, 10);
 }
 
-/// What a child process does to files, in order, one word a call, without its talk to the terminal.
+/// The calls of a child process on files, in order, one word per call, without its output to the
+/// terminal.
 fn calls_of(test: &str, role: &str, path: &Path) -> Vec<String> {
     let trace = &path.with_file_name("trace");
     let calls = "trace=write,pwrite64,fsync,fdatasync,?rename,?renameat,?renameat2,\
@@ -266,7 +267,8 @@ fn calls_of(test: &str, role: &str, path: &Path) -> Vec<String> {
     trace.lines().filter_map(call).collect()
 }
 
-/// A power cut cannot be had here; the order of the calls that make it harmless can.
+/// A power cut cannot be produced here; the order of the calls that make it harmless can be
+/// checked.
 #[test]
 fn nothing_takes_a_place_before_what_it_rests_on_is_on_the_disk() {
     if let Some((_, path)) = child_role() {

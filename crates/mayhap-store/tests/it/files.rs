@@ -1,9 +1,9 @@
-//! Whole files: what is written, and what is refused.
+//! Whole files: their contents, and the refusals.
 
 use crate::common::{Folder, filter, overwrite, same_bits};
 use mayhap::native::{self, HEADER_BYTES};
 use mayhap::{AnyFilter, DigestFunction, Layout, SecretKey};
-use mayhap_store::{Error, load, load_with, open_mapped, read_header, save, verify};
+use mayhap_store::{Error, Snapshot, load, open_mapped, read_header, save, verify};
 use rustix::process::Uid;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,11 @@ fn a_saved_file_is_the_encoded_filter_and_loads_as_it_was() {
         save(path, &filter, "trim=1\n").unwrap();
         assert_eq!(fs::read(path).unwrap(), native::encode(&filter, "trim=1\n"));
         let mut reports = Vec::new();
-        let loaded = load_with(path, None, |done, all| reports.push((done, all))).unwrap();
+        let snapshot = Snapshot::open(path).unwrap();
+        let read: AnyFilter =
+            snapshot.image().load(None, |done, all| reports.push((done, all))).unwrap();
+        assert!(same_bits(&read, &filter));
+        let loaded = load(path, None).unwrap();
         assert!(same_bits(&loaded.filter, &filter));
         assert_eq!(loaded.filter.inserted_items(), filter.inserted_items());
         assert_eq!(loaded.filter.params(), filter.params());
@@ -236,7 +240,7 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
     assert!(save(std::path::Path::new(""), &filter, "").is_err());
 }
 
-/// Root may read every file, so a thread that reads as root gives up that right first.
+/// Root may read every file, so a thread that reads as root drops that right first.
 #[test]
 fn a_file_that_may_not_be_read_says_so() {
     let folder = Folder::new();
@@ -245,7 +249,7 @@ fn a_file_that_may_not_be_read_says_so() {
     fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
     let reader = || {
         if rustix::process::geteuid().is_root() {
-            // Of this thread alone, unlike the C library's `setuid`.
+            // Only for this thread, unlike the C library's `setuid`.
             rustix::thread::set_thread_uid(Uid::from_raw(NOBODY)).unwrap();
         }
         load(path, None).unwrap_err().to_string()

@@ -1,12 +1,14 @@
-//! States whose image and log were written from the specification by another program, and states
-//! of 0.1: they open for ever.
+//! States whose image and log were written from the specification by another program, and states of
+//! 0.1: they must always open.
 
-use crate::common::Folder;
+use crate::common::{Folder, load_live};
+use mayhap::native::Native;
+use mayhap::set::{Repeats, Set};
 use mayhap::{
     AnyFilter, Bitmap, CountingBloomFilter, Digest, ScalableBloomFilter, SecretKey,
     WindowBloomFilter, native,
 };
-use mayhap_store::{Error, Insert, LiveFilter, LogFound, Snapshot, load_live, log_path, save};
+use mayhap_store::{Error, LiveFilter, LogFound, Snapshot, log_path, save};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -80,17 +82,17 @@ fn state_of_0_1(kind: &str) -> (Folder, PathBuf) {
 }
 
 /// Replays as 0.1 did, becomes a state of the present version, and a log that a crash leaves behind
-/// at that moment is known to be in the new image.
-fn check_state_of_0_1<F: Insert>(kind: &str, keys: impl IntoIterator<Item = u32>) {
+/// at that moment is recognised as included in the new image.
+fn check_state_of_0_1<F: Native + Set>(kind: &str, keys: impl IntoIterator<Item = u32>) {
     let (folder, path) = &state_of_0_1(kind);
     let (image, log) = (fs::read(path).unwrap(), fs::read(log_path(path).unwrap()).unwrap());
     let snapshot = Snapshot::open(path).unwrap();
     assert_eq!(snapshot.log(), LogFound::Records { bytes: log.len() as u64 - 64 });
     let (loaded, recovery) = snapshot.load::<F>(None, |_| {}).unwrap();
     let mut expected: F = snapshot.image().load(None, |_, _| {}).unwrap();
-    let digest = |key| expected.digest_function().digest(&format!("key-{key}"));
+    let digest = |key| Set::digest_function(&expected).digest(&format!("key-{key}"));
     let digests: Vec<Digest> = keys.into_iter().map(digest).collect();
-    expected.insert_digests_into(&digests, &mut Bitmap::new()).unwrap();
+    expected.insert_into(&digests, Repeats::Renew, &mut Bitmap::new()).unwrap();
     let expected = native::encode(&expected, "");
     assert!(native::encode(&loaded.filter, "") == expected, "{kind}: read otherwise");
     assert_eq!(recovery.replayed_digests, digests.len() as u64);
@@ -126,7 +128,7 @@ fn states_of_0_1_open_with_their_logs_and_become_states_of_today() {
     check_state_of_0_1::<WindowBloomFilter>("window", (50..90).chain(0..10).chain(90..92));
 }
 
-/// After a small first guess, today's chains skip steps, and those of 0.1 did not.
+/// After a small first guess, today's chains skip steps; the chains of 0.1 did not.
 #[test]
 fn a_chain_of_0_1_grows_on_as_those_of_today_and_unites_with_them() {
     let (_folder, path) = &state_of_0_1("scalable");
@@ -157,7 +159,7 @@ fn a_log_of_0_1_is_of_no_file_of_today() {
     let (image, records) = (fs::read(path).unwrap(), fs::read(&log).unwrap());
     let (filter, _) = native::decode(&image, None).unwrap();
     save(path, &filter, "").unwrap();
-    assert_eq!(folder.names(), ["v0.1-plain"], "it was the log of what was replaced");
+    assert_eq!(folder.names(), ["v0.1-plain"], "it was the log of the replaced filter");
     fs::write(&log, &records).unwrap();
     let snapshot = Snapshot::open(path).unwrap();
     assert_eq!(snapshot.log(), LogFound::Foreign { id: None });

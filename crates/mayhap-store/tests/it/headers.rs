@@ -84,7 +84,7 @@ fn check(path: &Path, what: &str) -> bool {
     false
 }
 
-/// Inserts keys by each way; the count goes up with them and stays at its largest value.
+/// Inserts keys by each way; the count increases with them and stays at its largest value.
 fn fill(filter: &mut AnyFilter, what: &str) {
     let before = filter.inserted_items();
     let mut new = u64::from(filter.insert("key"));

@@ -1,11 +1,11 @@
 //! The log of a large filter stays when a session ends, until writing an image pays.
 
-use crate::common::{Folder, digest, filter};
+use crate::common::{Folder, digest, filter, load_live};
 use mayhap::native::{Header, Native};
 use mayhap::{AnyFilter, Block, Layout};
 use mayhap_store::{
     Error, Finished, Image, LockOptions, Memory, Operation, Record, Session, SessionOptions, apply,
-    load_live, log_path, save,
+    log_path, save,
 };
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Memory for Seen {
     }
 }
 
-/// A session that inserts these keys, and how it ends.
+/// A session that inserts these keys, and its end.
 fn insert(path: &Path, keys: std::ops::Range<u64>) -> Finished {
     let options = SessionOptions::new(LockOptions::new("test")).keeps_log_from(64 << 10);
     let opening = Session::open(path, options).unwrap();
@@ -51,7 +51,7 @@ fn has_all(path: &Path, keys: u64) -> bool {
 fn a_large_filter_is_not_written_for_a_few_keys_and_has_them_all_the_same() {
     let folder = Folder::new();
     let path = &folder.file("a");
-    // 64 KiB, of which a sixteenth is the log of 500 keys.
+    // 64 KiB; the log of 500 keys is a sixteenth of that.
     save(path, &filter(Layout::Blocked, 8 << 16, 0..10), "").unwrap();
     let body = |path: &Path| fs::read(path).unwrap()[4096..].to_vec();
     let before = body(path);

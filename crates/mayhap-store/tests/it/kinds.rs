@@ -11,8 +11,8 @@ use std::fs;
 
 const ITEMS: u64 = 3000;
 
-/// Saves `filter`; what comes back says "in" of every key as before, is the same filter to the
-/// byte, and no damaged or shortened file is taken for it.
+/// Saves `filter`; the loaded one answers "maybe" for every key as before and is the same filter to
+/// the byte, and no damaged or shortened file is taken for it.
 fn check<F: Native>(filter: &F, holds: impl Fn(&F, u64) -> bool) {
     let folder = Folder::new();
     let path = &folder.file("a");

@@ -1,9 +1,9 @@
-//! Live filters: what was recorded is there again.
+//! Live filters: recorded keys are there again.
 
-use crate::common::{Folder, digest, filter};
+use crate::common::{Folder, digest, filter, load_live};
 use mayhap::{AnyFilter, Digest, DigestFunction, Layout, SecretKey};
 use mayhap_store::{
-    Error, LiveFilter, LogFound, Recovery, Snapshot, load, load_live, log_path, read_header, save,
+    Error, LiveFilter, LogFound, Recovery, Snapshot, load, log_path, read_header, save,
 };
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn what_was_recorded_survives_without_a_checkpoint() {
     assert!(matches!(load(path, None), Err(Error::UnreadLog { log_bytes: 536, .. })));
     assert_eq!(log_of(path), LogFound::Records { bytes: 56 + 60 * 8 });
     for _ in 0..3 {
-        // Replay changes neither file, so that it can come again.
+        // Replay changes neither file, so that it can be repeated.
         let (live, recovery) = LiveFilter::open(path, None).unwrap();
         assert_eq!(live.filter().blocks(), expected);
         assert_eq!(live.filter().inserted_items(), 150);
@@ -123,13 +123,14 @@ fn create_replaces_nothing() {
     assert!(live.filter().contains(&3u64));
     insert_and_record(&mut live, 10..20);
     drop(live);
-    // Recorded digests are not thrown away because the checkpoint is gone.
+    // Recorded digests are not discarded because the checkpoint is missing.
     fs::remove_file(path).unwrap();
     assert!(matches!(LiveFilter::create(path, empty(), ""), Err(Error::OrphanLog { .. })));
     assert!(LiveFilter::open(path, None).is_err());
     assert_eq!(folder.names(), ["a.log"]);
     fs::remove_file(folder.file("a.log")).unwrap();
-    // Another's file of that name is not touched, and stops only those who would need the name.
+    // Another program's file of that name is not touched, and stops only callers that need the
+    // name.
     fs::write(folder.file("a.log"), "my own notes\n").unwrap();
     assert!(matches!(LiveFilter::create(path, empty(), ""), Err(Error::NotALog { .. })));
     save(path, &empty(), "").unwrap();
@@ -197,8 +198,8 @@ fn the_log_is_as_private_as_its_filter_and_lies_beside_it() {
     assert_eq!(log_path(&folder.file("b")).unwrap(), folder.file("b.log"));
 }
 
-/// As `cp` puts one state over another one, whose log stays: of equal epochs, so that the id alone
-/// tells them apart.
+/// As when `cp` overwrites a state whose log stays: the epochs are equal, so that only the id tells
+/// them apart.
 #[test]
 fn a_state_does_not_get_the_log_of_another_one_in_whose_place_it_is() {
     let folder = Folder::new();
@@ -213,7 +214,7 @@ fn a_state_does_not_get_the_log_of_another_one_in_whose_place_it_is() {
     fs::copy(other, path).unwrap();
     assert_eq!(log_of(path), LogFound::Missing { epoch: epoch(path) });
     assert!(matches!(load_live(path, None), Err(Error::MissingLog { .. })));
-    // A plain file has no log at all, and names the one that is not its.
+    // A plain file has no log, and the error names the log that is not its own.
     fs::remove_file(path).unwrap();
     save(path, &empty(), "").unwrap();
     assert_eq!(log_of(path), LogFound::Foreign { id: Some(theirs) });

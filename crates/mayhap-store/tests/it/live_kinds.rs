@@ -1,13 +1,12 @@
-//! Live filters of every kind: after any crash they are, to the byte, what was recorded.
+//! Live filters of every kind: after any crash they equal the recorded state, to the byte.
 
-use crate::common::{Folder, digest, filter};
-use mayhap::native;
+use crate::common::{Folder, digest, filter, load_live_as};
+use mayhap::native::{self, Native};
+use mayhap::set::{Repeats, Set};
 use mayhap::{
     Bitmap, CountingBloomFilter, DigestFunction, Layout, ScalableBloomFilter, WindowBloomFilter,
 };
-use mayhap_store::{
-    Error, Insert, LiveFilter, LogFound, Recovery, Snapshot, load_as, load_live_as,
-};
+use mayhap_store::{Error, LiveFilter, LogFound, Recovery, Snapshot, load_as};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::fs;
@@ -29,16 +28,16 @@ fn of_time() -> WindowBloomFilter {
     WindowBloomFilter::builder().window_time(1400, 100).target_fpp(1e-6).build().unwrap()
 }
 
-fn insert<F: Insert>(filter: &mut F, keys: &[u64]) {
+fn insert<F: Native + Set>(filter: &mut F, keys: &[u64]) {
     let digests: Vec<_> = keys.iter().copied().map(digest).collect();
-    filter.insert_digests_into(&digests, &mut Bitmap::new()).unwrap();
+    filter.insert_into(&digests, Repeats::Renew, &mut Bitmap::new()).unwrap();
 }
 
-fn record<F: Insert>(live: &mut LiveFilter<F>, keys: &[u64]) {
+fn record<F: Native + Set>(live: &mut LiveFilter<F>, keys: &[u64]) {
     live.record(&keys.iter().copied().map(digest).collect::<Vec<_>>()).unwrap();
 }
 
-/// What a history does next.
+/// The next step of a history.
 #[derive(Debug, Clone)]
 enum Step {
     /// Inserts these keys and does not record them yet.
@@ -48,12 +47,12 @@ enum Step {
     Checkpoint,
     /// The process dies and starts again.
     Crash,
-    /// The process dies in the middle of writing a record of so many bytes.
+    /// The process dies in the middle of writing a record, after this many bytes.
     TornCrash(usize),
     /// The process dies after a checkpoint has its place and before the log is removed.
     CrashInCheckpoint,
     Sync,
-    /// Another process asks meanwhile.
+    /// Another process queries meanwhile.
     Ask,
 }
 
@@ -82,16 +81,16 @@ fn tear(log: &Path, bytes: usize) {
 }
 
 /// Whether two filters are alike to the byte.
-fn same<F: Insert>(left: &F, right: &F) -> bool {
+fn same<F: Native + Set>(left: &F, right: &F) -> bool {
     native::encode(left, "") == native::encode(right, "")
 }
 
-fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCaseError> {
+fn run<F: Native + Set>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCaseError> {
     let folder = Folder::new();
     let (path, log) = (&folder.file("a"), &folder.file("a.log"));
     let mut live = LiveFilter::create(path, empty(), "").unwrap();
     let (mut inserted, mut recorded): (Vec<u64>, usize) = (Vec::new(), 0);
-    // One that got these keys in this order.
+    // A filter that got these keys in this order.
     let filter_of = |keys: &[u64]| {
         let mut filter = empty();
         insert(&mut filter, keys);
@@ -137,7 +136,7 @@ fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCas
             }
             Step::Sync => live.sync().unwrap(),
             Step::Ask => {
-                let (asked, _) = load_live_as::<F>(path, None, |_| {}).unwrap();
+                let (asked, _) = load_live_as::<F>(path, None).unwrap();
                 prop_assert!(same(&asked.filter, &filter_of(&inserted[..recorded])));
             }
         }
@@ -200,12 +199,12 @@ fn a_log_that_is_in_the_image_is_not_done_again() {
     live.checkpoint().unwrap();
     drop(live);
     fs::write(log, before).unwrap();
-    let (loaded, recovery) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+    let (loaded, recovery) = load_live_as::<WindowBloomFilter>(path, None).unwrap();
     assert_eq!((loaded.filter.inserted_items(), recovery), (100, Recovery::default()));
     let (mut live, recovery) =
         LiveFilter::<WindowBloomFilter>::open_as(path, None, |_| {}).unwrap();
     assert_eq!(recovery, Recovery::default());
-    // The log is a new one, which goes on after this checkpoint.
+    // The log is a new one, which continues after this checkpoint.
     insert(live.filter_mut(), &[1000]);
     record(&mut live, &[1000]);
     drop(live);
@@ -232,12 +231,12 @@ fn a_beginning_that_was_cut_short_leaves_a_log_that_says_nothing() {
         assert_eq!(recovery, Recovery::default(), "{length} bytes");
         record(&mut live, &[2, 3]);
         drop(live);
-        let (_, recovery) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+        let (_, recovery) = load_live_as::<WindowBloomFilter>(path, None).unwrap();
         assert_eq!(recovery.replayed_digests, 2, "{length} bytes");
     }
 }
 
-/// 0.1 put all of a log into the generation of the next run.
+/// Version 0.1 put all of a log into the generation of the next run.
 #[test]
 fn what_is_replayed_is_as_old_as_it_was() {
     let folder = Folder::new();
@@ -256,7 +255,7 @@ fn what_is_replayed_is_as_old_as_it_was() {
     let later = |filter: &mut WindowBloomFilter| filter.advance(1_000);
     let (live, _) = LiveFilter::open_as(path, None, later).unwrap();
     assert_eq!(times.map(|time| ages(live.filter(), time)), expected);
-    let (loaded, _) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+    let (loaded, _) = load_live_as::<WindowBloomFilter>(path, None).unwrap();
     assert_eq!(times.map(|time| ages(&loaded.filter, time)), expected);
 }
 

@@ -1,4 +1,4 @@
-//! The lock that writers take in turns: who has it, who waits, what is left behind.
+//! The lock that writers take in turns: its holder, its waiters, its leftovers.
 
 use crate::common::{Folder, child, child_role, filter};
 use mayhap::Layout;
@@ -74,7 +74,7 @@ fn a_file_of_another_kind_with_that_name_is_left_alone() {
     symlink("b", lock).unwrap();
     assert!(matches!(take(path), Err(Error::NotALock { .. })));
     fs::remove_file(lock).unwrap();
-    // What a crash leaves is used again: whole, cut short, or with the mark of a waiter alone.
+    // A lock file left by a crash is reused: whole, cut short, or with the mark of a waiter alone.
     let marked = [&[0; 4096][..], b"w"].concat();
     for left in [&b"mayhap-lock\n4711 mayhap add\n"[..], b"mayh", b"", &marked] {
         fs::write(lock, left).unwrap();
@@ -129,7 +129,7 @@ fn waiting_ends_at_the_timeout_or_when_the_program_is_stopped() {
     assert!(matches!(stopped, Error::WaitStopped { .. }), "{stopped}");
 }
 
-/// The lock of a removed file is none: whoever gets it has to look at the name again.
+/// The lock of a removed file is void: a process that gets it has to check the name again.
 #[test]
 fn of_many_that_take_it_in_turns_one_at_a_time_has_it() {
     let folder = Folder::new();

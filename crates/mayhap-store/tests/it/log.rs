@@ -17,7 +17,7 @@ fn digests(keys: std::ops::Range<u64>) -> Vec<Digest> {
     keys.map(digest).collect()
 }
 
-/// All digests in the log of a state, and what reading it found.
+/// All digests in the log of a state, and the result of reading it.
 fn replay(path: &Path) -> Result<(Vec<Digest>, Recovery), Error> {
     let mut found = Vec::new();
     let snapshot = Snapshot::open(path)?;
@@ -30,8 +30,8 @@ fn replay(path: &Path) -> Result<(Vec<Digest>, Recovery), Error> {
     Ok((found, recovery))
 }
 
-/// A new state with a log of three records of 1, 5 and 3 digests: the path of the log, what is in
-/// it and where each record ends.
+/// A new state with a log of three records of 1, 5 and 3 digests: the path of the log, its contents
+/// and the end of each record.
 fn three_records(path: &Path) -> (PathBuf, Vec<u8>, [usize; 3]) {
     let _ = fs::remove_file(path);
     let log = log_path(path).unwrap();
@@ -76,7 +76,7 @@ fn appends_larger_than_a_record_or_the_reader_s_window_come_back() {
     let path = &folder.file("a");
     let all = digests(0..(1 << 16) * 5 + 17);
     let mut live = LiveFilter::create(path, empty(), "").unwrap();
-    // The first record begins the log; so many at first would save the filter.
+    // The first record begins the log; all digests at once would save the filter.
     live.record(&all[..7]).unwrap();
     live.record(&[]).unwrap();
     live.record(&all).unwrap();
@@ -96,7 +96,7 @@ fn a_record_torn_at_any_byte_is_dropped_and_the_ones_before_are_kept() {
         let (kept, dropped) = if cut == third_end { (9, 0) } else { (6, cut - second_end) };
         assert_eq!(found, digests(0..kept));
         assert_eq!(recovery.dropped_bytes, dropped as u64);
-        // The torn end is gone, and the log can be gone on with.
+        // The torn end is cut off, and the log can be continued.
         let (mut live, recovery) = LiveFilter::open(path, None).unwrap();
         assert_eq!(recovery.dropped_bytes, dropped as u64);
         live.record(&digests(100..102)).unwrap();
@@ -115,7 +115,7 @@ fn a_log_cut_anywhere_holds_a_prefix() {
     for cut in 0..bytes.len() {
         fs::write(&log, &bytes[..cut]).unwrap();
         if cut < HEADER_BYTES {
-            // No log is left of one that was begun.
+            // A log that was only begun counts as missing.
             let error = replay(path).unwrap_err();
             assert!(matches!(error, Error::MissingLog { epoch: 1, .. }), "{error}");
             continue;
@@ -239,7 +239,7 @@ fn what_is_no_log_is_left_alone() {
         assert!(matches!(created, Err(Error::NotALog { .. })));
         assert!(!path.exists());
         save(path, &empty(), "").unwrap();
-        // It stops those alone who need its name.
+        // It stops only callers that need its name.
         assert_eq!(replay(path).unwrap().0, []);
         assert!(matches!(LiveFilter::open(path, None), Err(Error::NotALog { .. })));
         assert_eq!(fs::read(log).unwrap(), bytes);
@@ -284,7 +284,7 @@ fn a_log_is_open_once() {
 #[cfg(unix)]
 #[test]
 fn a_lock_that_was_given_up_is_free_at_once_while_other_threads_start_programs() {
-    // Between its birth and its own program a child has all files of its parent, locks included.
+    // Between the fork and its own program a child has all files of its parent, locks included.
     let folder = Folder::new();
     let path = &folder.file("a");
     let (log, mut bytes, _) = three_records(path);

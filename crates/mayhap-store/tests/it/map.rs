@@ -1,4 +1,4 @@
-//! Maps: opened without reading, and what happens when the file changes.
+//! Maps: opened without reading, and the effects of a change of the file.
 
 use crate::common::{Folder, filter};
 use mayhap::{Digest, Layout};
@@ -99,8 +99,8 @@ fn large() -> mayhap::AnyFilter {
     filter(Layout::Blocked, 1 << 24, 0..20_000)
 }
 
-/// The keys in batches, each followed by a look: `Err` with the first change, else how many of all
-/// are there.
+/// Queries the keys in batches, each followed by a check: `Err` with the first change, else the
+/// number of keys found.
 fn ask(mapped: &MappedFilter) -> Result<usize, Changed> {
     let digests: Vec<Digest> = (0..20_000).map(crate::common::digest).collect();
     let (mut found, mut there) = (mayhap::Bitmap::new(), 0);
@@ -126,7 +126,7 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error_and_gives_no_wrong_an
         assert_eq!(ask(&mapped), Ok(20_000));
         mapped.check().unwrap();
         cut(path, kept);
-        // Cutting off only the table loses no page of the body, and is a change all the same.
+        // Cutting off only the table loses no page of the body, but is a change.
         assert_eq!(ask(&mapped), Err(Changed::Shortened), "{kept}");
         let error = mapped.check().unwrap_err().to_string();
         assert!(error.contains("it was cut short while it was in use"), "{error}");
@@ -134,7 +134,7 @@ fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error_and_gives_no_wrong_an
         // All of it is read, and once more, which no fault ends.
         assert!(mapped.whole().fill_ratio() <= 1.0 && mapped.whole().fill_ratio() <= 1.0);
         assert_eq!(mapped.changed_at(1), Some(Changed::Shortened));
-        // Whole again, but what was lost stays lost.
+        // Whole again, but lost pages stay lost.
         if kept <= 4096 {
             cut(path, 1 << 22);
             assert!(mapped.check().is_err());
@@ -152,11 +152,11 @@ fn a_file_that_is_overwritten_in_place_while_it_is_mapped_is_an_error() {
     save(path, &large(), "").unwrap();
     let mapped = open_mapped(path, None).unwrap();
     assert_eq!((ask(&mapped), mapped.changed_at(5)), (Ok(20_000), None));
-    // As `cp` does, with a filter of the same size and other keys: short for a moment.
+    // Like `cp`, with a filter of the same size and other keys: short for a moment.
     let other = folder.file("b");
     save(&other, &filter(Layout::Blocked, 1 << 24, 50_000..60_000), "").unwrap();
     let bytes = fs::read(&other).unwrap();
-    // Another time than that of the file, however coarse its clock is.
+    // Until the time differs from that of the file, however coarse its clock is.
     let later = FileStamp::at(path).unwrap();
     while FileStamp::at(path).unwrap() == later {
         fs::write(path, &bytes).unwrap();
@@ -190,7 +190,7 @@ fn a_file_that_is_marked_for_a_log_while_it_is_mapped_keeps_its_filter() {
     mapped.check().unwrap();
     assert_ne!(mapped.stamp(), before);
     drop(live);
-    // What else is written is a change, marked or not.
+    // Any other write is a change, marked or not.
     let bytes = fs::read(path).unwrap();
     let marked = mapped.stamp();
     while FileStamp::at(path).unwrap() == marked {
@@ -217,8 +217,7 @@ fn a_file_that_is_renamed_linked_or_removed_is_still_the_one_that_was_mapped() {
     assert_eq!(ask(&mapped), Ok(20_000));
 }
 
-/// Threads that read while the file is cut: what they were told is right, or they are told that it
-/// may not be.
+/// Threads that read while the file is cut: their answers are right, or are reported as unreliable.
 #[test]
 fn threads_that_read_a_file_that_is_cut_use_no_wrong_answer() {
     let folder = Folder::new();
@@ -242,7 +241,7 @@ fn threads_that_read_a_file_that_is_cut_use_no_wrong_answer() {
     }
 }
 
-/// More maps than the table has room for at first, some of them given back.
+/// More maps than the table has room for at first, some of them released.
 #[test]
 fn many_maps_are_guarded_at_once() {
     let folder = Folder::new();

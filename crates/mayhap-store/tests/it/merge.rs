@@ -4,9 +4,11 @@ use crate::common::{Folder, child, child_role, digest, filter, overwrite, same_b
 use crate::faults::{LIMITED, have_strace, strike};
 use mayhap::native::{self, HEADER_BYTES, PAGE_BYTES};
 use mayhap::{AnyFilter, DigestFunction, Layout, ScalableBloomFilter, SecretKey};
-use mayhap_store::{Error, LiveFilter, Merged, load, merge, merge_new, save, verify};
+use mayhap_store::{
+    Assembled, Error, FilterLock, LiveFilter, LockOptions, MergeOptions, load, save, verify,
+};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 const LAYOUTS: [Layout; 4] =
@@ -28,8 +30,20 @@ fn shards(
     keys.iter().enumerate().map(save_one).unzip()
 }
 
-fn quietly(inputs: &[PathBuf], output: &std::path::Path) -> Result<Merged, Error> {
-    merge(inputs, output, None, |_, _| {})
+/// Merges everything; the facts of the new file, and the insertions that each input counted.
+fn merge(
+    inputs: &[PathBuf],
+    output: &Path,
+    replace: bool,
+    progress: impl FnMut(u64, u64),
+) -> Result<(Assembled, Vec<u64>), Error> {
+    let options = MergeOptions { secret_key: None, replace, without_log: false };
+    let lock = FilterLock::take(output, &mut LockOptions::new("merge"))?;
+    lock.merge(inputs, options, progress, |_| true)
+}
+
+fn quietly(inputs: &[PathBuf], output: &Path) -> Result<Assembled, Error> {
+    merge(inputs, output, true, |_, _| {}).map(|(merged, _)| merged)
 }
 
 fn union_of(mut filters: Vec<AnyFilter>) -> AnyFilter {
@@ -52,7 +66,7 @@ fn a_merged_file_is_the_or_of_all_to_the_bit_and_its_numbers_are_those_of_its_bi
             let (paths, filters) = shards(&folder, layout, bits, &keys);
             let all = &folder.file("all");
             let (mut last, mut total) = (0, 0);
-            let merged = merge(&paths, all, None, |done, of| {
+            let (merged, _) = merge(&paths, all, true, |done, of| {
                 assert!(done > last && done <= of);
                 (last, total) = (done, of);
             })
@@ -67,7 +81,7 @@ fn a_merged_file_is_the_or_of_all_to_the_bit_and_its_numbers_are_those_of_its_bi
             assert_eq!(merged.fill_ratio, union.fill_ratio());
             let fpp = union.estimated_fpp();
             assert!((merged.estimated_fpp - fpp).abs() <= 1e-12 * fpp, "{layout:?} {bits}");
-            // But for the count, a file that is saved is the same to the byte.
+            // Except for the count, a saved file is the same to the byte.
             let start = merged.header.encode(loaded.header.table_checksum());
             let saved = native::encode(&union, "trim=1\n");
             let written = fs::read(all).unwrap();
@@ -88,7 +102,7 @@ fn the_count_is_what_the_counters_say_where_the_bits_allow_it() {
     assert_eq!(count(&[0..1000, 0..1000, 0..10]), 1000);
     let both = count(&[0..1000, 1000..2000]);
     assert!((1950..=2000).contains(&both), "{both}");
-    // The counters of these two know nothing.
+    // The counters of these two are useless.
     let (paths, filters) = shards(&folder, Layout::Blocked, 1 << 16, &[0..1000, 1000..2000]);
     for (path, filter) in paths.iter().zip(filters) {
         let AnyFilter::Blocked(filter) = filter else { panic!("another layout") };
@@ -206,7 +220,7 @@ fn damage_anywhere_in_any_input_is_an_error_that_names_it_and_nothing_is_written
         let whole = fs::read(path).unwrap();
         overwrite(path, at, &[whole[at] ^ 4]);
         let error = quietly(&paths, &folder.file("all")).unwrap_err();
-        assert_eq!(error.path(), path, "{error}");
+        assert!(error.to_string().starts_with(&*path.to_string_lossy()), "{error}");
         if let Some(page) = page {
             let words = format!("page {page} of {pages} is damaged (checksum mismatch)");
             let text = error.to_string();
@@ -233,7 +247,7 @@ fn bits_past_the_end_are_refused_even_under_right_checksums() {
     fs::write(&paths[1], bytes).unwrap();
     let error = quietly(&paths, &folder.file("all")).unwrap_err();
     assert!(error.to_string().contains("bits past num_bits"), "{error}");
-    assert_eq!(error.path(), paths[1]);
+    assert!(error.to_string().starts_with(&*paths[1].to_string_lossy()), "{error}");
     assert_eq!(folder.names(), ["0", "1"]);
 }
 
@@ -249,12 +263,12 @@ fn what_is_in_the_log_of_an_input_counts() {
     paths.push(state.clone());
     for order in [[0, 1], [1, 0]] {
         let inputs = order.map(|i| paths[i].clone());
-        let merged = quietly(&inputs, &folder.file("all")).unwrap();
+        let (_, inserted) = merge(&inputs, &folder.file("all"), true, |_, _| {}).unwrap();
         let loaded = load(&folder.file("all"), None).unwrap().filter;
         assert!(same_bits(&loaded, &filter(Layout::Blocked, 1 << 16, 0..200)));
-        assert_eq!(merged.inserted_items, [[100, 100], [100, 100]][order[0]]);
+        assert_eq!(inserted, [[100, 100], [100, 100]][order[0]]);
     }
-    // The state is in use; then it is replaced by a file that has it with its log.
+    // The state is in use; then it is replaced by a file that includes its log.
     let error = quietly(&paths, &state).unwrap_err();
     assert!(matches!(error, Error::Locked { .. }), "{error}");
     drop(live);
@@ -266,10 +280,10 @@ fn what_is_in_the_log_of_an_input_counts() {
 }
 
 #[test]
-fn an_input_can_be_the_output_and_merge_new_replaces_nothing() {
+fn an_input_can_be_the_output_and_without_replace_nothing_is_replaced() {
     let folder = Folder::new();
     let (paths, filters) = shards(&folder, Layout::Standard, 1 << 16, &[0..100, 100..200]);
-    let error = merge_new(&paths, &paths[1], None, |_, _| {}).unwrap_err();
+    let error = merge(&paths, &paths[1], false, |_, _| {}).unwrap_err();
     assert!(matches!(error, Error::Exists { .. }), "{error}");
     assert!(same_bits(&load(&paths[1], None).unwrap().filter, &filters[1]));
     quietly(&paths, &paths[1]).unwrap();

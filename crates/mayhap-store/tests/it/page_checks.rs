@@ -62,7 +62,7 @@ fn a_key_of_a_damaged_page_is_never_answered_absent() {
             assert!(open_mapped(path, None).unwrap().contains_batch(&keys).is_err());
             let mapped = open_mapped(path, None).unwrap();
             assert!(mapped.whole().count_ones() > 0 && mapped.changed() == Some(expected));
-            // What the check is for.
+            // The damage that the check is for.
             let trusted = open_trusted(path, None).unwrap();
             trusted.contains_digests_into(&digests(), &mut Bitmap::new());
             assert!(trusted.contains_batch(&keys).unwrap().count_ones() < keys.len());
@@ -141,7 +141,7 @@ fn threads_that_query_a_damaged_file_at_once_use_no_wrong_answer() {
     }
 }
 
-/// The stamp of the file is another one then as well, and the header is of the same image.
+/// The stamp of the file has then changed too, while the header is of the same image.
 #[test]
 fn a_file_that_is_overwritten_and_marked_for_a_log_between_two_checks_is_an_error() {
     let folder = Folder::new();

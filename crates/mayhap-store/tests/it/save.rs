@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, child, child_role, filter, same_bits};
 use mayhap::{AnyFilter, DigestFunction, Layout, SecretKey};
-use mayhap_store::{Error, FilterLock, LockOptions, load, save, save_new};
+use mayhap_store::{Error, FilterLock, LockOptions, load, save, save_new, save_set};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +32,8 @@ fn kill_minus_nine_a_hundred_times_leaves_the_old_or_the_new_file() {
     let (mut seen, mut leftovers) = ([0, 0], 0);
     for round in 0..100u64 {
         let mut saver = child(&[], test, "saver", path).spawn().unwrap();
-        // Let it get going, seen by the file's identity, then strike at another moment each time.
+        // Lets it get going, as seen by the file's identity, then kills it at another moment each
+        // time.
         wait_for_renames(path, 1 + round % 3);
         let strike = Instant::now() + Duration::from_micros(round * 37 % 1500);
         while Instant::now() < strike {
@@ -49,7 +50,7 @@ fn kill_minus_nine_a_hundred_times_leaves_the_old_or_the_new_file() {
         names.retain(|name| name != TEMPORARY && name != LOCK);
         assert!(names.is_empty(), "{names:?}");
     }
-    // The kills hit saves at work, and both outcomes came up, or this tested nothing.
+    // The kills hit saves at work, and both outcomes occurred, or this tested nothing.
     assert!(seen[0] > 0 && seen[1] > 0 && leftovers > 0, "{seen:?}, {leftovers} leftovers");
     save(path, &filters[1], "").unwrap();
     assert_eq!(folder.names(), ["a"], "the next save removes the leftover");
@@ -84,6 +85,23 @@ fn save_new_never_replaces_a_file() {
     assert!(matches!(error, Error::Exists { .. }), "{error}");
     assert!(same_bits(&load(path, None).unwrap().filter, &first));
     assert_eq!(folder.names(), ["a"]);
+}
+
+#[test]
+fn a_set_is_saved_as_its_kind_is_and_replaces_only_if_it_is_to() {
+    let folder = Folder::new();
+    let (path, other) = (&folder.file("a"), &folder.file("b"));
+    let [first, second] = two_filters();
+    save_set(path, &first, "trim=1\n", false).unwrap();
+    save(other, &first, "trim=1\n").unwrap();
+    assert!(fs::read(path).unwrap() == fs::read(other).unwrap());
+    let error = save_set(path, &second, "", false).unwrap_err();
+    assert!(matches!(error, Error::Exists { .. }), "{error}");
+    assert!(same_bits(&load(path, None).unwrap().filter, &first));
+    save_set(path, &second, "", true).unwrap();
+    assert!(same_bits(&load(path, None).unwrap().filter, &second));
+    let error = save_set(path, &second, &"x".repeat(2049), true).unwrap_err().to_string();
+    assert!(error.contains("key_options bytes"), "{error}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use mayhap::native::{self, HEADER_BYTES, Kind, PAGE_BYTES};
 use mayhap::{
     AnyFilter, DigestFunction, FilterParams, Layout, SecretKey, Segment, Segments, sizing,
 };
-use mayhap_store::{Assembled, Error, assemble, assemble_new, load, load_as, save, verify};
+use mayhap_store::{
+    Assembled, Error, FilterLock, LockOptions, MergeOptions, load, load_as, save, verify,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
@@ -50,8 +52,21 @@ fn files(folder: &Folder, function: DigestFunction, count: u64) -> Vec<PathBuf> 
     (0..count).map(save_one).collect()
 }
 
+fn lock(path: &Path) -> FilterLock {
+    FilterLock::take(path, &mut LockOptions::new("assemble")).unwrap()
+}
+
+fn assemble(
+    paths: &[PathBuf],
+    output: &Path,
+    replace: bool,
+    progress: impl FnMut(u64, u64),
+) -> Result<Assembled, Error> {
+    mayhap_store::assemble(&lock(output), paths, replace, progress)
+}
+
 fn quietly(paths: &[PathBuf], output: &Path) -> Result<Assembled, Error> {
-    assemble(paths, output, |_, _| {})
+    assemble(paths, output, true, |_, _| {})
 }
 
 #[test]
@@ -66,7 +81,7 @@ fn any_number_of_segments_gives_the_file_that_is_built_at_once() {
             paths.rotate_left(count as usize / 2);
             let all = &folder.file("all");
             let (mut last, mut total) = (0, 0);
-            let assembled = assemble_new(&paths, all, |done, of| {
+            let assembled = assemble(&paths, all, false, |done, of| {
                 assert!(done > last && done <= of);
                 (last, total) = (done, of);
             })
@@ -81,7 +96,7 @@ fn any_number_of_segments_gives_the_file_that_is_built_at_once() {
             let fpp = filter.estimated_fpp();
             assert!((assembled.estimated_fpp - fpp).abs() <= 1e-12 * fpp);
             assert_eq!(assembled.header.table_checksum(), verify(all).unwrap().table_checksum());
-            let again = assemble_new(&paths, all, |_, _| {}).unwrap_err();
+            let again = assemble(&paths, all, false, |_, _| {}).unwrap_err();
             assert!(matches!(again, Error::Exists { .. }), "{again}");
             quietly(&paths, all).unwrap();
         }
@@ -115,7 +130,9 @@ fn a_segment_is_opened_by_itself_and_by_nothing_else() {
     assert_eq!(loaded.filter.count_ones(), loaded.header.segment().unwrap().ones);
     let error = load(&paths[1], None).unwrap_err().to_string();
     assert!(error.ends_with("this is one segment of a filter, not a bloom filter"), "{error}");
-    let error = mayhap_store::merge(&paths, &folder.file("all"), None, |_, _| {}).unwrap_err();
+    let options = MergeOptions { secret_key: None, replace: true, without_log: false };
+    let merged = lock(&folder.file("all")).merge(&paths, options, |_, _| {}, |_| true);
+    let error = merged.unwrap_err();
     assert!(error.to_string().contains("one segment of a filter"), "{error}");
     quietly(&paths, &folder.file("all")).unwrap();
     let error = quietly(&[folder.file("all")], &folder.file("b")).unwrap_err().to_string();
@@ -142,7 +159,7 @@ fn segments_that_are_missing_or_doubled_are_named() {
     let text = error(&[a, b, c, b, d]);
     let name = b.display();
     assert!(text.contains(&format!("{name} and {name} both have pages 2 to 4;")), "{text}");
-    // Of another cut.
+    // A segment of another cut.
     let other = &folder.file("other");
     save(other, &segment(params(), DigestFunction::default(), [4, 6], 9), OPTIONS).unwrap();
     let text = error(&[a, b, c, d, other]);

@@ -1,4 +1,4 @@
-//! Counts and probabilities as people read them.
+//! Counts and probabilities in readable form.
 
 /// A number of things, with its thousands apart: of one, in the singular.
 ///
@@ -15,7 +15,7 @@ pub fn counted(number: u64, what: &str) -> String {
     format!("{} {}", grouped(number), noun(number, what))
 }
 
-/// [`counted`] with the number in short.
+/// Like [`counted`], with the number in short form.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub fn counted_short(number: u64, what: &str) -> String {
     format!("{} {}", super::format_count(number), noun(number, what))
 }
 
-/// The word for so many things, for a number that is written otherwise.
+/// The noun in the singular or plural, for a number that is written separately.
 ///
 /// # Examples
 ///
@@ -66,11 +66,11 @@ pub fn grouped(count: u64) -> String {
 /// use mayhap_units::number::format_fpp;
 /// assert_eq!(format_fpp(0.012), "1.2 %");
 /// assert_eq!(format_fpp(9.8e-5), "9.8e-5");
-/// // Only what is certain is 100 %.
+/// // Only certainty is 100 %.
 /// assert_eq!(format_fpp(0.999_999), "99.999 %");
 /// ```
 pub fn format_fpp(fpp: f64) -> String {
-    // From what three digits round to 0.1 %.
+    // From the value that three digits round to 0.1 %.
     if fpp == 0.0 || fpp >= 0.000_999_5 {
         let percent = if fpp < 1.0 { (fpp * 100.0).min(99.999) } else { fpp * 100.0 };
         let text = format!("{percent:.3}");

@@ -21,7 +21,7 @@ impl std::error::Error for WholeError {}
 ///
 /// # Errors
 ///
-/// A [`WholeError`] unless the text has digits alone and the type can hold the number.
+/// A [`WholeError`] unless the text has only digits and the type can hold the number.
 ///
 /// # Examples
 ///

@@ -34,7 +34,7 @@ impl Bitmap {
         self.len
     }
 
-    /// Whether the batch had no keys.
+    /// Whether the batch was empty.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -65,7 +65,7 @@ impl Bitmap {
         ones(&self.words)
     }
 
-    /// The runs of keys answered "yes" that stand side by side, in order: for slices of keys.
+    /// The runs of adjacent keys answered "yes", in order: for slices of keys.
     ///
     /// # Examples
     ///
@@ -86,7 +86,7 @@ impl Bitmap {
         })
     }
 
-    /// The first key from `from` on whose bit is 1 once all are combined with `flip` by xor.
+    /// The first key at or after `from` whose bit, xored with `flip`, is 1.
     fn next_after(&self, from: usize, flip: u64) -> Option<usize> {
         let mut index = from / 64;
         let mut word = (self.words.get(index)? ^ flip) & u64::MAX << (from % 64);

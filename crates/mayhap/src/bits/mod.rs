@@ -1,4 +1,11 @@
 //! The storage of the bits: 64-byte blocks, owned, shared between threads, or borrowed from a file.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `bitmap.rs` | the answers of a batch: one bit per key |
+//! | `block.rs` | the unit of storage: one cache line |
+//! | `owned.rs` | the memory owned by a filter |
+//! | `shared.rs` | blocks that many threads write at once |
 
 mod bitmap;
 pub(crate) mod block;

@@ -40,14 +40,7 @@ impl OwnedBlocks {
         let out_of_memory = Error::OutOfMemory { bytes };
         let size = usize::try_from(bytes).map_err(|_| out_of_memory.clone())?;
         let len = size / Block::BYTES;
-        if len == 0 {
-            return Err(Error::OutOfRange {
-                parameter: "num_blocks",
-                min: 1,
-                max: u64::MAX,
-                found: 0,
-            });
-        }
+        Error::check_range("num_blocks", 1..=u64::MAX, len as u64)?;
         let align = if size >= HUGE_THRESHOLD { HUGE_PAGE } else { Block::BYTES };
         // If the allocator aligned the memory, it would write the zeros itself, page by page,
         // before huge pages can be requested; so allocate more and align by hand.
@@ -59,7 +52,7 @@ impl OwnedBlocks {
         let base = NonNull::new(unsafe { alloc_zeroed(allocation) }).ok_or(out_of_memory)?;
         let padding = base.as_ptr().align_offset(align);
         // SAFETY: `padding < align` and the allocation is `align` bytes larger than `size`, so
-        // `padding .. padding + size` lies in it.
+        // `padding .. padding + size` is within it.
         let start = unsafe { base.add(padding) };
         // SAFETY: as above; no other code has the memory, and any contents are valid.
         advise_huge_pages::<u8>(unsafe {
@@ -72,7 +65,7 @@ impl OwnedBlocks {
     ///
     /// # Errors
     ///
-    /// As [`OwnedBlocks::zeroed`].
+    /// Same as [`OwnedBlocks::zeroed`].
     pub fn copy_of(blocks: &[Block]) -> Result<Self, Error> {
         let mut copy = Self::zeroed(blocks.len() as u64)?;
         copy.as_mut().copy_from_slice(blocks);
@@ -104,7 +97,7 @@ impl AsMut<[Block]> for OwnedBlocks {
 
 impl Drop for OwnedBlocks {
     fn drop(&mut self) {
-        // SAFETY: `base` came from `alloc_zeroed(allocation)` and is freed only here.
+        // SAFETY: `base` is from `alloc_zeroed(allocation)` and is freed only here.
         unsafe { dealloc(self.base.as_ptr(), self.allocation) }
     }
 }

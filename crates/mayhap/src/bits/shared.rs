@@ -28,8 +28,8 @@ impl SharedBlocks {
     pub(crate) fn words(&self) -> &[AtomicU64] {
         let len = self.blocks.as_ref().len() * 8;
         // SAFETY: the pointer is valid for `len` initialised words of `AtomicU64`'s size and
-        // alignment, and comes from the allocation itself, not from a reference. While `self` is
-        // shared the memory is only reached through these atomics: no other method exposes it.
+        // alignment, and is derived from the allocation itself, not from a reference. While `self`
+        // is shared the memory is only reached through these atomics: no other method exposes it.
         unsafe { core::slice::from_raw_parts(self.blocks.as_ptr().cast(), len) }
     }
 }
@@ -55,7 +55,7 @@ impl SharedBlocks {
 
 /// The words of the smallest page size in use.
 const PAGE_WORDS: usize = 4096 / 8;
-/// The number of pages touched between two checks whether to go on: up to a huge page.
+/// The number of pages touched between two checks for cancellation: up to a huge page.
 const PAGES_AT_ONCE: usize = 512;
 
 impl SharedBlocks {

@@ -43,7 +43,7 @@ impl core::fmt::Debug for SecretKey {
 /// | id | name | function | choose it when |
 /// |---|---|---|---|
 /// | 1 | `xxh3` | XXH3-64 with a 64-bit seed | you choose the keys, or the file goes to others |
-/// | 2 | `sip13` | SipHash-1-3 with a secret key | strangers choose the keys |
+/// | 2 | `sip13` | SipHash-1-3 with a secret key | untrusted parties choose the keys |
 ///
 /// # Examples
 ///
@@ -105,8 +105,8 @@ impl DigestFunction {
     /// # Errors
     ///
     /// [`Error::WrongKey`] if the filter is keyed and `secret_key` is absent or different;
-    /// [`Error::NotKeyed`] if it is not keyed and a key is given, so that nobody takes a filter for
-    /// a keyed one.
+    /// [`Error::NotKeyed`] if it is not keyed and a key is given, so that an unkeyed filter is
+    /// never mistaken for a keyed one.
     ///
     /// # Examples
     ///
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn keys_side_by_side_have_the_digests_of_each_alone() {
-        // Neighbours of all lengths, and those that are too long for a lane.
+        // Neighbouring lengths, including those too long for a lane.
         let key = [9; 16];
         let lengths = (0..if cfg!(miri) { 40 } else { 2000 }).map(|i| i * 37 % 150);
         let texts: Vec<Vec<u8>> = lengths.map(counting_bytes).collect();

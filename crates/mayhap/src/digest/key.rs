@@ -21,7 +21,7 @@ use alloc::{borrow::Cow, string::String, vec::Vec};
 /// assert_eq!("é".with_bytes(<[u8]>::to_vec), [0xC3, 0xA9]);
 /// ```
 pub trait Key {
-    /// Calls `use_bytes` with the key's bytes and returns what it returns.
+    /// Calls `use_bytes` with the key's bytes and returns its result.
     fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
 }
 

@@ -1,4 +1,11 @@
 //! Bytes → digest: a key is hashed only once, here.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `function.rs` | the two digest functions, their ids and their golden vectors |
+//! | `key.rs` | the bytes of a key: the same in every language that opens our filters |
+//! | `sip13.rs` | SipHash-1-3 with a secret key |
+//! | `xxh3.rs` | XXH3-64 with a seed |
 
 mod function;
 mod key;

@@ -1,24 +1,24 @@
-//! `sip13`: SipHash-1-3 with a secret 128-bit key, for keys that strangers choose.
+//! `sip13`: SipHash-1-3 with a secret 128-bit key, for keys chosen by untrusted parties.
 
 use super::{Digest, Key};
 use siphasher::sip::SipHasher13;
 
 #[inline(always)]
 pub(super) fn digest(bytes: &[u8], key: &[u8; 16]) -> u64 {
-    // Of the bytes alone: no length or type tag is mixed in.
+    // Hashes the bytes alone: no length or type tag is mixed in.
     SipHasher13::new_with_key(key).hash(bytes)
 }
 
 /// Keys that are hashed side by side.
 const LANES: usize = 8;
-/// The words of a key that has a lane; longer ones are hashed alone.
+/// The most words of a key in a lane; longer keys are hashed one by one.
 const MAX_WORDS: usize = 16;
 
-/// [`digest`] of many keys, [`LANES`] at a time: as fast as the vectors of the code that this is
-/// inlined into are wide.
+/// Like [`digest`], for many keys, [`LANES`] at a time: the speed depends on the vector width of
+/// the code that it is inlined into.
 #[inline(always)]
 pub(super) fn digest_batch<K: Key>(keys: &[K], digests: &mut [Digest], secret: &[u8; 16]) {
-    // What an earlier key has left in its lane is not looked at.
+    // Leftovers of an earlier key in a lane are never read.
     let mut words = [[0; LANES]; MAX_WORDS];
     let (many, rest) = keys.as_chunks::<LANES>();
     let (for_many, for_rest) = digests.split_at_mut(many.len() * LANES);
@@ -36,7 +36,7 @@ pub(super) fn digest_batch<K: Key>(keys: &[K], digests: &mut [Digest], secret: &
     digest_each(rest, for_rest, secret);
 }
 
-/// [`digest`] of many keys, one after another.
+/// Like [`digest`], for many keys, one after another.
 #[inline(always)]
 pub(super) fn digest_each<K: Key>(keys: &[K], digests: &mut [Digest], secret: &[u8; 16]) {
     for (out, key) in digests.iter_mut().zip(keys) {
@@ -56,7 +56,7 @@ fn put_words(bytes: &[u8], words: &mut [[u64; LANES]; MAX_WORDS], lane: usize) -
         words[lane] = u64::from_le_bytes(*whole);
     }
     let tail = match bytes.last_chunk() {
-        // The last 8 bytes, less those that are in the word before.
+        // The last 8 bytes, without the bytes that are already in the previous word.
         Some(last) if !rest.is_empty() => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
         Some(_) => 0,
         None => rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
@@ -65,7 +65,7 @@ fn put_words(bytes: &[u8], words: &mut [[u64; LANES]; MAX_WORDS], lane: usize) -
     whole.len() as u64 + 1
 }
 
-/// SipHash-1-3 of a key in each lane, of so many words.
+/// SipHash-1-3 of one key per lane, each of `counts` words.
 #[inline(always)]
 fn digest_lanes(
     words: &[[u64; LANES]; MAX_WORDS],

@@ -1,7 +1,7 @@
-//! `xxh3`: XXH3-64 with a 64-bit seed, for files exchanged between people and languages.
+//! `xxh3`: XXH3-64 with a 64-bit seed, for files exchanged between users and languages.
 //!
-//! Public and fast. Not a PRF, with or without a seed: anyone who can choose keys can forge false
-//! positives. For keys that strangers choose, use `sip13`.
+//! Public and fast. Not a PRF, with or without a seed: an attacker that chooses keys can forge
+//! false positives. For keys chosen by untrusted parties, use `sip13`.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -1,7 +1,7 @@
 //! A filter whose layout is known only at run time: from a file, or from a command line.
 
 use super::{Build, Builder, Estimate, Filter, Health};
-use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, StorageMut};
+use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, InstructionSet, Key, Layout};
 
@@ -62,40 +62,57 @@ impl AnyFilter {
     }
 }
 
-impl AnyFilter<SharedBlocks> {
-    /// As [`crate::Filter::params`].
+impl<S: Storage> AnyFilter<S> {
+    /// Same as [`crate::Filter::params`].
     pub const fn params(&self) -> &FilterParams {
         with_filter!(self, filter => filter.params())
     }
 
-    /// As [`crate::Filter::digest_function`].
+    /// Same as [`crate::Filter::digest_function`].
     pub const fn digest_function(&self) -> &DigestFunction {
         with_filter!(self, filter => filter.digest_function())
     }
 
-    /// As [`crate::Filter::contains_digest`].
+    /// Same as [`crate::Filter::count_ones`].
+    pub fn count_ones(&self) -> u64 {
+        with_filter!(self, filter => filter.count_ones())
+    }
+
+    /// Same as [`crate::Filter::fill_ratio`].
+    pub fn fill_ratio(&self) -> f64 {
+        with_filter!(self, filter => filter.fill_ratio())
+    }
+
+    /// Same as [`crate::Filter::estimated_fpp`].
+    pub fn estimated_fpp(&self) -> f64 {
+        with_filter!(self, filter => filter.estimated_fpp())
+    }
+}
+
+impl AnyFilter<SharedBlocks> {
+    /// Same as [`crate::Filter::contains_digest`].
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         with_filter!(self, filter => filter.contains_digest(digest))
     }
 
-    /// As [`crate::Filter::contains_digests_into`].
+    /// Same as [`crate::Filter::contains_digests_into`].
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         with_filter!(self, filter => filter.contains_digests_into(digests, found));
     }
 
-    /// As [`crate::Filter::insert_digest`], from any thread.
+    /// Same as [`crate::Filter::insert_digest`], from any thread.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
         with_filter!(self, filter => filter.insert_digest(digest))
     }
 
-    /// As [`crate::Filter::insert_digests_into`], from any thread.
+    /// Same as [`crate::Filter::insert_digests_into`], from any thread.
     pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
         with_filter!(self, filter => filter.insert_digests_into(digests, new));
     }
 
-    /// As [`crate::Filter::union_with`], while both may be in use.
+    /// Same as [`crate::Filter::union_with`], while both may be in use.
     ///
     /// # Errors
     ///
@@ -124,29 +141,14 @@ impl AnyFilter<SharedBlocks> {
             Self::Blocked64(filter) => AnyFilter::Blocked64(filter.snapshot()?),
         })
     }
-
-    /// As [`crate::Filter::count_ones`].
-    pub fn count_ones(&self) -> u64 {
-        with_filter!(self, filter => filter.count_ones())
-    }
-
-    /// As [`crate::Filter::fill_ratio`].
-    pub fn fill_ratio(&self) -> f64 {
-        with_filter!(self, filter => filter.fill_ratio())
-    }
-
-    /// As [`crate::Filter::estimated_fpp`].
-    pub fn estimated_fpp(&self) -> f64 {
-        with_filter!(self, filter => filter.estimated_fpp())
-    }
 }
 
 impl<S: AsRef<[Block]>> AnyFilter<S> {
-    /// As [`crate::Filter::from_parts`], with the layout that `params` names.
+    /// Same as [`crate::Filter::from_parts`], with the layout that `params` names.
     ///
     /// # Errors
     ///
-    /// As [`crate::Filter::from_parts`].
+    /// Same as [`crate::Filter::from_parts`].
     pub fn from_parts(
         params: FilterParams,
         digest_function: DigestFunction,
@@ -166,21 +168,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         })
     }
 
-    /// As [`crate::Filter::params`].
-    pub const fn params(&self) -> &FilterParams {
-        with_filter!(self, filter => filter.params())
-    }
-
-    /// As [`crate::Filter::digest_function`].
-    pub const fn digest_function(&self) -> &DigestFunction {
-        with_filter!(self, filter => filter.digest_function())
-    }
-
     pub(super) fn limit_kernel(&mut self, most: InstructionSet) {
         with_filter!(self, filter => filter.limit_kernel(most));
     }
 
-    /// As [`crate::Filter::kernel_name`].
+    /// Same as [`crate::Filter::kernel_name`].
     pub fn kernel_name(&self) -> &'static str {
         with_filter!(self, filter => filter.kernel_name())
     }
@@ -190,103 +182,88 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         self.storage().as_ref()
     }
 
-    /// As [`crate::Filter::storage`].
+    /// Same as [`crate::Filter::storage`].
     pub const fn storage(&self) -> &S {
         with_filter!(self, filter => filter.storage())
     }
 
-    /// As [`crate::Filter::contains`].
+    /// Same as [`crate::Filter::contains`].
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         with_filter!(self, filter => filter.contains(key))
     }
 
-    /// As [`crate::Filter::contains_digest`].
+    /// Same as [`crate::Filter::contains_digest`].
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         with_filter!(self, filter => filter.contains_digest(digest))
     }
 
-    /// As [`crate::Filter::contains_batch`].
+    /// Same as [`crate::Filter::contains_batch`].
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         with_filter!(self, filter => filter.contains_batch(keys))
     }
 
-    /// As [`crate::Filter::contains_digests_into`].
+    /// Same as [`crate::Filter::contains_digests_into`].
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         with_filter!(self, filter => filter.contains_digests_into(digests, found));
     }
 
-    /// As [`crate::Filter::inserted_items`].
+    /// Same as [`crate::Filter::inserted_items`].
     pub const fn inserted_items(&self) -> u64 {
         with_filter!(self, filter => filter.inserted_items())
     }
 
-    /// As [`crate::Filter::count_ones`].
-    pub fn count_ones(&self) -> u64 {
-        with_filter!(self, filter => filter.count_ones())
-    }
-
-    /// As [`crate::Filter::fill_ratio`].
-    pub fn fill_ratio(&self) -> f64 {
-        with_filter!(self, filter => filter.fill_ratio())
-    }
-
-    /// As [`crate::Filter::estimated_items`].
+    /// Same as [`crate::Filter::estimated_items`].
     pub fn estimated_items(&self) -> Estimate {
         with_filter!(self, filter => filter.estimated_items())
     }
 
-    /// As [`crate::Filter::distinct_items`].
+    /// Same as [`crate::Filter::distinct_items`].
     pub fn distinct_items(&self) -> Estimate {
         with_filter!(self, filter => filter.distinct_items())
     }
 
-    /// As [`crate::Filter::expected_fpp`].
+    /// Same as [`crate::Filter::expected_fpp`].
     pub fn expected_fpp(&self, items: u64) -> f64 {
         self.params().expected_fpp(items)
     }
 
-    /// As [`crate::Filter::estimated_fpp`].
-    pub fn estimated_fpp(&self) -> f64 {
-        with_filter!(self, filter => filter.estimated_fpp())
-    }
-
-    /// As [`crate::Filter::fpp_of_bits`].
+    /// Same as [`crate::Filter::fpp_of_bits`].
     pub fn fpp_of_bits(&self) -> f64 {
         with_filter!(self, filter => filter.fpp_of_bits())
     }
 
-    /// As [`crate::Filter::health`].
+    /// Same as [`crate::Filter::health`].
     pub fn health(&self) -> Health {
         with_filter!(self, filter => filter.health())
     }
 }
 
 impl<S: StorageMut> AnyFilter<S> {
-    /// As [`crate::Filter::insert`].
+    /// Same as [`crate::Filter::insert`].
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         with_filter!(self, filter => filter.insert(key))
     }
 
-    /// As [`crate::Filter::insert_digest`].
+    /// Same as [`crate::Filter::insert_digest`].
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         with_filter!(self, filter => filter.insert_digest(digest))
     }
 
-    /// As [`crate::Filter::insert_batch`].
+    /// Same as [`crate::Filter::insert_batch`].
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         with_filter!(self, filter => filter.insert_batch(keys))
     }
 
-    /// As [`crate::Filter::insert_digests_into`].
+    /// Same as [`crate::Filter::insert_digests_into`].
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         with_filter!(self, filter => filter.insert_digests_into(digests, new));
     }
 
-    /// As [`crate::Filter::union_with`].
+    /// Same as [`crate::Filter::union_with`].
     ///
     /// # Errors
     ///
@@ -308,12 +285,12 @@ impl<S: StorageMut> AnyFilter<S> {
         });
     }
 
-    /// As [`crate::Filter::settle_inserted_items`].
+    /// Same as [`crate::Filter::settle_inserted_items`].
     pub fn settle_inserted_items(&mut self) {
         with_filter!(self, filter => filter.settle_inserted_items());
     }
 
-    /// As [`crate::Filter::clear`].
+    /// Same as [`crate::Filter::clear`].
     pub fn clear(&mut self) {
         with_filter!(self, filter => filter.clear());
     }

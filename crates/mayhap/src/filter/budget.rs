@@ -48,7 +48,7 @@ impl Budget {
     }
 
     /// Changes the limit. Bytes that are charged stay so; if they are above it, nothing is granted
-    /// until enough has been given back.
+    /// until enough has been released.
     ///
     /// # Examples
     ///
@@ -79,11 +79,12 @@ impl Budget {
         self.limit().saturating_sub(self.used())
     }
 
-    /// Charges bytes, which are given back when the [`Charge`] is dropped.
+    /// Charges bytes, which are released when the [`Charge`] is dropped.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] with [`Budget::FIELD`], the limit, and what would have been charged.
+    /// [`Error::TooLarge`] with [`Budget::FIELD`], the limit, and the total that would have been
+    /// charged.
     pub fn charge(self: &Arc<Self>, bytes: u64) -> Result<Charge, Error> {
         self.take(bytes)?;
         Ok(Charge { budget: self.clone(), bytes: AtomicU64::new(bytes) })
@@ -114,10 +115,7 @@ impl Budget {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
             let found = used.saturating_add(bytes);
-            let limit = self.limit();
-            if found > limit {
-                return Err(Error::TooLarge { field: Self::FIELD, limit, found });
-            }
+            Error::check_limit(Self::FIELD, self.limit(), found)?;
             // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last
             // value, so bytes are never granted twice.
             match self.used.compare_exchange_weak(used, found, Ordering::Relaxed, Ordering::Relaxed)
@@ -129,7 +127,7 @@ impl Budget {
     }
 }
 
-/// Bytes of a [`Budget`] in use; given back when this is dropped.
+/// Bytes of a [`Budget`] in use; released when this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -137,10 +135,10 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// How many.
+    /// The number of bytes charged.
     pub fn bytes(&self) -> u64 {
         // ORDERING: Relaxed. A number that guards no memory. In `drop` no other thread has the
-        // charge: what others added was handed over with it.
+        // charge: additions by other threads were handed over with it.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -148,7 +146,7 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// As [`Budget::charge`]; nothing is charged then.
+    /// Same as [`Budget::charge`]; nothing is charged then.
     pub fn add(&self, bytes: u64) -> Result<(), Error> {
         self.budget.take(bytes)?;
         // ORDERING: Relaxed. The bytes are granted already; a read-modify-write loses none of them.
@@ -157,7 +155,7 @@ impl Charge {
     }
 
     /// Charges more even above the limit: for memory already in use, as after a restart with a
-    /// lower limit. Nothing else is granted until enough has been given back.
+    /// lower limit. Nothing else is granted until enough has been released.
     pub fn force(&self, bytes: u64) {
         // ORDERING: Relaxed. Read-modify-writes of two sums, neither of which guards memory: `used`
         // covers all charges whenever no call is in progress.
@@ -174,7 +172,7 @@ impl Charge {
     ///
     /// # Panics
     ///
-    /// If more is given back than was charged.
+    /// If more is released than was charged.
     pub fn give_back(&self, bytes: u64) {
         // ORDERING: Relaxed. The first one decides which caller gives these bytes back, so that no
         // two do; the memory itself was freed by its owner, which needs no ordering with a number.

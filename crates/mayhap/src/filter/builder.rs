@@ -17,7 +17,7 @@ use core::marker::PhantomData;
 ///
 /// m is `num_bits` (or `num_bytes`, or n times the bits of a `preset`); `num_hashes` can be fixed
 /// as well. The digest function defaults to `xxh3` with seed 0: use `sip13` with a secret key if
-/// strangers choose the keys.
+/// the keys are chosen by untrusted parties.
 ///
 /// # Examples
 ///
@@ -61,16 +61,14 @@ impl<F: Build> Builder<F> {
         }
     }
 
-    /// n: the number of distinct keys that the filter will hold.
-    pub fn expected_items(mut self, expected_items: u64) -> Self {
-        self.expected_items = Some(expected_items);
-        self
-    }
-
-    /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
-    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
-        self.target_fpp = Some(target_fpp);
-        self
+    setters! {
+        /// n: the number of distinct keys that the filter will hold.
+        expected_items: u64,
+        /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
+        target_fpp: f64,
+        /// k: the number of bits per key, instead of the best one. Needs `expected_items`, and
+        /// `target_fpp`, `num_bits` or a `preset`.
+        num_hashes: u32,
     }
 
     /// m: the size in bits, at most; `blocked` uses whole blocks of 512.
@@ -91,23 +89,10 @@ impl<F: Build> Builder<F> {
         self
     }
 
-    /// k: the number of bits per key, instead of the best one. Needs `expected_items`, and
-    /// `target_fpp`, `num_bits` or a `preset`.
-    pub fn num_hashes(mut self, num_hashes: u32) -> Self {
-        self.num_hashes = Some(num_hashes);
-        self
-    }
-
     digest_setters!();
 
-    /// Rejects filters larger than this before any memory is allocated. No limit by default.
-    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
-
-    /// The most that the hot loops of the filter use, for tests and measurements: by default they
-    /// are those of the best instruction set that the CPU has, and `MAYHAP_KERNEL` allows
+    /// Limits the hot loops of the filter to this instruction set, for tests and measurements: by
+    /// default they use the best one that the CPU has and `MAYHAP_KERNEL` allows
     /// ([`crate::kernel_names`]). Answers never depend on it.
     ///
     /// # Examples
@@ -128,15 +113,12 @@ impl<F: Build> Builder<F> {
     ///
     /// # Errors
     ///
-    /// As the functions of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
+    /// The errors of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
     /// [`Error::FppUnreachable`] if `num_bits` cannot keep `target_fpp`; [`Error::TooLarge`] above
     /// [`Builder::max_bytes`].
     pub fn params(&self) -> Result<FilterParams, Error> {
         let params = self.solve()?;
-        if params.num_bytes() > self.max_bytes {
-            let (limit, found) = (self.max_bytes, params.num_bytes());
-            return Err(Error::TooLarge { field: "filter bytes", limit, found });
-        }
+        Error::check_limit("filter bytes", self.max_bytes, params.num_bytes())?;
         Ok(params)
     }
 
@@ -190,10 +172,7 @@ impl<F: Build> Builder<F> {
             self.expected_items.ok_or(Error::Missing { parameter: "expected_items (preset)" })?;
         let bits = items.saturating_mul(preset.bits_per_item()).max(layout.min_bits());
         let found = bits.checked_next_multiple_of(layout.block_bits()).unwrap_or(u64::MAX);
-        if found > sizing::MAX_NUM_BITS {
-            let limit = sizing::MAX_NUM_BITS;
-            return Err(Error::TooLarge { field: "num_bits", limit, found });
-        }
+        Error::check_limit("num_bits", sizing::MAX_NUM_BITS, found)?;
         Ok(found)
     }
 
@@ -201,7 +180,7 @@ impl<F: Build> Builder<F> {
     ///
     /// # Errors
     ///
-    /// As [`Builder::params`], and [`Error::OutOfMemory`].
+    /// Same as [`Builder::params`], and [`Error::OutOfMemory`].
     pub fn build(self) -> Result<F, Error> {
         let mut filter = F::empty(self.params()?, self.digest_function)?;
         if let Some(most) = self.most_instructions {
@@ -280,15 +259,5 @@ impl Build for AnyFilter {
 
     fn limit_kernel(&mut self, most: InstructionSet) {
         Self::limit_kernel(self, most);
-    }
-}
-
-impl<L, S> Filter<L, S>
-where
-    Self: Build,
-{
-    /// Returns a builder for a filter of this type.
-    pub fn builder() -> Builder<Self> {
-        Builder::new()
     }
 }

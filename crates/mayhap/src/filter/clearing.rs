@@ -15,7 +15,7 @@ use crate::{Bitmap, Digest, Error, Estimate, Key};
 /// less at once.
 ///
 /// The number of set bits is updated by every insertion and never recounted. Memory and cache lines
-/// per call are those of the filter inside. The rate grows within a round and never exceeds
+/// per call are the same as for the inner filter. The rate grows within a round and never exceeds
 /// [`ClearingFilter::fpp_at_limit`] by more than chance. One thread writes or many read.
 ///
 /// (The use rate of other implementations is `k · insertions / m`, which counts repeated bits and
@@ -44,33 +44,26 @@ pub struct ClearingFilter<L, S = OwnedBlocks> {
     num_clears: u64,
 }
 
-impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
-    /// Adds a limit to the filter: an insertion that finds at least this share of the bits set
-    /// clears it first.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::FillRatioOutOfRange`] unless `0 < max_fill_ratio <= 1` (NaN included).
-    pub fn clear_at_fill_ratio(self, max_fill_ratio: f64) -> Result<ClearingFilter<L, S>, Error> {
+impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
+    /// See [`Filter::clear_at_fill_ratio`].
+    pub(super) fn new(filter: Filter<L, S>, max_fill_ratio: f64) -> Result<Self, Error> {
         // `contains` is false for NaN.
         if !(f64::MIN_POSITIVE..=1.0).contains(&max_fill_ratio) {
             return Err(Error::FillRatioOutOfRange { found: max_fill_ratio });
         }
-        let num_bits = self.params.num_bits();
+        let num_bits = filter.params.num_bits();
         let max_ones = libm::ceil(max_fill_ratio * num_bits as f64) as u64;
-        let ones = self.blocks.count_ones();
-        Ok(ClearingFilter { filter: self, ones, max_ones: max_ones.min(num_bits), num_clears: 0 })
+        let ones = filter.blocks.count_ones();
+        Ok(Self { filter, ones, max_ones: max_ones.min(num_bits), num_clears: 0 })
     }
-}
 
-impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
     /// Inserts a key, after clearing the filter if it is full; `true` if the key is new since then.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.insert_digest(self.filter.digest(key))
     }
 
-    /// [`ClearingFilter::insert`] for a key that is already a digest.
+    /// Like [`ClearingFilter::insert`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         if self.ones >= self.max_ones {
@@ -84,8 +77,8 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         set != 0
     }
 
-    /// Inserts many keys, in order: bit `i` of the result is what [`ClearingFilter::insert`] would
-    /// have returned for `keys[i]`.
+    /// Inserts many keys, in order: bit `i` of the result is the answer of
+    /// [`ClearingFilter::insert`] for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         let digest_function = self.filter.digest_function;
@@ -95,8 +88,8 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         new
     }
 
-    /// [`ClearingFilter::insert_batch`] for keys that are already digests, into a bitmap that is
-    /// used again.
+    /// Like [`ClearingFilter::insert_batch`], for keys that are already digests, into a reused
+    /// bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         self.insert_each(digests, new.reset(digests.len()));
     }
@@ -121,7 +114,7 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         self.filter.contains(key)
     }
 
-    /// [`ClearingFilter::contains`] for a key that is already a digest.
+    /// Like [`ClearingFilter::contains`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.filter.contains_digest(digest)
@@ -161,5 +154,16 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
     /// The filter without its limit.
     pub fn into_filter(self) -> Filter<L, S> {
         self.filter
+    }
+}
+
+impl<L: LayoutKind> ClearingFilter<L> {
+    /// Copies the filter with its limit and its number of clearings.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { filter: self.filter.try_clone()?, ..*self })
     }
 }

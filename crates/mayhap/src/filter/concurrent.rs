@@ -5,7 +5,7 @@
 //! gets the answer "new"; exactly one thread sees each bit clear, so two may both get that answer
 //! if each was the first to set some of the bits.
 
-use super::{Filter, for_each_digest_chunk};
+use super::{Filter, OnceFilter, for_each_digest_chunk};
 use crate::bits::{OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::LayoutKind;
 use crate::sync::Ordering;
@@ -23,7 +23,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         self.insert_digest(self.digest_function.digest(key))
     }
 
-    /// [`Filter::insert`] for a key that is already a digest.
+    /// Like [`Filter::insert`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
         self.layout.insert_shared(self.blocks.words(), digest)
@@ -36,21 +36,21 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         new
     }
 
-    /// [`Filter::insert_batch`] into a reused bitmap.
+    /// Like [`Filter::insert_batch`], but into a reused bitmap.
     pub fn insert_batch_into<K: Key>(&self, keys: &[K], new: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
             self.insert_each(digests, words);
         });
     }
 
-    /// [`Filter::insert_batch`] for keys that are already digests.
+    /// Like [`Filter::insert_batch`], for keys that are already digests.
     pub fn insert_digests(&self, digests: &[Digest]) -> Bitmap {
         let mut new = Bitmap::new();
         self.insert_digests_into(digests, &mut new);
         new
     }
 
-    /// [`Filter::insert_digests`] into a reused bitmap.
+    /// Like [`Filter::insert_digests`], but into a reused bitmap.
     pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
         self.insert_each(digests, new.reset(digests.len()));
     }
@@ -61,7 +61,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`Filter::contains`] for a key that is already a digest.
+    /// Like [`Filter::contains`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.layout.contains_shared(self.blocks.words(), digest)
@@ -74,21 +74,21 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         found
     }
 
-    /// [`Filter::contains_batch`] into a reused bitmap.
+    /// Like [`Filter::contains_batch`], but into a reused bitmap.
     pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
             self.contains_each(digests, words);
         });
     }
 
-    /// [`Filter::contains_batch`] for keys that are already digests.
+    /// Like [`Filter::contains_batch`], for keys that are already digests.
     pub fn contains_digests(&self, digests: &[Digest]) -> Bitmap {
         let mut found = Bitmap::new();
         self.contains_digests_into(digests, &mut found);
         found
     }
 
-    /// [`Filter::contains_digests`] into a reused bitmap.
+    /// Like [`Filter::contains_digests`], but into a reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_each(digests, found.reset(digests.len()));
     }
@@ -120,8 +120,8 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         Filter { layout, blocks, params, digest_function, inserted_items, is_settled }
     }
 
-    /// A copy of the bits as they are now, while other threads go on: it holds at least every key
-    /// whose insertion happened before the call.
+    /// A copy of the bits as they are now, while other threads continue: it holds at least every
+    /// key whose insertion happened before the call.
     ///
     /// # Errors
     ///
@@ -162,5 +162,10 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
     #[inline(always)]
     pub(super) fn contains_each(&self, digests: &[Digest], found: &mut [u64]) {
         self.layout.contains_batch_shared(self.blocks.words(), digests, found);
+    }
+
+    /// The same filter as one whose answer "new" goes to one caller alone: see [`OnceFilter`].
+    pub fn insert_once(self) -> OnceFilter<L> {
+        OnceFilter::new(self)
     }
 }

@@ -75,8 +75,8 @@ impl Estimate {
         }
     }
 
-    /// The estimate from the insertions that a filter with these parameters answered "new": those,
-    /// plus the keys that it swallowed ([`crate::sizing::distinct`]).
+    /// The estimate from the insertions that a filter with these parameters answered "new": their
+    /// number plus the keys that it swallowed ([`crate::sizing::distinct`]).
     ///
     /// More precise than [`Estimate::from_ones`] unless a filter is overfilled several times.
     /// `inserted` never exceeds the true number, so it is the lower end if nothing better is known.
@@ -114,7 +114,7 @@ impl Estimate {
     /// let (params, inserted) = (filter.params(), filter.inserted_items());
     /// let ones = filter.count_ones();
     /// assert_eq!(Estimate::distinct(params, inserted, ones), filter.distinct_items());
-    /// // Half of the keys came with a merge, so the count is wrong and the bits decide.
+    /// // Half of the keys were merged in, so the count is wrong and the bits decide.
     /// let by_bits = Estimate::from_ones(params, ones);
     /// assert_eq!(Estimate::distinct(params, inserted / 2, ones), by_bits);
     /// # Ok::<(), mayhap::Error>(())
@@ -260,7 +260,7 @@ impl Health {
     /// ```
     /// use mayhap::{Health, Layout, sizing};
     /// let params = sizing::for_items(Layout::Standard, 1_000_000, 0.1)?;
-    /// // Of a million distinct keys 970,021 are counted, 420 more at most but for chance.
+    /// // 970,021 of a million distinct keys are counted, 420 more at most, within chance.
     /// assert_eq!(Health::of_inserted(&params, 970_500), Health::OverCapacity);
     /// assert_eq!(Health::of_inserted(&params, 970_400), Health::NearCapacity);
     /// assert_eq!(Health::of_inserted(&params, 780_000), Health::Ok);
@@ -271,8 +271,8 @@ impl Health {
     }
 
     /// The health of a plain filter with these parameters, by its count of insertions answered
-    /// "new" and by its bits, whichever is worse: bits may be set that nobody counted. This is the
-    /// answer of [`crate::Filter::health`].
+    /// "new" and by its bits, whichever is worse: bits may be set whose insertion was never
+    /// counted. This is the answer of [`crate::Filter::health`].
     ///
     /// # Examples
     ///

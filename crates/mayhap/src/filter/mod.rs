@@ -1,8 +1,9 @@
 //! The filters. One generic [`Filter`] over layout and storage; the public names are its aliases.
 //!
-//! `insert.rs` and `contains.rs` are the owned and borrowed forms, `concurrent.rs` the shared ones,
-//! `stats.rs` and `estimate.rs` the statistics of a filter, `builder.rs` and `preset.rs` how one is
-//! built, `any.rs` the layout as a run-time value, `budget.rs` a limit on the memory of several.
+//! Here are the type and its statistics, with `estimate.rs`; `owned.rs` queries and fills filters
+//! of one thread, `concurrent.rs` shared ones. `builder.rs` and `preset.rs` build a filter,
+//! `any.rs` is the layout as a run-time value, `native.rs` the native form of both, `budget.rs` a
+//! limit on the memory of several.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
 //! `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain filter.
@@ -23,22 +24,41 @@ macro_rules! digest_setters {
     };
 }
 
+/// The setters of a builder's optional numbers, and of the limit that every builder has.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
+        $(
+            $(#[$doc])*
+            pub fn $field(mut self, $field: $type) -> Self {
+                self.$field = Some($field);
+                self
+            }
+        )*
+
+        /// Rejects a filter that would take more, before any memory is allocated; one that grows,
+        /// whenever it does. No limit by default.
+        pub fn max_bytes(mut self, max_bytes: u64) -> Self {
+            self.max_bytes = max_bytes;
+            self
+        }
+    };
+}
+
 mod any;
 mod budget;
 mod builder;
 mod clearing;
 mod concurrent;
-mod contains;
 mod counting;
 mod estimate;
 mod fuse;
-mod insert;
 mod matrix;
+mod native;
 mod once;
+mod owned;
 mod preset;
 mod scalable;
 mod segment;
-mod stats;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -59,6 +79,7 @@ pub use window::{Age, ClockJumps, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::{Blocked, LayoutKind, Standard};
+use crate::sizing::limits;
 use crate::{Bitmap, Digest, DigestFunction, Error, FilterParams, InstructionSet, Key};
 
 /// The classic Bloom filter: the fewest bits, up to k cache lines per query.
@@ -131,9 +152,19 @@ pub struct Filter<L, S = OwnedBlocks> {
     digest_function: DigestFunction,
     /// Insertions that were new; not maintained while the filter is shared.
     inserted_items: u64,
-    /// Whether that count was derived from the bits since, so that it is no more precise than they
-    /// are; or is out of date, as in a filter that was shared.
+    /// Whether that count was since derived from the bits, so that it is no more precise than they
+    /// are, or is out of date, as in a filter that was shared.
     is_settled: bool,
+}
+
+impl<L, S> Filter<L, S>
+where
+    Self: Build,
+{
+    /// Returns a builder for a filter of this type.
+    pub fn builder() -> Builder<Self> {
+        Builder::new()
+    }
 }
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
@@ -151,24 +182,15 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         blocks: S,
         inserted_items: u64,
     ) -> Result<Self, Error> {
-        if params.layout() != L::LAYOUT {
-            let (left, right) = (L::LAYOUT.id().into(), params.layout().id().into());
-            return Err(Error::Incompatible { parameter: "layout", left, right });
-        }
-        let (expected, found) = (params.num_blocks(), blocks.num_blocks() as u64);
-        if expected != found {
-            let (expected, found) = (expected * 64, found * 64);
-            return Err(Error::WrongLength { field: "body", expected, found });
-        }
+        params.check_layout(L::LAYOUT)?;
+        Error::check_length("body", params.num_bytes(), blocks.num_blocks() as u64 * 64)?;
         let used_bits = params.num_bits() % Block::BITS;
         if used_bits != 0 {
             let last = blocks.block(blocks.num_blocks() - 1);
             let past_end = (used_bits..512)
                 .filter(|&bit| last.0[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
                 .count() as u64;
-            if past_end != 0 {
-                return Err(Error::BadField { field: "bits past num_bits", found: past_end });
-            }
+            Error::check_field(past_end == 0, "bits past num_bits", past_end)?;
         }
         let (layout, is_settled) = (L::new(&params), false);
         Ok(Self { layout, blocks, params, digest_function, inserted_items, is_settled })
@@ -251,5 +273,129 @@ fn for_each_digest_chunk<K: Key>(
         let digests = &mut digests[..keys.len()];
         function.digest_batch(keys, digests);
         answer(digests, words);
+    }
+}
+
+impl<L: LayoutKind, S: Storage> Filter<L, S> {
+    /// X, the number of bits that are set. Reads every block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter =
+    ///     mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// filter.insert("one key");
+    /// assert_eq!(filter.count_ones(), u64::from(filter.params().num_hashes()));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn count_ones(&self) -> u64 {
+        self.blocks.count_ones()
+    }
+
+    /// The share of bits that are set, X/m. Reads every block.
+    pub fn fill_ratio(&self) -> f64 {
+        self.count_ones() as f64 / self.params.num_bits() as f64
+    }
+
+    /// The number of distinct keys estimated from the set bits, with a 99 % interval. Reads every
+    /// block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BloomFilter::builder().expected_items(10_000).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..5_000u64).collect::<Vec<_>>());
+    /// let estimate = filter.estimated_items();
+    /// assert!(estimate.low < 5_000.0 && 5_000.0 < estimate.high);
+    /// assert!(estimate.high - estimate.low < 200.0);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn estimated_items(&self) -> Estimate {
+        Estimate::from_ones(&self.params, self.count_ones())
+    }
+
+    /// The number of distinct keys inserted, with a 99 % interval: from [`Filter::inserted_items`]
+    /// and the swallowed keys or from the bits, whichever is more precise
+    /// ([`Estimate::distinct`]). Reads every block.
+    ///
+    /// From the bits once the count was derived from them: by a union, by
+    /// [`Filter::settle_inserted_items`], or while the filter was shared. A file does not record
+    /// that; of a filter loaded from one it is known until further keys are inserted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BlockedBloomFilter::builder().expected_items(10_000).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
+    /// let distinct = filter.distinct_items();
+    /// assert!(filter.inserted_items() < 35_000);
+    /// assert!(distinct.low < 100_000.0 && 100_000.0 < distinct.high);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn distinct_items(&self) -> Estimate {
+        if self.is_settled {
+            return self.estimated_items();
+        }
+        Estimate::distinct(&self.params, self.inserted_items, self.count_ones())
+    }
+
+    /// The insertions that the filter would have answered "new" for the keys estimated from its
+    /// bits.
+    fn inserted_by_bits(&self) -> u64 {
+        self.params.inserted_by_ones(self.count_ones())
+    }
+
+    /// The predicted false-positive probability with `items` distinct keys inserted
+    /// ([`crate::sizing::expected_fpp`]).
+    pub fn expected_fpp(&self, items: u64) -> f64 {
+        self.params.expected_fpp(items)
+    }
+
+    /// The *current* false-positive probability, from the bits themselves. Reads every block.
+    ///
+    /// Exact for these contents, whatever their origin: `standard` (X/m)^k; `blocked` the mean over
+    /// blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. Digest
+    /// collisions (n / 2^64, with n estimated from the bits) are added. A value well above
+    /// [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
+    /// pollution attack, or digests that are not hashes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
+    /// assert_eq!(filter.estimated_fpp(), 0.0);
+    /// filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
+    /// assert!(filter.estimated_fpp() > 0.999); // overfilled, and reported so
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn estimated_fpp(&self) -> f64 {
+        limits::with_collisions_of(self.fpp_of_bits(), || self.estimated_items().rounded())
+    }
+
+    /// [`Filter::estimated_fpp`] without digest collisions: the rate of the bits alone. Reads every
+    /// block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter: mayhap::BloomFilter =
+    ///     mayhap::BloomFilter::builder().expected_items(10).target_fpp(1e-17).build()?;
+    /// filter.insert("a");
+    /// assert!(filter.fpp_of_bits() < filter.estimated_fpp());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fpp_of_bits(&self) -> f64 {
+        self.layout.fpp_of(&self.params, &self.blocks)
+    }
+
+    /// Whether the filter still keeps its promise, by [`Filter::inserted_items`] and by
+    /// [`Filter::estimated_items`], whichever is worse ([`Health::of_filter`]): over capacity only
+    /// if the whole interval is. Reads every block; if the number of items is known,
+    /// [`Health::of`] needs no reading.
+    pub fn health(&self) -> Health {
+        Health::of_filter(&self.params, self.inserted_items, &self.estimated_items())
     }
 }

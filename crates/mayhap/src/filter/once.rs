@@ -1,4 +1,4 @@
-//! Insertion with one winner: of all callers with equal keys, one alone learns that it is new.
+//! Insertion with one winner: of all callers with equal keys, only one gets the answer "new".
 
 use super::Filter;
 use crate::bits::SharedBlocks;
@@ -7,20 +7,21 @@ use crate::sync::Lock;
 use crate::{Digest, Key};
 use alloc::boxed::Box;
 
-/// Locks, of which a digest has one. Two keys of the same one wait for each other, not more.
+/// The number of locks; each digest maps to one. Two keys with the same lock wait for each other,
+/// nothing worse.
 const LOCKS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 1024 };
 
 /// A shared filter whose answer "new" goes to one caller alone: add-if-absent as one atomic step.
 ///
-/// Of callers that insert equal keys at once, a [`Filter`] tells at least one that the key is new,
-/// and sometimes two, each of which was the first to set some of its bits. Here exactly one hears
-/// it (none if the key is a false positive), so whoever does may send the mail, charge the card or
-/// fetch the page. An insertion of a key that seems to be absent takes one of 1,024 locks, chosen
-/// by the digest; keys that are there take none, and neither do queries. Made with
+/// Of callers that insert equal keys at once, a [`Filter`] answers "new" to at least one, and
+/// sometimes to two, each of which was the first to set some of its bits. Here exactly one gets
+/// that answer (none if the key is a false positive), so that caller may send the mail, charge the
+/// card or fetch the page. An insertion of a key that seems to be absent takes one of 1,024 locks,
+/// chosen by the digest; keys that are present take none, and neither do queries. Made with
 /// [`Filter::insert_once`].
 ///
-/// Memory: 8 KiB beside the filter (of `std`'s locks). Cache lines: one more than the filter's, for
-/// the lock.
+/// Memory: 8 KiB in addition to the filter (with `std`'s locks). Cache lines: one more than the
+/// filter's, for the lock.
 ///
 /// # Examples
 ///
@@ -51,14 +52,11 @@ pub struct OnceFilter<L> {
     locks: Box<[Lock]>,
 }
 
-impl<L: LayoutKind> Filter<L, SharedBlocks> {
-    /// The same filter as one whose answer "new" goes to one caller alone: see [`OnceFilter`].
-    pub fn insert_once(self) -> OnceFilter<L> {
-        OnceFilter { filter: self, locks: (0..LOCKS).map(|_| Lock::new()).collect() }
-    }
-}
-
 impl<L: LayoutKind> OnceFilter<L> {
+    pub(super) fn new(filter: Filter<L, SharedBlocks>) -> Self {
+        Self { filter, locks: (0..LOCKS).map(|_| Lock::new()).collect() }
+    }
+
     /// Inserts a key; `true` if it is new: surely not in the filter before, and no other caller
     /// gets that answer.
     #[inline]
@@ -66,13 +64,13 @@ impl<L: LayoutKind> OnceFilter<L> {
         self.insert_digest(self.filter.digest_function().digest(key))
     }
 
-    /// [`OnceFilter::insert`] for a key that is already a digest.
+    /// Like [`OnceFilter::insert`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&self, digest: Digest) -> bool {
         if self.filter.contains_digest(digest) {
             return false;
         }
-        // Equal digests have the same lock, and who has it later sees the bits of those before.
+        // Equal digests have the same lock, and a later holder sees the bits set by earlier ones.
         let lock = &self.locks[digest.get() as usize % LOCKS];
         lock.with(|| self.filter.insert_digest(digest))
     }
@@ -83,14 +81,14 @@ impl<L: LayoutKind> OnceFilter<L> {
         self.filter.contains(key)
     }
 
-    /// [`OnceFilter::contains`] for a key that is already a digest.
+    /// Like [`OnceFilter::contains`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.filter.contains_digest(digest)
     }
 
-    /// The filter itself, for queries and statistics. What is inserted into it directly may be
-    /// announced as new twice.
+    /// The filter itself, for queries and statistics. Keys inserted into it directly may be
+    /// answered "new" twice.
     pub const fn as_filter(&self) -> &Filter<L, SharedBlocks> {
         &self.filter
     }

@@ -1,4 +1,4 @@
-//! Estimates from given numbers of set bits. What filters do: `tests/it`.
+//! Estimates from given numbers of set bits. The behaviour of filters is tested in `tests/it`.
 
 use super::Estimate;
 use crate::{FilterParams, Layout};

@@ -1,6 +1,6 @@
 //! The list of layouts: their ids, names and shapes.
 
-/// How a digest becomes bits.
+/// The mapping from digests to bits.
 ///
 /// | id | name | bits per key at 10 % / 1 % / 0.1 % / 0.01 % | cache lines per query |
 /// |---|---|---|---|

@@ -15,7 +15,7 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     const LAYOUT: Layout;
     /// `params` must have this layout.
     fn new(params: &FilterParams) -> Self;
-    /// From now on the hot loops use no more instructions than these. `params` as for `new`.
+    /// Limits the hot loops to these instructions. `params` as for `new`.
     fn limit_kernel(&mut self, params: &FilterParams, most: InstructionSet);
     /// The instruction set of the hot loops.
     fn kernel_name(&self) -> &'static str;

@@ -23,7 +23,7 @@ pub struct NarrowBlocked<const WORDS: usize> {
     num_blocks: u64,
 }
 
-/// Keys per group, whose lines are requested one group ahead.
+/// The number of keys per group; lines are requested one group ahead.
 const GROUP: usize = 64;
 
 impl<const WORDS: usize> NarrowBlocked<WORDS> {
@@ -112,7 +112,7 @@ impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
         Self { num_blocks: params.num_bits() / Self::LAYOUT.block_bits() }
     }
 
-    /// There is no other than the scalar one.
+    /// There is only the scalar kernel.
     fn limit_kernel(&mut self, _: &FilterParams, _: InstructionSet) {}
 
     fn kernel_name(&self) -> &'static str {

@@ -15,7 +15,7 @@ pub struct Standard {
     probes: simd::Probes,
 }
 
-/// Keys whose cache lines are requested together.
+/// The number of keys whose cache lines are requested together.
 const GROUP: usize = 32;
 /// The probes of the first round for each key; the others are requested only if these answer
 /// "maybe".
@@ -40,7 +40,7 @@ impl Standard {
         }
     }
 
-    /// Queries keys whose lines are not in the cache: those of the first probes are requested a
+    /// Queries keys whose lines are not in the cache: the lines of the first probes are requested a
     /// group ahead, the others where these answer "maybe".
     fn contains_far<W: simd::Word>(&self, words: &[W], digests: &[Digest], found: &mut [u64]) {
         let multipliers = self.multipliers();

@@ -24,10 +24,9 @@
 //! | 4066 | 22 | reserved | 0 |
 //! | 4088 | 8 | `header_checksum` | XXH3-64 of bytes 0–4087, from version 3 on with zeros for `identity` |
 
-use super::PAGE_BYTES;
 use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
-use super::kind::{Fields, Kind, MAX_LAYERS, Native, segment_pages};
-use crate::{AnyFilter, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
+use super::kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES, segment_pages};
+use crate::{AnyFilter, Block, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
 use alloc::string::String;
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -68,23 +67,33 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a filter, without an identity and with a table checksum still to come.
+    /// The header of a filter, without an identity and without a table checksum yet.
     ///
     /// # Panics
     ///
     /// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
     pub fn of<F: Native>(filter: &F, key_options: &str) -> Self {
+        let (fields, function) = (filter.fields(), filter.digest_function());
+        Self::of_parts(F::KIND, fields, &filter.segments(), function, key_options)
+    }
+
+    pub(crate) fn of_parts(
+        kind: Kind,
+        fields: Fields,
+        segments: &[&[Block]],
+        digest_function: &DigestFunction,
+        key_options: &str,
+    ) -> Self {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
-        let fields = filter.fields();
         Self {
             version: version_for(&fields),
             identity: None,
-            kind: F::KIND,
+            kind,
             fields,
-            segment_blocks: filter.segments().iter().map(|blocks| blocks.len() as u64).collect(),
-            digest_id: filter.digest_function().id(),
-            digest_parameter: filter.digest_function().parameter(),
+            segment_blocks: segments.iter().map(|blocks| blocks.len() as u64).collect(),
+            digest_id: digest_function.id(),
+            digest_parameter: digest_function.parameter(),
             table_checksum: 0,
             key_options: key_options.into(),
         }
@@ -114,17 +123,14 @@ impl Header {
         if identity.is_some() && self.version < VERSION {
             let found = self.fields.layers.len() as u64;
             let limit = MAX_LAYERS_WITH_IDENTITY as u64;
-            return Err(if found > limit {
-                Error::TooLarge { field: "layers", limit, found }
-            } else {
-                Error::BadField { field: "version", found: self.version.into() }
-            });
+            Error::check_limit("layers", limit, found)?;
+            return Error::bad_field("version", self.version.into());
         }
         self.identity = identity;
         Ok(self)
     }
 
-    /// The state of which the file is an image; `None` for a file that is not a state.
+    /// The state that the file is an image of; `None` for a file that is not a state.
     pub const fn identity(&self) -> Option<Identity> {
         self.identity
     }
@@ -167,8 +173,8 @@ impl Header {
         SegmentFields::from_fields(&self.fields)
     }
 
-    /// The header of the filter of which this is a segment, with `ones` set bits in all of it: a
-    /// new file, with the count that follows from these ([`FilterParams::inserted_by_ones`]).
+    /// The header of the filter that this is a segment of, with `ones` set bits in all of it: a new
+    /// file, with the count that follows from these ([`FilterParams::inserted_by_ones`]).
     ///
     /// # Errors
     ///
@@ -250,7 +256,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Those of [`DigestFunction::recorded`].
+    /// Same as [`DigestFunction::recorded`].
     pub fn digest_function(&self, secret_key: Option<SecretKey>) -> Result<DigestFunction, Error> {
         DigestFunction::recorded(self.digest_id, self.digest_parameter, secret_key)
     }
@@ -276,12 +282,7 @@ impl Header {
     ///
     /// [`Error::WrongLength`].
     pub fn check_file_bytes(&self, found: u64) -> Result<(), Error> {
-        let expected = self.file_bytes();
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Error::WrongLength { field: "file", expected, found })
-        }
+        Error::check_length("file", self.file_bytes(), found)
     }
 
     /// The header as stored in files.
@@ -333,11 +334,12 @@ impl Header {
         Self::decode_with(bytes, Kind::segment_blocks)
     }
 
-    /// [`Header::decode`] of a file that has to be of one kind, without the code of the others.
+    /// Like [`Header::decode`], for a file that has to be of one kind, without the code of the
+    /// others.
     ///
     /// # Errors
     ///
-    /// Those of [`Header::decode`], and [`Error::WrongKind`].
+    /// Same as [`Header::decode`], and [`Error::WrongKind`].
     pub(super) fn decode_as<F: Native>(bytes: &[u8]) -> Result<Self, Error> {
         Self::decode_with(bytes, |kind, fields| {
             check_kind(kind, F::KIND)?;
@@ -370,9 +372,7 @@ impl Header {
         let header = Self::decode_fields(&header, Identity::decode(&identity)?, segment_blocks)?;
         match (header.kind, header.identity) {
             // A segment is never a state.
-            (Kind::Segment, Some(Identity { epoch, .. })) => {
-                Err(Error::BadField { field: "identity", found: epoch })
-            }
+            (Kind::Segment, Some(Identity { epoch, .. })) => Error::bad_field("identity", epoch),
             _ => Ok(header),
         }
     }
@@ -383,24 +383,19 @@ impl Header {
         identity: Option<Identity>,
         segment_blocks: impl FnOnce(Kind, &Fields) -> Result<Vec<u64>, Error>,
     ) -> Result<Self, Error> {
-        let bad_field = |field, found| Err(Error::BadField { field, found });
         let (version, kind_id) = (u16_at(header, 8), u16_at(header, 10));
         let Some(kind) = Kind::from_id(kind_id) else {
-            return bad_field("kind", kind_id.into());
+            return Error::bad_field("kind", kind_id.into());
         };
         let digest_id = u16_at(header, 14);
-        if digest_id != 1 && digest_id != 2 {
-            return bad_field("digest", digest_id.into());
-        }
+        Error::check_field(digest_id == 1 || digest_id == 2, "digest", digest_id.into())?;
         let key_options_bytes = usize::from(u16_at(header, 36));
-        if key_options_bytes > MAX_KEY_OPTIONS_BYTES {
-            return bad_field("key_options_bytes", key_options_bytes as u64);
-        }
+        let fits = key_options_bytes <= MAX_KEY_OPTIONS_BYTES;
+        Error::check_field(fits, "key_options_bytes", key_options_bytes as u64)?;
         let num_layers = usize::from(u16_at(header, NUM_LAYERS));
         let has_identity = version >= VERSION;
-        if num_layers > if has_identity { MAX_LAYERS_WITH_IDENTITY } else { MAX_LAYERS } {
-            return bad_field("num_layers", num_layers as u64);
-        }
+        let max_layers = if has_identity { MAX_LAYERS_WITH_IDENTITY } else { MAX_LAYERS };
+        Error::check_field(num_layers <= max_layers, "num_layers", num_layers as u64)?;
         let key_options_end = KEY_OPTIONS + key_options_bytes;
         let layers_end = LAYERS + 32 * num_layers;
         for reserved in [
@@ -412,11 +407,11 @@ impl Header {
             // All of them at once, by vector instructions: headers of small filters are read often.
             if reserved.iter().fold(0, |all, &byte| all | byte) != 0 {
                 let byte = reserved.iter().find(|&&byte| byte != 0);
-                return bad_field("reserved", byte.map_or(0, |&byte| byte.into()));
+                return Error::bad_field("reserved", byte.map_or(0, |&byte| byte.into()));
             }
         }
         let Ok(key_options) = core::str::from_utf8(&header[KEY_OPTIONS..key_options_end]) else {
-            return bad_field("key_options (UTF-8)", 0);
+            return Error::bad_field("key_options (UTF-8)", 0);
         };
         let layer = |i| core::array::from_fn(|j| u64_at(header, LAYERS + 32 * i + 8 * j));
         let fields = Fields {
@@ -439,9 +434,8 @@ impl Header {
         }
         // Earlier writers used the oldest sufficient version.
         let is_first = kind == Kind::Bloom && fields.layout <= 2;
-        if !has_identity && version != if is_first { 1 } else { 2 } {
-            return bad_field("version", version.into());
-        }
+        let is_right = has_identity || version == if is_first { 1 } else { 2 };
+        Error::check_field(is_right, "version", version.into())?;
         Ok(Self {
             version,
             identity,

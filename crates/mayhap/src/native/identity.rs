@@ -1,4 +1,4 @@
-//! The state of which a file is an image: the 32 bytes of a header that can be rewritten in place.
+//! The state that a file is an image of: the 32 bytes of a header that can be rewritten in place.
 //!
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
@@ -82,12 +82,8 @@ impl Identity {
         }
         let id = u128::from(u64_at(8)) << 64 | u128::from(u64_at(0));
         let (epoch, log_begun) = (u64_at(16) & !LOG_BEGUN, u64_at(16) & LOG_BEGUN != 0);
-        if id == 0 {
-            return Err(Error::BadField { field: "id", found: 0 });
-        }
-        if epoch == 0 {
-            return Err(Error::BadField { field: "epoch", found: 0 });
-        }
+        Error::check_field(id != 0, "id", 0)?;
+        Error::check_field(epoch != 0, "epoch", 0)?;
         Ok(Some(Self { id, epoch, log_begun }))
     }
 }

@@ -1,28 +1,25 @@
 //! How every kind of filter is represented in a file and restored from one.
 
-use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
-use crate::layout::LayoutKind;
-use crate::{
-    AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, Error, Filter,
-    FilterParams, ScalableBloomFilter, Segment, WindowBloomFilter,
-};
-use alloc::vec;
+use crate::{DigestFunction, Error, FilterParams};
 use alloc::vec::Vec;
+
+/// Bytes of a page of the body.
+pub const PAGE_BYTES: usize = 4096;
 
 /// The kinds of filters that files hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// [`crate::BloomFilter`], [`crate::BlockedBloomFilter`] or [`AnyFilter`].
+    /// [`crate::BloomFilter`], [`crate::BlockedBloomFilter`] or [`crate::AnyFilter`].
     Bloom = 1,
     /// [`crate::CountingBloomFilter`].
     Counting = 2,
-    /// [`ScalableBloomFilter`].
+    /// [`crate::ScalableBloomFilter`].
     Scalable = 3,
-    /// [`WindowBloomFilter`].
+    /// [`crate::WindowBloomFilter`].
     Window = 4,
-    /// [`BloomMatrix`].
+    /// [`crate::BloomMatrix`].
     Matrix = 5,
     /// [`crate::BinaryFuse`].
     Fuse = 6,
@@ -60,19 +57,6 @@ impl Kind {
             Self::Matrix => "matrix",
             Self::Fuse => "fuse",
             Self::Segment => "segment",
-        }
-    }
-
-    /// [`Native::segment_blocks`] of the kind.
-    pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
-        match self {
-            Self::Bloom => AnyFilter::segment_blocks(fields),
-            Self::Counting => CountingBloomFilter::segment_blocks(fields),
-            Self::Fuse => BinaryFuse::segment_blocks(fields),
-            Self::Matrix => BloomMatrix::segment_blocks(fields),
-            Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
-            Self::Window => WindowBloomFilter::segment_blocks(fields),
-            Self::Segment => Segment::segment_blocks(fields),
         }
     }
 }
@@ -124,16 +108,13 @@ impl Fields {
     /// # Errors
     ///
     /// [`Error::BadField`] for an unknown layout, or for `extra` numbers or layers, which a plain
-    /// filter does not have; as [`FilterParams::new`].
+    /// filter does not have; the errors of [`FilterParams::new`].
     pub fn bloom_params(&self) -> Result<FilterParams, Error> {
-        let bad_field = |field, found| Err(Error::BadField { field, found });
         let Some(layout) = crate::Layout::from_id(self.layout) else {
-            return bad_field("layout", self.layout.into());
+            return Error::bad_field("layout", self.layout.into());
         };
         self.check_extra_is_zero(0)?;
-        if !self.layers.is_empty() {
-            return bad_field("layers", self.layers.len() as u64);
-        }
+        self.check_no_layers()?;
         let (m, k, n) = (self.num_bits, self.num_hashes, self.expected_items);
         FilterParams::new(layout, m, k, n, self.target_fpp)
     }
@@ -146,8 +127,12 @@ impl Fields {
     pub fn check_extra_is_zero(&self, first: usize) -> Result<(), Error> {
         match self.extra[first..].iter().find(|&&number| number != 0) {
             None => Ok(()),
-            Some(&found) => Err(Error::BadField { field: "reserved", found }),
+            Some(&found) => Error::bad_field("reserved", found),
         }
+    }
+
+    pub(crate) fn check_no_layers(&self) -> Result<(), Error> {
+        Error::check_field(self.layers.is_empty(), "layers", self.layers.len() as u64)
     }
 }
 
@@ -165,7 +150,7 @@ pub trait Native: Sized {
 
     /// Checks every field and returns the number of blocks of each segment of the body.
     ///
-    /// Allocates nothing whose size a forged header could choose.
+    /// Never allocates a size that a forged header could choose.
     ///
     /// # Errors
     ///
@@ -179,7 +164,7 @@ pub trait Native: Sized {
     ///
     /// # Errors
     ///
-    /// As [`Native::segment_blocks`], and for contents that no filter of this kind can have.
+    /// Same as [`Native::segment_blocks`], and for contents that no filter of this kind can have.
     fn from_segments(
         fields: &Fields,
         digest_function: DigestFunction,
@@ -187,7 +172,7 @@ pub trait Native: Sized {
     ) -> Result<Self, Error>;
 }
 
-/// The only segment of kinds whose body has one.
+/// The only segment of a kind whose body has one.
 ///
 /// # Errors
 ///
@@ -197,64 +182,6 @@ pub(crate) fn only_segment(mut segments: Vec<OwnedBlocks>) -> Result<OwnedBlocks
     match (segments.pop(), found) {
         (Some(segment), 1) => Ok(segment),
         _ => Err(Error::WrongLength { field: "segments", expected: 1, found }),
-    }
-}
-
-impl Native for AnyFilter {
-    const KIND: Kind = Kind::Bloom;
-
-    fn digest_function(&self) -> &DigestFunction {
-        self.digest_function()
-    }
-
-    fn fields(&self) -> Fields {
-        Fields::new(self.params().layout().id(), self.params(), self.inserted_items())
-    }
-
-    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
-        Ok(vec![fields.bloom_params()?.num_blocks()])
-    }
-
-    fn segments(&self) -> Vec<&[Block]> {
-        vec![self.blocks()]
-    }
-
-    fn from_segments(
-        fields: &Fields,
-        digest_function: DigestFunction,
-        segments: Vec<OwnedBlocks>,
-    ) -> Result<Self, Error> {
-        let blocks = only_segment(segments)?;
-        Self::from_parts(fields.bloom_params()?, digest_function, blocks, fields.inserted_items)
-    }
-}
-
-impl<L: LayoutKind> Native for Filter<L, OwnedBlocks> {
-    const KIND: Kind = Kind::Bloom;
-
-    fn digest_function(&self) -> &DigestFunction {
-        self.digest_function()
-    }
-
-    fn fields(&self) -> Fields {
-        Fields::new(self.params().layout().id(), self.params(), self.inserted_items())
-    }
-
-    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
-        AnyFilter::segment_blocks(fields)
-    }
-
-    fn segments(&self) -> Vec<&[Block]> {
-        vec![self.storage().as_ref()]
-    }
-
-    fn from_segments(
-        fields: &Fields,
-        digest_function: DigestFunction,
-        segments: Vec<OwnedBlocks>,
-    ) -> Result<Self, Error> {
-        let blocks = only_segment(segments)?;
-        Self::from_parts(fields.bloom_params()?, digest_function, blocks, fields.inserted_items)
     }
 }
 

@@ -21,10 +21,20 @@
 //! assert_eq!(native::encode(&copy, ""), bytes);
 //! # Ok::<(), mayhap::Error>(())
 //! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `header.rs` | the 4 KiB header: the description of the filter, with its own checksum |
+//! | `identity.rs` | the state of which a file is an image |
+//! | `kind.rs` | how every kind of filter is represented in a file and restored from one |
+//! | `kinds.rs` | the table of kinds |
+//! | `packed.rs` | a small file without its zeros |
+//! | `pages.rs` | the body: blocks as little-endian bytes in pages, each with a checksum |
 
 mod header;
 mod identity;
-pub(crate) mod kind;
+mod kind;
+mod kinds;
 mod packed;
 mod pages;
 #[cfg(test)]
@@ -32,15 +42,15 @@ mod tests;
 
 pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
 pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
-pub use kind::{Fields, Kind, MAX_LAYERS, Native};
+pub(crate) use kind::only_segment;
+pub use kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES};
 pub use packed::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, unpack};
 pub use pages::{
-    PAGE_BYTES, body_bytes, body_from_le, check_padding, page_checksums, table_checksum,
-    verify_pages,
+    body_bytes, body_from_le, check_padding, page_checksums, table_checksum, verify_pages,
 };
 
-use crate::bits::OwnedBlocks;
-use crate::{AnyFilter, Error, SecretKey};
+use crate::bits::{Block, OwnedBlocks};
+use crate::{AnyFilter, DigestFunction, Error, SecretKey};
 use alloc::vec::Vec;
 
 /// Encodes a whole filter, with key options as in [`Header::key_options`].
@@ -49,8 +59,10 @@ use alloc::vec::Vec;
 ///
 /// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
 pub fn encode<F: Native>(filter: &F, key_options: &str) -> Vec<u8> {
-    let header = Header::of(filter, key_options);
-    let segments = filter.segments();
+    encode_parts(&Header::of(filter, key_options), &filter.segments())
+}
+
+pub(crate) fn encode_parts(header: &Header, segments: &[&[Block]]) -> Vec<u8> {
     let checksums: Vec<u64> = segments.iter().flat_map(|blocks| page_checksums(blocks)).collect();
     let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
     bytes.extend_from_slice(&header.encode(table_checksum(&checksums)));
@@ -66,7 +78,7 @@ pub fn encode<F: Native>(filter: &F, key_options: &str) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// As [`decode_as`].
+/// Same as [`decode_as`].
 pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter, Header), Error> {
     decode_as(bytes, secret_key)
 }
@@ -86,10 +98,20 @@ pub fn decode_as<F: Native>(
     secret_key: Option<SecretKey>,
 ) -> Result<(F, Header), Error> {
     let header = Header::decode_as::<F>(bytes)?;
+    let (function, segments) = decode_body(bytes, &header, secret_key)?;
+    Ok((F::from_segments(header.fields(), function, segments)?, header))
+}
+
+/// The digest function and the segments of the body.
+pub(crate) fn decode_body(
+    bytes: &[u8],
+    header: &Header,
+    secret_key: Option<SecretKey>,
+) -> Result<(DigestFunction, Vec<OwnedBlocks>), Error> {
     header.check_file_bytes(bytes.len() as u64)?;
     let digest_function = header.digest_function(secret_key)?;
     let (mut body, table) = bytes[HEADER_BYTES..].split_at(header.body_bytes() as usize);
-    verify_pages(&header, body, table)?;
+    verify_pages(header, body, table)?;
     let mut segments = Vec::new();
     for &num_blocks in header.segment_blocks() {
         let mut blocks = OwnedBlocks::zeroed(num_blocks)?;
@@ -99,6 +121,5 @@ pub fn decode_as<F: Native>(
         body_from_le(blocks.as_mut());
         segments.push(blocks);
     }
-    let filter = F::from_segments(header.fields(), digest_function, segments)?;
-    Ok((filter, header))
+    Ok((digest_function, segments))
 }

@@ -65,8 +65,8 @@ pub fn pack(file: &[u8]) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-/// Reads what [`pack`] made, and checks that it is exactly that. The file is as unchecked as any
-/// other.
+/// Reverses [`pack`], and checks that the input is exactly its output. The file itself is as
+/// unchecked as any other.
 ///
 /// # Errors
 ///
@@ -88,12 +88,9 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, Error> {
         return Err(Error::NewerVersion { found: version, supported: VERSION });
     }
     let file_bytes = u32::from_le_bytes([body[12], body[13], body[14], body[15]]) as usize;
-    if file_bytes > MAX_PACKED_BYTES {
-        let (limit, found) = (MAX_PACKED_BYTES as u64, file_bytes as u64);
-        return Err(Error::TooLarge { field: "file_bytes", limit, found });
-    }
+    Error::check_limit("file_bytes", MAX_PACKED_BYTES as u64, file_bytes as u64)?;
     let file = expand(&body[HEADER_BYTES..], file_bytes).ok_or(Error::PackedDamaged)?;
-    // One file has one packed form: what is reserved is 0, and runs are as `pack` cuts them.
+    // One file has one packed form: reserved bytes are 0, and runs are cut as `pack` cuts them.
     if pack(&file).as_deref() == Some(packed) { Ok(file) } else { Err(Error::PackedDamaged) }
 }
 
@@ -210,7 +207,7 @@ mod tests {
             (sealed(5, 1, 0, &[0, 2, 1, 2, 0, 3, 3, 4, 5]), Error::PackedDamaged),
             (sealed(5, 1, 0, &[128, 0, 5, 1, 2, 3, 4, 5]), Error::PackedDamaged),
             (sealed(5, 1, 0, &[128, 128, 128, 128]), Error::PackedDamaged),
-            // Zeros that nobody may allocate.
+            // Zeros beyond the allocation limit.
             (sealed(1 << 20, 1, 0, &[255, 255, 255, 127, 0]), Error::PackedDamaged),
             (
                 sealed(u32::MAX, 1, 0, &[255, 255, 255, 127, 0]),

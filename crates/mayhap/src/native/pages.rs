@@ -1,14 +1,13 @@
 //! The body: blocks as little-endian bytes in pages, each with a checksum.
 
 use super::Header;
+use super::kind::PAGE_BYTES;
 use crate::Error;
 use crate::bits::Block;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes in a page of the body.
-pub const PAGE_BYTES: usize = 4096;
 const PAGE_BLOCKS: usize = PAGE_BYTES / Block::BYTES;
 
 /// The blocks as stored in files; borrowed on little-endian machines.
@@ -61,18 +60,10 @@ pub fn table_checksum(page_checksums: &[u64]) -> u64 {
 /// the table itself is damaged or the padding of the last page is not zero; [`Error::PageDamaged`]
 /// with the number of damaged pages and the first.
 pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Error> {
-    for (field, bytes, expected) in
-        [("body", body, header.body_bytes()), ("checksum table", table, header.num_pages() * 8)]
-    {
-        let found = bytes.len() as u64;
-        if found != expected {
-            return Err(Error::WrongLength { field, expected, found });
-        }
-    }
+    Error::check_length("body", header.body_bytes(), body.len() as u64)?;
+    Error::check_length("checksum table", header.num_pages() * 8, table.len() as u64)?;
     let found = xxh3_64(table);
-    if found != header.table_checksum() {
-        return Err(Error::BadField { field: "checksum table", found });
-    }
+    Error::check_field(found == header.table_checksum(), "checksum table", found)?;
     let mut damaged = body.chunks(PAGE_BYTES).zip(table.as_chunks::<8>().0).enumerate().filter_map(
         |(i, (page, checksum))| {
             (xxh3_64(page) != u64::from_le_bytes(*checksum)).then_some(i as u64)
@@ -87,7 +78,7 @@ pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Er
     }
 }
 
-/// [`check_padding`] of each segment.
+/// Like [`check_padding`], for each segment.
 fn check_segments_padding(header: &Header, mut body: &[u8]) -> Result<(), Error> {
     for &blocks in header.segment_blocks() {
         let used_bytes = blocks as usize * Block::BYTES;
@@ -107,6 +98,6 @@ fn check_segments_padding(header: &Header, mut body: &[u8]) -> Result<(), Error>
 pub fn check_padding(padding: &[u8]) -> Result<(), Error> {
     match padding.iter().find(|&&byte| byte != 0) {
         None => Ok(()),
-        Some(&byte) => Err(Error::BadField { field: "padding", found: byte.into() }),
+        Some(&byte) => Error::bad_field("padding", byte.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! What the decoder refuses: every field outside its range, every cut, every flipped bit.
+//! The decoder refuses every field outside its range, every cut and every flipped bit.
 
 use super::{
     HEADER_BYTES, Header, IDENTITY_BYTES, Identity, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES, decode,
@@ -23,7 +23,7 @@ fn small() -> Vec<u8> {
     file_of(Layout::Standard, 1000, 7)
 }
 
-/// Makes the header's checksum right again, so that the fields behind it are looked at.
+/// Recomputes the header's checksum, so that the fields behind it are read.
 fn seal(bytes: &mut [u8]) {
     let checksum = xxh3_64(&bytes[..HEADER_BYTES - 8]);
     bytes[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
@@ -109,9 +109,9 @@ fn numbers_outside_their_range_are_refused_by_name() {
 
 #[test]
 fn reserved_bytes_must_be_zero() {
-    // 10 bytes of key options stand at 128; what follows them is zeros up to the checksum.
+    // 10 bytes of key options are at 128, followed by zeros up to the checksum.
     let options_end = 128 + "lower=true\n".len();
-    // The identity stands at 4032, `num_layers` at 4064.
+    // The identity is at 4032, `num_layers` at 4064.
     let reserved = (38..40).chain(options_end..4032).chain(4066..HEADER_BYTES - 8);
     for offset in reserved.step_by(if cfg!(miri) { 501 } else { 1 }) {
         assert_eq!(bad_field(offset, &[0x40]), ("reserved", 0x40), "offset {offset}");
@@ -152,7 +152,7 @@ fn a_newer_version_is_named_even_if_its_checksum_is_elsewhere() {
         bytes[8..10].copy_from_slice(&version.to_le_bytes());
         assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 3 });
     }
-    // Version 2 was never written for what version 1 can say.
+    // Version 2 was never written for files that version 1 can express.
     assert_eq!(bad_field(8, &2u16.to_le_bytes()), ("version", 2));
 }
 
@@ -192,7 +192,7 @@ fn every_flipped_bit_of_an_identity_is_noticed() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(Header::decode(&bytes), Err(Error::IdentityDamaged), "bit {bit}");
     }
-    // A part of one over zeros, or over another one, is what a torn write leaves.
+    // A torn write leaves a part of one over zeros, or over another one.
     for kept in 1..IDENTITY_BYTES {
         let mut bytes = sound;
         bytes[4032 + kept..4064].fill(0);
@@ -210,7 +210,7 @@ fn every_flipped_bit_of_an_identity_is_noticed() {
     }
 }
 
-/// The versions of earlier releases have layers where the identity stands now.
+/// The versions of earlier releases have layers where the identity is now.
 #[test]
 fn headers_of_earlier_versions_are_read_and_written_as_they_are() {
     let mut bytes = small();
@@ -222,7 +222,7 @@ fn headers_of_earlier_versions_are_read_and_written_as_they_are() {
     let identity = Some(Identity { id: 1, epoch: 1, log_begun: false });
     let refused_identity = header.clone().with_identity(identity);
     assert_eq!(refused_identity, Err(Error::BadField { field: "version", found: 1 }));
-    // What version 1 has not, version 2 has: other layouts.
+    // Version 2 has other layouts, which version 1 lacks.
     let mut bytes = file_of(Layout::Blocked64, 64 * 9, 8);
     for (version, is_sound) in [(1, false), (2, true), (3, true)] {
         bytes[8] = version;
@@ -280,7 +280,7 @@ fn every_flipped_byte_is_noticed_and_placed() {
             assert!(expected, "bit {bit} of byte {offset}: {error}");
         }
     }
-    assert!(decode(&bytes, None).is_ok(), "all flips were taken back");
+    assert!(decode(&bytes, None).is_ok(), "all flips were undone");
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn the_number_of_damaged_pages_is_counted() {
 
 #[test]
 fn bits_past_the_end_are_refused_under_right_checksums() {
-    // Bits 1000 to 1023 lie in the last block, past m; so does nothing of `blocked`.
+    // Bits 1000 to 1023 are in the last block, past m; `blocked` has no such bits.
     for bit in [1000, 1001, 1023] {
         let mut bytes = small();
         bytes[HEADER_BYTES + bit / 8] |= 1 << (bit % 8);

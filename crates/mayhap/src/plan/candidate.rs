@@ -132,7 +132,7 @@ impl Candidate {
         }
     }
 
-    /// The same as a time window.
+    /// The same candidate as a time window.
     pub(super) fn of_time(self) -> Self {
         Self { by_time: true, ..self }
     }

@@ -21,7 +21,7 @@ pub struct Plan {
     /// The best kind, even if [`Plan::no_filter`] advises against any; `None` if no kind meets the
     /// needs.
     pub best: Option<Candidate>,
-    /// Why no filter should be used at all, if so.
+    /// The reason to use no filter at all, if there is one.
     pub no_filter: Option<Reason>,
     /// The other kinds that meet the needs and why they were not chosen; the runner-up first.
     pub rejected: Vec<(Candidate, Reason)>,
@@ -29,7 +29,7 @@ pub struct Plan {
     pub unfit: Vec<(KindName, Reason)>,
     /// The costs of one query with the best kind, if [`Needs::costs`] are known.
     pub cost: Option<Cost>,
-    /// Queries per second that go to disk needlessly, if [`Needs::queries_per_second`] and
+    /// Queries per second that read the disk needlessly, if [`Needs::queries_per_second`] and
     /// [`Needs::costs`] are known.
     pub false_positives_per_second: Option<f64>,
     /// Bytes of a hash set of the keys, if [`Needs::key_bytes`] is known.
@@ -65,7 +65,7 @@ pub struct Plan {
 /// let (other, why) = &removing.unfit[0];
 /// assert_eq!((other.name(), *why), ("blocked", Reason::CannotDelete));
 ///
-/// // Nobody knows how many will come: the rate still holds with ten times as many.
+/// // The number of keys is unknown: the rate still holds with ten times as many.
 /// let growing = plan(&Needs { unknown_items: true, ..needs })?.best.unwrap();
 /// assert_eq!(growing.kind.kind, Kind::Scalable);
 /// assert!(growing.fpp_at_10x.unwrap() <= 0.01);

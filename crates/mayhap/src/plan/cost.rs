@@ -31,7 +31,7 @@ pub struct Cost {
     pub with_hash_map: f64,
     /// The cost of false positives, the difference between the two: P2 · (C2 − C1).
     pub of_false_positives: f64,
-    /// With neither, each query goes to disk: C2 − C1.
+    /// With neither, each query reads the disk: C2 − C1.
     pub without_filter: f64,
 }
 

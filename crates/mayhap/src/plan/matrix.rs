@@ -6,7 +6,7 @@ use super::{CacheLines, Candidate, KindName, Needs, Reason};
 use crate::native::Kind;
 use crate::sizing::matrix;
 
-/// Sets in a panel, whose rows are one cache line each.
+/// The number of sets in a panel, whose rows are one cache line each.
 const PANEL_SETS: u64 = 512;
 
 /// The panels for this many sets.

@@ -1,9 +1,9 @@
 //! The planner: from requirements to the kind of filter, its size, and whether it pays off.
 //!
-//! `needs.rs` is the input and `wish.rs` what follows from it for one set, for which a kind finds
-//! its `size.rs`. `candidate.rs` is the offer of one kind, `rates.rs` its rate with more keys,
-//! `reason.rs` why it is not chosen. `cost.rs` is the cost model, `memory.rs` the memory of
-//! alternatives without a filter, `choose.rs` the choice. One file per kind: `bloom.rs`,
+//! `needs.rs` is the input and `wish.rs` the resulting requirements for one set, for which a kind
+//! finds its `size.rs`. `candidate.rs` is the offer of one kind, `rates.rs` its rate with more
+//! keys, `reason.rs` the reason why it is not chosen. `cost.rs` is the cost model, `memory.rs` the
+//! memory of alternatives without a filter, `choose.rs` the choice. One file per kind: `bloom.rs`,
 //! `counting.rs`, `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with
 //! `candidate(&Wish)` (the kind sized for the wish) and `fpp_after` (its rate with any number of
 //! keys, even too many).

@@ -1,10 +1,10 @@
-//! The input: what is known, and what the filter must be able to do.
+//! The input: the known numbers, and the operations that the filter must support.
 
 use super::Costs;
 
-/// What is known and needed; unset fields are unknown or not needed.
+/// The known numbers and the needs; unset fields are unknown or not needed.
 ///
-/// Of `items`, `target_fpp` and `max_bytes` two are needed: the third is solved from them. If all
+/// Two of `items`, `target_fpp` and `max_bytes` are needed: the third is solved from them. If all
 /// are given, kinds that keep the rate only above the budget are rejected.
 ///
 /// # Examples
@@ -23,13 +23,13 @@ use super::Costs;
 pub struct Needs {
     /// n: the number of distinct keys per set; a first guess if `unknown_items`.
     pub items: Option<u64>,
-    /// Whether `items` is only a guess and the filter has to grow.
+    /// Whether `items` is only a guess, so that the filter has to grow.
     pub unknown_items: bool,
     /// p: the false-positive probability to keep.
     pub target_fpp: Option<f64>,
     /// The memory for all sets together, before growth if `unknown_items`.
     pub max_bytes: Option<u64>,
-    /// Whether single keys are removed.
+    /// Whether single keys have to be removed.
     pub delete: bool,
     /// Whether old keys have to be forgotten; `items` is then the number remembered.
     pub forget: bool,

@@ -1,4 +1,4 @@
-//! Why a kind, or any filter at all, is not chosen.
+//! Reasons not to choose a kind, or any filter at all.
 
 use core::fmt;
 
@@ -36,7 +36,7 @@ pub enum Reason {
         /// Its bits as a multiple of the best one's.
         times: f64,
     },
-    /// Another one has a lower rate in the same memory.
+    /// Another candidate has a lower rate in the same memory.
     HigherRate {
         /// Its rate as a multiple of the best one's.
         times: f64,

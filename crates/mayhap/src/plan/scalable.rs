@@ -5,7 +5,7 @@ use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::scalable::{LayerParams, chain, chain_layer};
 
-/// A chain whose first layer is for the wish: its bits are those at the first guess.
+/// A chain whose first layer is sized for the wish: its bits are counted at the first guess.
 pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     let size = wish.solve(wish.max_bits(), |items, target_fpp| {
         let first = chain_layer(items, target_fpp, 0, 0.0)?;
@@ -39,7 +39,7 @@ pub(super) fn num_bits_after(candidate: &Candidate, items: u64) -> Option<u64> {
 }
 
 /// Visits the layers that `items` distinct keys need, each with the number of keys that reach it:
-/// older ones mistake some for theirs. `false` if the chain cannot grow that far.
+/// older ones mistake some for their own. `false` if the chain cannot grow that far.
 fn for_each_layer(
     candidate: &Candidate,
     items: u64,

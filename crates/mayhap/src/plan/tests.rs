@@ -1,4 +1,4 @@
-//! What is planned: the documents' tables, each way to solve, each need, and when to do without.
+//! Plans: the documents' tables, each way to solve, each need, and when to use no filter.
 
 mod kinds;
 
@@ -39,7 +39,7 @@ fn the_memory_table() {
         assert_eq!(mib(textbook_bytes(items, 1e-4) * 8.0), hash_set);
         let real = hash_set_bytes(items, 22.0);
         assert!(real > keys_bytes(items, 22.0) && keys_bytes(items, 22.0) / MIB > 20.0);
-        // What we take: the smallest kind within 1 % of the textbook, the chosen one within 25 %.
+        // Our memory: the smallest kind is within 1 % of the textbook, the chosen one within 25 %.
         for target_fpp in [1e-4, 1e-7] {
             let plan = plan(&Needs { key_bytes: Some(22.0), ..sized(items, target_fpp) }).unwrap();
             let best = plan.best.unwrap();
@@ -81,7 +81,7 @@ fn each_of_three_is_solved_from_the_others() {
                 assert_eq!(solved.num_bytes * 8, solved.num_bits.div_ceil(512) * 512);
             }
             assert!(number.expected_fpp <= target_fpp);
-            // Never worse than 0.8 times what is known to be possible.
+            // Never worse than 0.8 times the number known to be possible.
             assert!(number.items as f64 >= 0.8 * 1e6, "{number:?}");
             assert!(rate.expected_fpp.log2() <= 0.8 * bits.expected_fpp.log2(), "{rate:?}");
         }
@@ -107,7 +107,7 @@ fn a_plain_set_gets_the_default_layout() {
     }
 }
 
-/// The plan and what is built where no layout is named, and where one is: down to a single key.
+/// The plan equals the built filter, with and without a named layout, down to a single key.
 #[test]
 fn a_plan_of_few_keys_is_what_a_builder_makes() {
     for items in (1..=120).chain([1_000, 10_000]) {
@@ -159,7 +159,7 @@ fn a_frozen_set_gets_a_fuse_filter_where_that_is_smaller() {
 }
 
 #[test]
-fn what_no_kind_can_is_said() {
+fn needs_that_no_kind_meets_are_reported() {
     let needs = sized(1000, 0.01);
     for (needs, reason) in [
         (Needs { delete: true, ..needs.clone() }, Reason::CannotDelete),
@@ -219,7 +219,7 @@ fn many_sets_share_the_memory_and_add_up() {
 }
 
 #[test]
-fn what_forgets_is_a_window() {
+fn a_plan_that_forgets_is_a_window() {
     let needs = Needs { forget: true, ..sized(1_400_000, 0.01) };
     let window = best(&needs);
     assert_eq!((window.name(), window.num_hashes), ("window", 11));
@@ -240,7 +240,7 @@ fn what_forgets_is_a_window() {
 }
 
 #[test]
-fn what_forgets_by_time_is_sized_for_all_bursts() {
+fn a_plan_that_forgets_by_time_is_sized_for_all_bursts() {
     let needs = Needs { forget: true, by_time: true, ..sized(1_080_000, 0.01) };
     let window = best(&needs);
     let builder = crate::WindowBloomFilter::builder().window_time(3_600_000, 1_080_000);
@@ -276,7 +276,7 @@ fn a_filter_that_does_not_pay_is_not_advised() {
     let (cost, p) = (pays.cost.unwrap(), pays.best.unwrap().expected_fpp);
     assert!((cost.with_filter - cost.with_hash_map - cost.of_false_positives).abs() < 1e-9);
     assert!((pays.false_positives_per_second.unwrap() - 1e6 * 0.5 * p).abs() < 1e-6);
-    // Whether it pays is whether it is cheaper than without.
+    // A filter pays exactly if it is cheaper than no filter.
     for absent_share in [0.0, 0.01, 0.1, 0.2, 0.5, 0.9, 1.0] {
         let plan = with(10.0, absent_share);
         let cost = plan.cost.unwrap();
@@ -336,4 +336,46 @@ fn extremes_are_planned_or_refused() {
     let huge = plan(&sized(u64::MAX, 0.01)).unwrap();
     assert!(matches!(unfit(&huge, "blocked"), Reason::RateUnreachable { .. }));
     assert_eq!(unfit(&plan(&sized(1 << 56, 0.01)).unwrap(), "blocked"), Reason::TooLarge);
+}
+
+/// By hand: at most 7/8 of a power of two of slots are used, from four on, and each has a byte
+/// beside its key (`capacity_to_buckets` of hashbrown, which is Rust's hash set): 28 keys are 7/8
+/// of 32.
+#[test]
+fn a_hash_set_has_slots_for_an_eighth_more() {
+    for (items, slots) in [
+        (0, 4),
+        (1, 4),
+        (3, 4),
+        (4, 8),
+        (7, 8),
+        (8, 16),
+        (14, 16),
+        (15, 32),
+        (28, 32),
+        (29, 64),
+        (1_835_008, 1 << 21),
+        (1_835_009, 1 << 22),
+    ] {
+        assert_eq!(hash_set_bytes(items, 9.0), f64::from(slots) * 10.0, "{items}");
+    }
+}
+
+/// By hand, per key: −1 / ln(1 − p) bits of a bitmap, 4.481 for a fifth of all queries, 9.491 for a
+/// tenth, 99.499 for a hundredth; and ln(1/p) / (ln 2)² of the ideal filter, which are 1.44 bits
+/// for each time that p halves.
+#[test]
+fn a_bitmap_and_the_ideal_filter_take_the_bits_of_the_textbook() {
+    for (fpp, bitmap, ideal) in
+        [(0.2, 4.481_420, 3.349_835), (0.1, 9.491_222, 4.792_529), (0.01, 99.499_162, 9.585_058)]
+    {
+        let bits = one_hash_bits(1_000, fpp) / 1_000.0;
+        assert!((bits - bitmap).abs() < 1e-5, "{fpp}: {bits}");
+        // A bitmap of this many bits in which 1,000 keys set one each has this share of them set.
+        let m = (bits * 1_000.0).round();
+        let share = 1.0 - libm::pow(1.0 - 1.0 / m, 1_000.0);
+        assert!((share / fpp - 1.0).abs() < 1e-2, "{fpp}: {share}");
+        let bits = textbook_bytes(1_000, fpp) * 8.0 / 1_000.0;
+        assert!((bits - ideal).abs() < 1e-5, "{fpp}: {bits}");
+    }
 }

@@ -33,7 +33,7 @@ pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason>
 }
 
 /// The rows that a query reads, at the highest load: all in a near cache; elsewhere the first few
-/// and, if one of so many generations of `items` keys remains by chance, the others.
+/// and, if one of `generations` generations of `items` keys remains by chance, the others.
 fn lines(size: &Size, columns: u32, items: u64, generations: u32) -> CacheLines {
     let hit = f64::from(size.num_hashes);
     if fits_cache(size.num_bits.div_ceil(Block::BITS) as usize) {

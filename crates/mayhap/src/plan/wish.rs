@@ -19,18 +19,10 @@ pub(super) enum Wish {
 
 impl Wish {
     pub(super) fn of(needs: &Needs) -> Result<Self, Error> {
-        if needs.sets == 0 {
-            return Err(Error::OutOfRange { parameter: "sets", min: 1, max: u64::MAX, found: 0 });
-        }
-        if needs.items == Some(0) {
-            return Err(Error::ZeroItems);
-        }
-        if let Some(target_fpp) = needs.target_fpp {
-            sizing::check_fpp(target_fpp)?;
-        }
-        if let Some(costs) = &needs.costs {
-            costs.check()?;
-        }
+        Error::check_range("sets", 1..=u64::MAX, needs.sets)?;
+        needs.items.map_or(Ok(()), sizing::check_items)?;
+        needs.target_fpp.map_or(Ok(()), sizing::check_fpp)?;
+        needs.costs.map_or(Ok(()), |costs| costs.check())?;
         for (parameter, found) in
             [("key_bytes", needs.key_bytes), ("queries_per_second", needs.queries_per_second)]
         {

@@ -169,7 +169,7 @@ fn contains_shared<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
     assert!(digests.len() <= batch::GROUP, "one word of answers");
-    // As in `contains_batch`; what no key is of stays missing.
+    // As in `contains_batch`; lanes without a key stay missing.
     let mut missing = Block([u64::MAX; 8]);
     for (byte, &digest) in bytemuck::bytes_of_mut(&mut missing).iter_mut().zip(digests) {
         let block = batch::shared_block(words, digest);

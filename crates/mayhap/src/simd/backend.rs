@@ -1,4 +1,4 @@
-//! The choice of the kernel: the fastest one that the CPU at hand has.
+//! The choice of the kernel: the fastest one that this CPU has.
 
 use super::kernel::{Kernel, of_k};
 use super::{InstructionSet, Pairs};
@@ -33,7 +33,7 @@ impl Backend {
         Self::up_to(num_hashes, InstructionSet::Avx512)
     }
 
-    /// The fastest one with no more instructions than these.
+    /// The fastest kernel within these instructions.
     pub(crate) fn up_to(num_hashes: u32, most: InstructionSet) -> Self {
         let mut all = Self::all(num_hashes);
         all.find(|kernel| InstructionSet::of_kernel(kernel.name()) <= most)
@@ -74,7 +74,8 @@ impl Backend {
         unsafe { (self.0.contains_shared)(words, digest) }
     }
 
-    /// [`Backend::contains_shared`] for up to 64 digests: digest `i` is bit `i` of the answer.
+    /// Like [`Backend::contains_shared`], for up to 64 digests: digest `i` is bit `i` of the
+    /// answer.
     ///
     /// # Panics
     ///
@@ -89,7 +90,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// If the words are not aligned to 16 bytes, as those of blocks are to 64.
+    /// If the words are not aligned to 16 bytes (blocks are aligned to 64).
     #[inline(always)]
     pub(crate) fn insert_shared(
         self,

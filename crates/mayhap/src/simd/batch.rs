@@ -71,7 +71,7 @@ pub(crate) fn contains(
     );
 }
 
-/// As `contains`, with writable blocks.
+/// Same as `contains`, with writable blocks.
 #[inline(always)]
 pub(crate) fn insert(
     blocks: &mut [Block],

@@ -1,4 +1,4 @@
-//! Plain loops compiled for the CPU at hand.
+//! Plain loops compiled for the detected CPU.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle))),
     expect(unsafe_code, reason = "calls to functions with target features")
@@ -7,8 +7,8 @@
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// Runs a computation compiled for AVX-512 or AVX2, whichever the CPU at hand has: the same code,
-/// for which the compiler may use more instructions than the target guarantees.
+/// Runs a computation compiled for AVX-512 or AVX2, whichever this CPU has: the same code, for
+/// which the compiler may use more instructions than the target guarantees.
 ///
 /// This helps only if the closure and everything that it calls are `#[inline(always)]`.
 ///
@@ -42,7 +42,7 @@ pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
     computation()
 }
 
-/// What was found out about the CPU, one of a few numbers: asking for several features each time
+/// The detected features of the CPU, as one of a few numbers: detecting several features each time
 /// takes as long as a short loop.
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 pub(super) struct Found(AtomicU8);
@@ -86,7 +86,8 @@ fn on_avx2<T>(computation: impl FnOnce() -> T) -> T {
     computation()
 }
 
-#[cfg(all(test, target_arch = "x86_64", not(any(loom, shuttle))))]
+#[cfg(test)]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::DigestFunction;

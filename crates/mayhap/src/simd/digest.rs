@@ -1,5 +1,5 @@
-//! Digesting many keys: the loop compiled for the CPU at hand, so that keys are hashed several at a
-//! time.
+//! Digesting many keys: the loop compiled for the detected CPU, so that keys are hashed several at
+//! a time.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle))),
     expect(unsafe_code, reason = "calls to functions with target features")

@@ -1,11 +1,11 @@
-//! The most that kernels may use: everything that the CPU has, or less if `MAYHAP_KERNEL` says so.
+//! The limit of kernels: everything that the CPU has, or less if `MAYHAP_KERNEL` is set.
 
-/// Instruction sets that kernels are written for, each of which includes those before it on its
+/// Instruction sets that kernels are written for, each of which includes the previous ones on its
 /// architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum InstructionSet {
-    /// What every CPU of the target has: the definition of all kernels.
+    /// The baseline that every CPU of the target has: the definition of all kernels.
     Scalar,
     /// NEON, on ARM.
     Neon,
@@ -16,7 +16,7 @@ pub enum InstructionSet {
 }
 
 impl InstructionSet {
-    /// The one of the kernel with this name.
+    /// The instruction set of the kernel with this name.
     pub(in crate::simd) fn of_kernel(name: &str) -> Self {
         match name {
             "avx512" => Self::Avx512,
@@ -43,7 +43,7 @@ pub(in crate::simd) fn allows(set: InstructionSet) -> bool {
     set <= InstructionSet::Avx512
 }
 
-/// The limit that the variable sets; any other value is none.
+/// The limit set by the variable; any other value sets none.
 #[cfg_attr(not(feature = "std"), allow(dead_code, reason = "there is no environment"))]
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(loom, shuttle))))]
 fn of_name(name: Option<&str>) -> InstructionSet {

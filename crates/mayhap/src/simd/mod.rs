@@ -3,16 +3,16 @@
 //! `kernel.rs` is a table of functions, which each instruction set fills in a file of its own for
 //! each k of `blocked`: `scalar.rs`, the definition, `avx2.rs`, `avx512.rs` and `neon.rs`, with
 //! `batch.rs`, the loop around them, and `shared.rs`, which loads blocks that other threads write
-//! to. `backend.rs` chooses among them, as far as `limit.rs` allows; `only_scalar.rs` stands in its
-//! place in WebAssembly.
-//! `tests.rs` compares every kernel of this machine with the scalar one and prints which ran.
+//! to. `backend.rs` chooses among them, as far as `limit.rs` allows; `only_scalar.rs` replaces it
+//! in WebAssembly. `tests.rs` compares every kernel of this machine with the scalar one and prints
+//! which ran.
 //!
-//! `probes/` has the kernels of `standard`, `rows/` those of windows. `cpu.rs`, `digest.rs` and
-//! `popcount.rs` are loops compiled for the CPU at hand, `pair.rs` sets two lanes in one locked
-//! instruction, and `prefetch.rs` requests cache lines.
+//! `probes/` has the kernels of `standard`, `rows/` the kernels of windows. `cpu.rs`, `digest.rs`
+//! and `popcount.rs` are loops compiled for the detected CPU, `pair.rs` sets two lanes in one
+//! locked instruction, and `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
 
-/// Whether the CPU at hand has all these features.
+/// Whether this CPU has all these features.
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(loom, shuttle))))]
 macro_rules! has_features {
     ($($feature:tt),*) => {{

@@ -1,5 +1,5 @@
-//! The kernel where there is only the scalar one: called without a table of functions, so that a
-//! module for the browser is linked with what it calls and nothing else.
+//! The kernel for targets with only the scalar one: called without a table of functions, so that a
+//! module for the browser links only the functions that it calls.
 
 use super::{InstructionSet, Pairs, scalar};
 use crate::Digest;
@@ -66,7 +66,8 @@ impl Backend {
         of_k!(self, contains_shared(words, digest))
     }
 
-    /// [`Backend::contains_shared`] for up to 64 digests: digest `i` is bit `i` of the answer.
+    /// Like [`Backend::contains_shared`], for up to 64 digests: digest `i` is bit `i` of the
+    /// answer.
     ///
     /// # Panics
     ///

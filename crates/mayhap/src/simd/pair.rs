@@ -36,13 +36,13 @@ impl Pairs {
     /// Sets `bits` in the lanes, as one `fetch_or` per lane would; returns the bits that this call
     /// set, or-ed over all lanes.
     ///
-    /// `before` is what the lanes held a moment ago: a guess that is checked. Pairs that already
+    /// `before` holds the recent contents of the lanes: a guess that is checked. Pairs that already
     /// have all bits are written too, since they are unpredictable and a misprediction costs more
     /// than the write.
     ///
     /// # Panics
     ///
-    /// If the lanes are not aligned to 16 bytes; those of a block are, to 64.
+    /// If the lanes are not aligned to 16 bytes (the lanes of a block are aligned to 64).
     #[inline(always)]
     #[allow(clippy::unused_self, reason = "it is the proof")]
     pub(crate) fn fetch_or(self, lanes: &[AtomicU64; 8], before: [u64; 8], bits: [u64; 8]) -> u64 {
@@ -54,7 +54,7 @@ impl Pairs {
             loop {
                 let missing = (low & !guess[0]) | (high & !guess[1]);
                 let wanted = [guess[0] | low, guess[1] | high];
-                // SAFETY: `self` proves the instruction; the 16 bytes lie in `lanes` and are
+                // SAFETY: `self` proves the instruction; the 16 bytes are within `lanes` and
                 // aligned, as asserted.
                 if unsafe { compare_exchange(lanes[i].as_ptr(), &mut guess, wanted) } {
                     new |= missing;

@@ -20,8 +20,8 @@ pub(crate) fn fits_cache(num_blocks: usize) -> bool {
 
 /// Requests the cache line of `slice[index]`, to read it; does nothing on other architectures.
 ///
-/// WebAssembly has no prefetch. A load whose value is not used takes its place: the processor goes
-/// on without it, and has the lines of many such loads on their way at once.
+/// WebAssembly has no prefetch. A load whose value is not used takes its place: the processor
+/// continues without it, and has many such loads in flight at once.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);

@@ -83,7 +83,7 @@ pub(super) fn insert_shared<const K: u32>(
     !has_all(&Block(before), bits) && set_shared(block, before, bits, pairs)
 }
 
-/// Sets bits of which at least one was missing `before`; whether this thread set one.
+/// Sets bits, at least one of which was missing in `before`; returns whether this thread set one.
 #[inline(always)]
 pub(super) fn set_shared(
     block: &[AtomicU64; 8],

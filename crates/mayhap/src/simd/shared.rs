@@ -5,10 +5,10 @@
 //! access may be split, but not within such a quadword (Intel, *Software Developer's Manual*,
 //! volume 3, 9.1.1; AMD, *Programmer's Manual*, volume 2, 7.3.2).
 //!
-//! Nothing depends on how it is split. While a filter is shared its bits only change from 0 to 1,
-//! so whatever the parts are, each bit is as it was at some moment of the load: a key whose
-//! insertion happened before is found, and a missing bit is checked again by the instruction that
-//! sets it.
+//! The result does not depend on how it is split. While a filter is shared its bits only change
+//! from 0 to 1, so whatever the parts are, each bit is as it was at some moment of the load: a key
+//! whose insertion happened before is found, and a missing bit is checked again by the instruction
+//! that sets it.
 #![expect(unsafe_code, reason = "a load for which Rust has no atomic type")]
 
 use crate::sync::AtomicU64;

@@ -49,7 +49,7 @@ pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
     expected_fpp_of_lanes(num_blocks, Layout::Blocked.lane_bits(num_hashes), num_hashes, items)
 }
 
-/// [`expected_fpp`] for lanes of s = `lane_bits`: s stands for 64 in its formulas. Parquet's
+/// Like [`expected_fpp`], for lanes of s = `lane_bits`: s replaces 64 in its formulas. Parquet's
 /// split-block filters have 8 lanes of 32 bits. Blocks with k < 8 have k lanes, like the groups of
 /// a [`crate::BloomMatrix`], and `f(j)` is raised to the power k.
 pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, items: u64) -> f64 {
@@ -121,7 +121,7 @@ pub fn best_num_hashes(num_blocks: u64, items: u64) -> u32 {
 }
 
 /// A function of whole numbers that is computed once for each of them: a search evaluates the rate
-/// of a block with j keys at each size that it tries, and most of its time would go there.
+/// of a block with j keys at each size that it tries, and would spend most of its time there.
 fn once_each(g: impl Fn(f64) -> f64) -> impl Fn(f64) -> f64 {
     let known = RefCell::new(Vec::new());
     move |j| {
@@ -153,7 +153,8 @@ pub(super) fn solve_bits(
     solve_blocks_up_to(limit, layout, num_hashes, items, target_fpp)
 }
 
-/// [`solve_bits`] in at most `limit` blocks, which is refused as soon as these do not suffice.
+/// Like [`solve_bits`], but in at most `limit` blocks, which is refused as soon as these do not
+/// suffice.
 pub(super) fn solve_blocks_up_to(
     limit: u64,
     layout: Layout,

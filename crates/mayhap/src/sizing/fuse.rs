@@ -77,7 +77,7 @@ impl Segments {
     /// Length `2^floor(log_3.33 n + 2.25)` and n · max(1.125, 0.875 + 0.25 ln 10^6 / ln n) slots
     /// (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, section 4),
     /// rounded up to whole segments. In addition, at most 0.898 keys (0.91 in long segments) per
-    /// slot that can be a key's first: with few segments the paper's numbers alone go up to 0.97
+    /// slot that can be a key's first: with few segments the paper's numbers alone reach up to 0.97
     /// (at n = 3961, 11,500, 12,300, 39,100 and others), where 64 seeds in a row may fail: the
     /// limit for large n is 0.918 (Walzer 2021, *Peeling Close to the Orientability Threshold*).
     pub(crate) fn for_items(items: u64) -> Self {
@@ -124,9 +124,7 @@ pub fn num_bits(width: FuseWidth, items: u64) -> Result<u64, Error> {
     } else {
         Segments::for_items(items).num_slots() * u64::from(width.bits())
     };
-    if num_bits > MAX_NUM_BITS {
-        return Err(Error::TooLarge { field: "num_bits", limit: MAX_NUM_BITS, found: num_bits });
-    }
+    Error::check_limit("num_bits", MAX_NUM_BITS, num_bits)?;
     Ok(num_bits)
 }
 
@@ -159,7 +157,8 @@ mod tests {
 
     /// By hand, where the paper's number of segments is one too low: 415,600 · 1.141 slots are 58
     /// segments of 8,192, two of them at the end, and at most 0.905 · 8,192 keys in each of the 56
-    /// others are 415,170. Likewise for the other lengths, and where the paper's number is enough.
+    /// others are 415,170. Likewise for the other lengths, and where the paper's number is enough:
+    /// 1.125 · 10^9 slots are 4,291.5 segments of 2^18, the longest, and two of 4,292 are no first.
     #[test]
     fn there_are_enough_segments_for_the_density_of_each_length() {
         for (items, log2_length, count) in [
@@ -171,8 +170,42 @@ mod tests {
             (125_500, 12, 35),
             (415_600, 13, 57),
             (1_000_000, 13, 136),
+            (10_000_000, 15, 342),
+            (1_000_000_000, 18, 4_290),
         ] {
             assert_eq!(Segments::for_items(items), Segments { log2_length, count }, "{items}");
         }
+    }
+
+    /// By hand: log n / log 3.33 + 2.25 passes the next whole number at 3.33^(l − 2.25), at 3,362
+    /// keys for 2^9 slots.
+    #[test]
+    fn a_segment_is_twice_as_long_for_about_three_times_the_keys() {
+        for log2_length in 3..=18 {
+            let first = libm::pow(3.33, f64::from(log2_length) - 2.25).ceil() as u64;
+            let length = |items| Segments::for_items(items).log2_length;
+            assert_eq!((length(first - 1), length(first)), (log2_length - 1, log2_length));
+        }
+        assert_eq!(libm::pow(3.33, 9.0 - 2.25).ceil(), 3_362.0);
+        for items in [0, 1, 2] {
+            assert_eq!(Segments::for_items(items), Segments::for_items(2), "{items}");
+        }
+        assert_eq!(Segments::for_items(1 << 50).log2_length, 18);
+    }
+
+    /// By hand: 137 + 1 segments of 8,192 slots are 1,130,496 slots of a byte, or of two.
+    #[test]
+    fn bits_and_keys_are_each_others_inverse() {
+        for (width, bits) in [(FuseWidth::Bits8, 9_043_968), (FuseWidth::Bits16, 18_087_936)] {
+            assert_eq!(num_bits(width, 1_000_000), Ok(bits), "{width:?}");
+            let most = max_items(width, bits);
+            assert!(most >= 1_000_000 && num_bits(width, most).unwrap() <= bits);
+            assert!(num_bits(width, most + 1).unwrap() > bits);
+        }
+        assert!(num_bits(FuseWidth::Bits8, MAX_NUM_BITS + 1).is_err());
+        assert_eq!(
+            (FuseWidth::Bits8.fpp(), FuseWidth::Bits16.fpp()),
+            (1.0 / 256.0, 1.0 / 65_536.0)
+        );
     }
 }

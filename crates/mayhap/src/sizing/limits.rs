@@ -19,11 +19,13 @@ pub(crate) fn check_fpp(target_fpp: f64) -> Result<(), Error> {
     }
 }
 
+pub(crate) fn check_items(expected_items: u64) -> Result<(), Error> {
+    if expected_items == 0 { Err(Error::ZeroItems) } else { Ok(()) }
+}
+
 pub(crate) fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), Error> {
     check_fpp(target_fpp)?;
-    if expected_items == 0 {
-        return Err(Error::ZeroItems);
-    }
+    check_items(expected_items)?;
     let lowest_fpp = 2.0 * digest_collisions(expected_items);
     if target_fpp < lowest_fpp {
         return Err(Error::FppUnreachable { target_fpp, lowest_fpp });
@@ -32,12 +34,7 @@ pub(crate) fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), E
 }
 
 pub(super) fn check_num_bits(layout: Layout, num_bits: u64) -> Result<(), Error> {
-    let min = layout.min_bits();
-    if (min..=MAX_NUM_BITS).contains(&num_bits) {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { parameter: "num_bits", min, max: MAX_NUM_BITS, found: num_bits })
-    }
+    Error::check_range("num_bits", layout.min_bits()..=MAX_NUM_BITS, num_bits)
 }
 
 /// Whether filters of this layout can set `num_hashes` bits for a key.
@@ -58,7 +55,7 @@ pub(crate) fn check_num_hashes(layout: Layout, num_hashes: u32) -> Result<(), Er
     }
 }
 
-/// Whether blocks of this layout fill `num_bits` without a rest.
+/// Checks that `num_bits` is a whole number of blocks of this layout.
 pub(crate) fn check_whole_blocks(layout: Layout, num_bits: u64) -> Result<(), Error> {
     let block_bits = layout.block_bits();
     if num_bits.is_multiple_of(block_bits) {

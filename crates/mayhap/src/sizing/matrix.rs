@@ -67,7 +67,7 @@ pub fn expected_fpp(num_groups: u64, num_hashes: u32, items: u64) -> f64 {
 ///
 /// # Errors
 ///
-/// As [`super::for_items`]; [`Error::OutOfRange`] unless k is from 1 to 8, or 16;
+/// Same as [`super::for_items`]; [`Error::OutOfRange`] unless k is from 1 to 8, or 16;
 /// [`Error::TooLarge`] above [`MAX_NUM_BITS`].
 pub fn num_groups(expected_items: u64, target_fpp: f64, num_hashes: u32) -> Result<u64, Error> {
     check_target(expected_items, target_fpp)?;
@@ -90,7 +90,7 @@ pub fn num_groups(expected_items: u64, target_fpp: f64, num_hashes: u32) -> Resu
 ///
 /// # Errors
 ///
-/// As [`num_groups`].
+/// Same as [`num_groups`].
 ///
 /// # Examples
 ///

@@ -14,6 +14,20 @@
 //! assert_eq!((blocked.num_bits(), blocked.num_hashes()), (10_099_712, 8));
 //! # Ok::<(), mayhap::Error>(())
 //! ```
+//!
+//! | file | contents |
+//! |---|---|
+//! | `blocked.rs` | the rate model of `blocked`, `blocked128` and `blocked64` |
+//! | `distinct/` | the number of distinct keys inserted into a filter |
+//! | `fuse.rs` | the size and rate of a binary fuse filter |
+//! | `limits.rs` | the sizes and rates that filters may have |
+//! | `matrix.rs` | the rate model of a `crate::BloomMatrix`'s sets: `blocked` with k lanes |
+//! | `params.rs` | the parameters of a filter, checked once and carried everywhere |
+//! | `rate.rs` | the predicted rate of each layout, and that of the textbook for comparison |
+//! | `scalable.rs` | the sizes of a chain of layers for an unknown number of keys |
+//! | `search.rs` | searches for the smallest size that keeps a rate |
+//! | `standard.rs` | the rate model of `standard`: k independent probes into m bits |
+//! | `window/` | the rate model of a window: each generation's column is a `standard` filter |
 
 pub mod blocked;
 pub mod distinct;
@@ -28,7 +42,9 @@ pub mod standard;
 pub mod window;
 
 pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES, with_collisions_of};
-pub(crate) use limits::{check_fpp, check_num_hashes, check_target, check_whole_blocks};
+pub(crate) use limits::{
+    check_fpp, check_items, check_num_hashes, check_target, check_whole_blocks,
+};
 use limits::{check_num_bits, digest_collisions, with_digest_collisions};
 pub use params::FilterParams;
 pub use rate::{estimated_fpp, expected_fpp, textbook_fpp};
@@ -67,7 +83,7 @@ pub fn for_items(
 ///
 /// # Errors
 ///
-/// As [`for_items`]; [`Error::OutOfRange`] if the layout does not have this k.
+/// Same as [`for_items`]; [`Error::OutOfRange`] if the layout does not have this k.
 ///
 /// # Examples
 ///
@@ -104,12 +120,13 @@ pub fn for_items_and_hashes(
 /// The default layout: `blocked` if it reaches the rate with at most 25 % more memory than
 /// `standard`, which it does for rates from about 0.38 down to about 2e-5.
 ///
-/// Memory comes in blocks of 64 bytes, so a filter that fits into one is `blocked`. If `standard`
-/// also touches one cache line per key, as with k = 1, it is the default if it is smaller.
+/// Memory is allocated in blocks of 64 bytes, so a filter that fits into one is `blocked`. If
+/// `standard` also touches one cache line per key, as with k = 1, it is the default if it is
+/// smaller.
 ///
 /// # Errors
 ///
-/// As [`for_items`].
+/// Same as [`for_items`].
 ///
 /// # Examples
 ///
@@ -139,9 +156,7 @@ pub fn default_layout(expected_items: u64, target_fpp: f64) -> Result<Layout, Er
 /// [`Error::ZeroItems`]; [`Error::OutOfRange`] if `max_bits` is below the layout's smallest filter
 /// (64 bits, or one block) or above [`MAX_NUM_BITS`].
 pub fn for_bits(layout: Layout, max_bits: u64, expected_items: u64) -> Result<FilterParams, Error> {
-    if expected_items == 0 {
-        return Err(Error::ZeroItems);
-    }
+    check_items(expected_items)?;
     check_num_bits(layout, max_bits)?;
     let (num_bits, num_hashes) = match layout {
         Layout::Standard => (max_bits, standard::best_num_hashes(max_bits, expected_items)),
@@ -183,11 +198,11 @@ pub fn max_items(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<u64, 
     }
 }
 
-/// [`max_items`] of a filter with this k.
+/// Like [`max_items`], for a filter with this k.
 ///
 /// # Errors
 ///
-/// As [`max_items`]; [`Error::OutOfRange`] if the layout does not have this k.
+/// Same as [`max_items`]; [`Error::OutOfRange`] if the layout does not have this k.
 ///
 /// # Examples
 ///

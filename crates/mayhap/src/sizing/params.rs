@@ -1,7 +1,7 @@
 //! The parameters of a filter, checked once and carried everywhere.
 
 use super::limits::{check_num_hashes, check_whole_blocks};
-use super::{check_fpp, check_num_bits, expected_fpp};
+use super::{check_fpp, check_items, check_num_bits, expected_fpp};
 use crate::positions;
 use crate::{Digest, Error, Layout};
 
@@ -37,14 +37,12 @@ impl FilterParams {
         check_num_bits(layout, num_bits)?;
         check_num_hashes(layout, num_hashes)?;
         check_whole_blocks(layout, num_bits)?;
-        if expected_items == 0 {
-            return Err(Error::ZeroItems);
-        }
+        check_items(expected_items)?;
         check_fpp(target_fpp)?;
         Ok(Self { layout, num_bits, num_hashes, expected_items, target_fpp })
     }
 
-    /// How digests become bits.
+    /// The mapping from digests to bits.
     pub const fn layout(&self) -> Layout {
         self.layout
     }
@@ -109,6 +107,11 @@ impl FilterParams {
         let Self { layout, num_bits, num_hashes, .. } = *self;
         (0..num_hashes as usize)
             .map(move |i| positions::position(layout, num_bits, num_hashes, digest, i))
+    }
+
+    /// [`Error::Incompatible`] for another layout.
+    pub(crate) fn check_layout(&self, wanted: Layout) -> Result<(), Error> {
+        Error::check_equal([("layout", wanted.id().into(), self.layout.id().into())])
     }
 
     /// [`Error::Incompatible`] with the first of layout, m and k in which two filters differ. Their

@@ -21,7 +21,7 @@ pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) 
 
 /// The probability that all k positions of an absent key are set, given the current bits: `(X /
 /// m)^k` with X set bits, for k independent positions among all m (`standard`, and most filters of
-/// other systems). Blocked layouts compute theirs block by block.
+/// other systems). Blocked layouts compute the rate block by block.
 ///
 /// Counts above m are treated as m.
 ///

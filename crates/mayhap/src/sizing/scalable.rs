@@ -5,8 +5,8 @@
 //! rates. Layer `i` holds n₀ · 2^i keys (after a small first guess, no layer but the first holds
 //! fewer than 2,048: their steps are skipped) and gets a sixth of the part of p that the layers
 //! before it left: shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers. Both
-//! numbers are the result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap
-//! --example scalable_cost`).
+//! numbers are the result of a search (`bench/results/scalable-cost.md`, made by `cargo run -p
+//! mayhap --example scalable_cost`).
 //!
 //! A layer of rate q is divided into t parts of rate q^(1/t) each: separate blocked filters that
 //! all hold every key of the layer. The answer of the layer is "maybe" if that of all parts is. The
@@ -78,10 +78,7 @@ impl LayerParams {
         num_parts: u32,
         expected_items: u64,
     ) -> Result<Self, Error> {
-        if !(1..=MAX_PARTS).contains(&num_parts) {
-            let (min, max, found) = (1, u64::from(MAX_PARTS), u64::from(num_parts));
-            return Err(Error::OutOfRange { parameter: "num_parts", min, max, found });
-        }
+        Error::check_range("num_parts", 1..=MAX_PARTS.into(), num_parts.into())?;
         FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, 0.5)?;
         let fpp = known_fpp(part_bits / 512, num_hashes, expected_items);
         // A target must be below 1, which the rate of an absurdly small part is not.
@@ -141,8 +138,8 @@ impl LayerParams {
     }
 }
 
-/// What a thread worked out last, for the next filter of the same size: a server opens and creates
-/// a million of them one by one.
+/// The last result computed by a thread, for the next filter of the same size: a server opens and
+/// creates a million of them one by one.
 #[cfg(feature = "std")]
 type Last<K, V> = core::cell::Cell<Option<(K, V)>>;
 
@@ -176,7 +173,7 @@ fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
     compute()
 }
 
-/// [`LayerParams::inserted_when_full`], which adds up what all loads of a block swallow.
+/// [`LayerParams::inserted_when_full`], which adds up the swallowed keys over all loads of a block.
 fn known_when_full(layer: &LayerParams) -> u64 {
     let compute = || layer.intake().inserted_when_full(layer.expected_items());
     #[cfg(feature = "std")]
@@ -198,14 +195,14 @@ fn known_when_full(layer: &LayerParams) -> u64 {
 ///
 /// # Errors
 ///
-/// As [`super::for_items`].
+/// Same as [`super::for_items`].
 pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
     check_target(items, target_fpp)?;
     // Twice this is allowed, so something remains for the bits.
     let of_bits = target_fpp - digest_collisions(items);
     let mut best: Option<LayerParams> = None;
     for num_parts in 1..=MAX_PARTS {
-        // Rounding in the power must not put the product above the target.
+        // Rounding in the power must not raise the product above the target.
         let part = libm::pow(of_bits, 1.0 / f64::from(num_parts)) * (1.0 - 1e-12);
         let num_hashes = if num_parts == 1 { Layout::Blocked.num_hashes() } else { &[8, 16] };
         // More blocks than these would not be worth the part.
@@ -230,15 +227,15 @@ pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
 }
 
 /// The part of `target_fpp` that remains for the layers from `step` on if the previous ones promise
-/// `promised_fpp` in total: the difference, or after a union at least a sixteenth of what would
-/// remain without it, p · (5/6)^step.
+/// `promised_fpp` in total: the difference, or after a union at least a sixteenth of the remainder
+/// without it, p · (5/6)^step.
 pub fn left_fpp(target_fpp: f64, step: u32, promised_fpp: f64) -> f64 {
     let planned = target_fpp * libm::pow(1.0 - SHARE, f64::from(step));
     (target_fpp - promised_fpp).max(planned * LEAST_LEFT)
 }
 
-/// The step of the layer after that of `step`: the next one, or after a first guess of few keys the
-/// first whose layer holds [`LEAST_GROWN_ITEMS`].
+/// The step after `step`: the next one, or after a first guess of few keys the first whose layer
+/// holds [`LEAST_GROWN_ITEMS`].
 ///
 /// # Examples
 ///
@@ -256,8 +253,8 @@ pub const fn next_step(first_items: u64, step: u32) -> u32 {
     next
 }
 
-/// The layers of a chain from the first to the last that is possible, each for a chain whose layers
-/// before it are full; the error that ends it is the last item.
+/// The layers of a chain from the first to the last possible one, each assuming that all previous
+/// layers are full; the error that ends it is the last item.
 ///
 /// # Examples
 ///
@@ -290,9 +287,9 @@ pub fn chain(
 ///
 /// # Errors
 ///
-/// As [`layer`], with the rates of the chain: [`Error::FppOutOfRange`] unless `0 < target_fpp < 1`,
-/// and [`Error::FppUnreachable`] with `target_fpp` and the lowest target for which the share of
-/// such a layer is reachable.
+/// Same as [`layer`], with the rates of the chain: [`Error::FppOutOfRange`] unless `0 < target_fpp
+/// < 1`, and [`Error::FppUnreachable`] with `target_fpp` and the lowest target for which the share
+/// of such a layer is reachable.
 ///
 /// # Examples
 ///
@@ -311,7 +308,7 @@ pub fn chain_layer(
     step: u32,
     promised_fpp: f64,
 ) -> Result<LayerParams, Error> {
-    // A share of a rate above 1 would be one that a layer can keep.
+    // A layer could keep its share of a rate above 1.
     check_fpp(target_fpp)?;
     let items = GROWTH.checked_pow(step).and_then(|growth| first_items.checked_mul(growth));
     let share = SHARE * left_fpp(target_fpp, step, promised_fpp);
@@ -428,7 +425,7 @@ mod tests {
         };
         let (target, lowest) = unreachable(1e-10).unwrap();
         assert_eq!(target, 1e-10);
-        // And the rate in the error is the lowest possible one.
+        // The rate in the error is the lowest possible one.
         assert_eq!(
             unreachable(lowest * (1.0 - 1e-9)).map(|(target, _)| target < lowest),
             Some(true)

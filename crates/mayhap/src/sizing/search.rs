@@ -42,8 +42,8 @@ pub(super) fn fewest(
 /// The limit on secant steps: three or four suffice if the model is smooth.
 const TRIES: u32 = 8;
 
-/// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once;
-/// the search is faster the closer that is to `guess`.
+/// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` changes from false to true
+/// once; the search is faster the closer the change is to `guess`.
 fn smallest(low: u64, high: u64, guess: u64, meets: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut below, mut above, mut step) = (guess, guess, 1u64);
     if meets(guess) {
@@ -83,7 +83,7 @@ fn smallest(low: u64, high: u64, guess: u64, meets: impl Fn(u64) -> bool) -> Opt
     Some(above)
 }
 
-/// The largest `x ≥ 1` with `meets(x)`, or 0; `meets` goes from true to false once.
+/// The largest `x ≥ 1` with `meets(x)`, or 0; `meets` changes from true to false once.
 pub(crate) fn largest(meets: impl Fn(u64) -> bool) -> u64 {
     smallest(0, 1 << 62, 0, |x| !meets(x + 1)).unwrap_or(1 << 62)
 }
@@ -94,13 +94,13 @@ mod tests {
     use crate::sizing::{blocked, standard};
     use core::cell::Cell;
 
-    /// By bisection alone.
+    /// Searches by bisection alone.
     fn halved(low: u64, high: u64, target_fpp: f64, fpp: impl Fn(u64) -> f64) -> Option<u64> {
         smallest(low, high, low, |x| fpp(x) <= target_fpp)
     }
 
     #[test]
-    fn lines_find_what_halving_finds_in_fewer_steps() {
+    fn secants_find_what_bisection_finds_in_fewer_steps() {
         let tried = Cell::new(0u32);
         let (mut by_lines, mut by_halves) = (0, 0);
         for items in [1, 7, 100, 5_000, 1_000_000, 3_000_000_000, 1 << 44] {

@@ -1,4 +1,4 @@
-//! Named numbers in, a sized filter out; wishes that cannot be met are refused by name.
+//! Named numbers in, a sized filter out; requests that cannot be met are refused by name.
 
 use mayhap::{
     AnyFilter, BlockedBloomFilter, BloomFilter, Builder, ConcurrentBloomFilter, Error, Layout,
@@ -83,7 +83,7 @@ fn the_number_of_hashes_can_be_fixed() {
         let refused = blocked.params().unwrap_err().to_string();
         assert!(refused.contains("4, 8 or 16"), "{k}: {refused}");
     }
-    // Where nothing fixes the bits, they are those that the rate needs with this k.
+    // Where nothing fixes the number of bits, the rate and this k determine it.
     let sized = BloomFilter::builder().expected_items(10).target_fpp(0.1).num_hashes(3).params();
     let smallest = mayhap::sizing::for_items_and_hashes(Layout::Standard, 3, 10, 0.1);
     assert_eq!(sized.unwrap(), smallest.unwrap());
@@ -148,7 +148,7 @@ fn enormous_filters_are_sized_without_memory_and_not_made() {
     let small = |limit| BloomFilter::builder().num_bytes(4096).target_fpp(0.1).max_bytes(limit);
     assert!(small(4096).build().is_ok());
     assert!(small(4095).build().is_err());
-    // 8 PiB: no allocator has it. The answer is an error, not an abort.
+    // 8 PiB: beyond any allocator. The result is an error, not an abort.
     let refused = BloomFilter::builder().expected_items(1 << 50).num_bits(1 << 56).build();
     assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
 }

@@ -1,4 +1,4 @@
-//! The router of cache servers of `docs/routing.md`.
+//! The router of cache servers of `docs/cookbook.md`.
 #![cfg(not(miri))]
 
 #[path = "../../examples/cache_router.rs"]
@@ -10,6 +10,6 @@ fn the_page_shows_what_the_router_prints() {
     router::main().unwrap();
     let printed = router::report().unwrap();
     let printed = format!("    {}\n", printed.trim_end().replace('\n', "\n    "));
-    let page = include_str!("../../../../docs/routing.md");
-    assert!(page.contains(&printed), "docs/routing.md does not show\n{printed}");
+    let page = include_str!("../../../../docs/cookbook.md");
+    assert!(page.contains(&printed), "docs/cookbook.md does not show\n{printed}");
 }

@@ -1,4 +1,4 @@
-//! A filter that clears itself: when, exactly, and what its rate is until then.
+//! A filter that clears itself: exactly when, and its rate until then.
 
 use super::{cases, digests, empty, shape, shapes, with_layout};
 use mayhap::{
@@ -135,7 +135,7 @@ fn a_limit_of_one_is_the_full_filter() {
     (0..keys).for_each(|key| {
         filter.insert(&key);
     });
-    // The last of the 512 bits comes after 400 keys at the mean.
+    // The last of the 512 bits is set after 400 keys on average.
     assert_eq!((15..40).contains(&filter.num_clears()), !cfg!(miri), "{}", filter.num_clears());
 }
 

@@ -1,4 +1,4 @@
-//! Many threads: the same bits as one, none lost, and someone is told "new".
+//! Many threads: the same bits as one, none lost, and at least one gets "new".
 
 use super::{cases, digests, empty, shape, shapes, with_layout};
 use mayhap::{Digest, FilterParams, Layout, LayoutKind};
@@ -23,9 +23,9 @@ proptest! {
     }
 }
 
-/// Each key comes to all threads at once, again and again.
+/// All threads insert each key at once, repeatedly.
 #[test]
-fn of_all_that_insert_a_key_once_one_alone_hears_new() {
+fn exactly_one_of_all_inserters_of_a_key_gets_new() {
     const THREADS: usize = 4;
     const KEYS: u64 = 20_000;
     let told = |insert: &(dyn Fn(u64) -> bool + Sync)| {
@@ -85,7 +85,7 @@ fn threads_equal_one<L: LayoutKind>(
             });
         }
     });
-    // Each key whose bits were not there needs at least one "new"; bits decide how many more.
+    // Each key whose bits were not all set needs at least one "new"; bits decide how many more.
     let news = news.into_inner();
     prop_assert!(news <= digests.len() && (news_of_one == 0) == (news == 0));
     prop_assert_eq!(shared.contains_digests(digests).count_ones(), digests.len());

@@ -1,5 +1,5 @@
 //! Counting filters: random histories against a multiset and against counters by the specification,
-//! and what is said of removal.
+//! and the documented effects of removal.
 
 use super::cases;
 use mayhap::{
@@ -124,8 +124,8 @@ impl Run {
         self.reference.insert(self.filter.digest(&u64::from(key)))
     }
 
-    /// The answer that is due to a removal of a key that is inside, or surely absent; `None` for a
-    /// removal that nobody may ask for.
+    /// The required answer to the removal of a key that is inside or surely absent; `None` for a
+    /// removal that callers must not make.
     fn remove(&mut self, key: u8) -> Option<bool> {
         let digest = self.filter.digest(&u64::from(key));
         let count = self.inside.entry(key).or_default();
@@ -236,7 +236,7 @@ proptest! {
         run.check()?;
     }
 
-    /// Also where removals are not due: the counters do what the specification says.
+    /// The counters follow the specification even for removals that callers must not make.
     #[test]
     fn any_insertions_and_removals_do_what_the_specification_says(
         eight in any::<bool>(), num_blocks in 1u64..6,
@@ -314,8 +314,8 @@ fn removing_what_is_surely_absent_is_refused_and_changes_nothing() {
     }
 }
 
-/// What the documentation warns of, and no more: a key that is lost shares a counter with one that
-/// was removed though it was not there.
+/// The documented damage, and no more: a lost key shares a counter with a key that was removed
+/// while absent.
 #[test]
 fn an_undue_removal_loses_only_keys_that_share_its_counters() {
     for bits in BOTH {
@@ -328,7 +328,7 @@ fn an_undue_removal_loses_only_keys_that_share_its_counters() {
         let mut taken = vec![];
         for key in 1000..3000u64 {
             if filter.contains(&key) && taken.len() < 80 {
-                assert!(filter.remove(&key), "a \"maybe\" cannot be told from a key that is there");
+                assert!(filter.remove(&key), "a \"maybe\" is removed like a present key");
                 taken.extend(reference.positions(filter.digest(&key)));
             }
         }
@@ -344,8 +344,8 @@ fn an_undue_removal_loses_only_keys_that_share_its_counters() {
     }
 }
 
-/// Removing one key again and again stops at the first refusal: it cannot take more counts than
-/// there are on the smallest of its counters.
+/// Removing one key repeatedly stops at the first refusal: it cannot take more counts than there
+/// are on the smallest of its counters.
 #[test]
 fn removing_a_key_too_often_is_refused_once_a_counter_is_zero() {
     for bits in BOTH {

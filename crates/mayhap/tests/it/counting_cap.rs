@@ -1,4 +1,4 @@
-//! Counting filters at the end of their counters: what stays, and what still counts.
+//! Counting filters with saturated counters: the keys that stay, and the copies that still count.
 
 use super::cases;
 use super::counting::{BOTH, Reference, with_blocks};
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 
 /// Keys that share no counter, so that each has the smallest of its own: a multiset that cannot
-/// count beyond the largest counter, and never goes down from there.
+/// count beyond the largest counter, and never decreases from there.
 fn apart(filter: &CountingBloomFilter, num_blocks: u64) -> Vec<u64> {
     let reference = Reference::new(filter.counter_bits(), num_blocks);
     let mut taken = HashSet::new();
@@ -26,8 +26,8 @@ fn apart(filter: &CountingBloomFilter, num_blocks: u64) -> Vec<u64> {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// Also where keys are removed more often than they were inserted: the count is what is there,
-    /// and never lower, so nobody can make room by removing what stays.
+    /// Even where keys are removed more often than they were inserted, the count is the number of
+    /// copies inside, and never lower, so removing stuck keys makes no room.
     #[test]
     fn the_count_is_that_of_a_multiset_with_a_cap(
         eight in any::<bool>(), calls in vec((0..3u8, 0..6usize, 1..400u16), 0..60),

@@ -1,4 +1,4 @@
-//! What a filter says of itself, against what is true.
+//! The numbers that a filter reports about itself, against the truth.
 #![cfg(not(miri))]
 
 use super::with_layout;
@@ -51,7 +51,7 @@ fn the_interval_of_the_estimate_covers_the_truth() {
     }
 }
 
-/// An interval that is always wide would cover everything and tell nothing.
+/// An interval that is always wide would cover everything and mean nothing.
 #[test]
 fn the_interval_is_narrow() {
     for (layout, m, k, items) in SHAPES {

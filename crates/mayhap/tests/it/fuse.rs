@@ -36,7 +36,7 @@ proptest! {
         prop_assert_eq!(filter.storage().as_ref(), other.storage().as_ref());
     }
 
-    /// Batches of every length give what single questions give, for present and absent digests.
+    /// Batches of every length answer like single queries, for present and absent digests.
     #[test]
     fn batches_answer_as_one_at_a_time(members in digests(200), asked in digests(300)) {
         for width in FuseWidth::ALL {
@@ -76,7 +76,7 @@ fn structured_digests_are_built_and_found() {
         let digests: Vec<Digest> = (0..items).map(|i| Digest::new(pattern(i))).collect();
         let filter = build(FuseWidth::Bits8, &digests);
         if !cfg!(miri) {
-            // 3.9 in 1000, also for absent neighbours of what is in it.
+            // 3.9 in 1000, also for absent neighbours of keys inside.
             let asked: Vec<Digest> =
                 (0..items).map(|i| Digest::new(pattern(i) ^ 1 << 43)).collect();
             let inside: HashSet<&Digest> = digests.iter().collect();
@@ -90,7 +90,7 @@ fn structured_digests_are_built_and_found() {
     assert_eq!(build(FuseWidth::Bits16, &equal).len(), 1);
 }
 
-/// Within 3.5 σ of the prediction; σ is of counting alone, as filters of one width do not differ.
+/// Within 3.5 σ of the prediction; σ is for counting alone, as filters of one width do not differ.
 fn check_rate(filter: &BinaryFuse, absent: &[Digest]) -> f64 {
     let p = filter.expected_fpp();
     let (asked, found) = (absent.len() as f64, filter.contains_digests(absent).count_ones() as f64);

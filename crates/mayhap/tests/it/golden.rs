@@ -1,4 +1,4 @@
-//! Files made from the specification by another program, open for ever.
+//! Files made from the specification by another program, open forever.
 
 use mayhap::native::{self, HEADER_BYTES, Header, Identity, Native};
 use mayhap::{AnyFilter, CountingBloomFilter, SecretKey, WindowBloomFilter};
@@ -46,7 +46,7 @@ impl Member {
     }
 }
 
-/// The keys inside, as `tests/golden/native/README.md` says.
+/// The keys inside, by `tests/golden/native/README.md`.
 fn members(count: usize) -> impl Iterator<Item = Member> {
     let odd = [
         Member::Text(String::new()),
@@ -140,7 +140,7 @@ fn golden_files_of_version_2_open_answer_and_are_written_back_byte_for_byte() {
 
 const ANSWERS_V3: &str = include_str!("../golden/native/answers_v3.txt");
 
-/// Of those with a log only what the file itself has; `mayhap-store` reads the logs.
+/// Files with a log are read without it; `mayhap-store` reads the logs.
 #[test]
 fn golden_files_of_version_3_open_answer_and_are_written_back_byte_for_byte() {
     let files = files![
@@ -184,7 +184,7 @@ fn golden_files_of_version_3_open_answer_and_are_written_back_byte_for_byte() {
     }
 }
 
-/// What comes to the golden windows, and when, as `make_v2_window.py` has it.
+/// The keys inserted into the golden windows with their times, as in `make_v2_window.py`.
 fn arrivals() -> impl Iterator<Item = (String, u64)> {
     let mut now = 1000;
     (0i64..).map(move |i| {
@@ -225,7 +225,7 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
         }
         let (fields, written) = (window.fields(), native::encode(&window, ""));
         let (window, header) = native::decode_as::<WindowBloomFilter>(second, None).unwrap();
-        // By the rule of 0.1 a window of keys stood still while keys came that it had just got.
+        // By the rule of 0.1 a count window did not move for keys that it had just received.
         let goes_on_as_then = name != "v2-window-keys";
         let is_same = written[HEADER_BYTES..] == second[HEADER_BYTES..];
         assert_eq!(is_same, goes_on_as_then, "{name}: another window");
@@ -236,9 +236,9 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
             .map(|i| i.to_string())
             .collect();
         assert_eq!(found.join(","), absent, "{name}");
-        // Those that are cut by the clock alone do not know.
+        // Windows that are cut by the clock alone do not count them.
         assert_eq!(window.forgotten_early().unwrap_or(0).to_string(), forgotten, "{name}");
-        // The last that came are there.
+        // The last keys to arrive are present.
         let keys: Vec<(String, u64)> = arrivals().take(to).collect();
         let since = window.complete_since().unwrap_or(0);
         let last = keys.iter().rev().take(100).filter(|(_, now)| *now >= since);
@@ -256,11 +256,12 @@ fn the_keyed_golden_file_wants_its_key() {
     }
 }
 
-/// The reader that the specification prints is the one that was run on these files.
+/// The reader that the specification links to is the one that was run on these files.
 #[test]
 fn the_specification_shows_the_tested_reader() {
     let specification = include_str!("../../../../docs/native-format.md");
-    assert!(specification.contains(include_str!("../golden/native/read_v3.py").trim_end()));
+    assert!(specification.contains("](../crates/mayhap/tests/golden/native/read_v3.py)"));
+    assert!(include_str!("../golden/native/read_v3.py").contains("class Filter:"));
 }
 
 /// The worked example of `docs/native-format.md`: the key `a`.

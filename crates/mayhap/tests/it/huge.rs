@@ -1,4 +1,4 @@
-//! Filters of more than 2^32 bits: 1 GiB of address space, of which a few pages are touched.
+//! Filters of more than 2^32 bits: 1 GiB of address space, with a few pages touched.
 #![cfg(all(not(miri), target_pointer_width = "64"))]
 
 use super::{empty, shape, with_layout};
@@ -45,7 +45,7 @@ fn high_positions<L: LayoutKind>(params: FilterParams, first_position: fn(Digest
         assert!(bit(&filter, position), "bit {position}");
         // A position cut to 32 bits would be here.
         let cut = position & u64::from(u32::MAX);
-        assert!(!bit(&filter, cut), "bit {cut} stands for {position}");
+        assert!(!bit(&filter, cut), "bit {cut} is set for {position}");
     }
     assert!(first_position(digests[3], num_bits) >= num_bits - 512, "the end is reached");
     assert_eq!(filter.contains_digests(&digests).count_ones(), digests.len());

@@ -1,4 +1,4 @@
-//! Inserting and asking, one at a time and in batches.
+//! Inserting and querying, one at a time and in batches.
 
 use super::{cases, digests, empty, ones, shapes, with_layout};
 use mayhap::{Bitmap, Block, Digest, FilterParams, LayoutKind};
@@ -46,7 +46,7 @@ fn keys_are_found<L: LayoutKind>(
     prop_assert!(keys.iter().all(|key| filter.contains(key)));
     prop_assert!(keys.iter().all(|key| filter.contains_digest(filter.digest(key))));
     prop_assert_eq!(filter.contains_batch(keys).count_ones(), keys.len());
-    // What was asked for must not depend on where the bits are: borrowed, as from a file.
+    // The answers must not depend on where the bits are: here borrowed, as from a file.
     let function = *filter.digest_function();
     let blocks: &[Block] = filter.storage().as_ref();
     let borrowed = mayhap::Filter::<L, &[Block]>::from_parts(params, function, blocks, 0).unwrap();
@@ -67,7 +67,7 @@ fn new_means_a_bit_changed<L: LayoutKind>(
         prop_assert_eq!(new, gained > 0);
         prop_assert_eq!(new, !had);
         prop_assert!(gained <= u64::from(params.num_hashes()));
-        prop_assert!(!filter.insert_digest(digest), "the second time it is there");
+        prop_assert!(!filter.insert_digest(digest), "the second time it is present");
         news += u64::from(new);
     }
     prop_assert_eq!(filter.inserted_items(), news);
@@ -85,7 +85,7 @@ fn batch_equals_single<L: LayoutKind>(
     let (mut single, mut batch) = (empty::<L>(params), empty::<L>(params));
     let expected: Vec<bool> = inserted.iter().map(|&d| single.insert_digest(d)).collect();
     let mut answers = Bitmap::new();
-    // A bitmap that is used again must not remember: fill it with ones first.
+    // A reused bitmap must not keep old bits: fill it with ones first.
     empty::<L>(params).insert_digests_into(inserted, &mut answers);
     batch.insert_digests_into(inserted, &mut answers);
     prop_assert_eq!(answers.iter().collect::<Vec<_>>(), expected.clone());

@@ -1,4 +1,4 @@
-//! `BloomMatrix`: never a set forgotten, never one touched by what happens to another.
+//! `BloomMatrix`: no set is ever missed, and none is touched by changes to another.
 
 use super::{cases, digests, ones};
 use mayhap::native::{self, Fields, Native};
@@ -29,7 +29,7 @@ enum Step {
     InsertBatch(usize, Vec<u16>),
     Remove(usize),
     Replace(usize, Vec<u16>),
-    /// A filter in the place of a set, where the shapes allow it.
+    /// A filter replaces a set, where the shapes allow it.
     SetColumns(usize, Vec<Vec<u16>>),
     Add(usize),
     Reopen,
@@ -130,8 +130,8 @@ impl Run {
         Ok(())
     }
 
-    /// Exactly the rows of the keys inside, so no set lacks a bit or has one of another's; and what
-    /// the calls say is what the rows say.
+    /// Exactly the rows of the keys inside, so no set lacks a bit or has one of another's; and the
+    /// calls agree with the rows.
     fn check(&self) -> Result<(), TestCaseError> {
         let (sets, k) = (self.matrix.num_sets(), self.matrix.num_hashes());
         let mut fresh = matrix(sets, k, self.matrix.expected_items());
@@ -222,7 +222,7 @@ fn a_batch_says_what_single_calls_say() {
     }
 }
 
-/// Counted per set from the panels alone: any mistake in placing or turning columns shows.
+/// Counted per set from the panels alone: any mistake in placing or transposing columns shows.
 #[test]
 fn many_filters_become_a_matrix_and_come_back() {
     let filters: Vec<BlockedBloomFilter> = (0..1100u64)
@@ -275,7 +275,7 @@ fn filters_of_another_shape_or_digest_are_refused() {
     let mut fewer_rows = builder.seed(1).num_hashes(5).build().unwrap();
     assert_eq!(parameter(fewer_rows.set_column_from(0, &a).unwrap_err()), "num_hashes");
     assert!(matches!(fewer_rows.column(0), Err(Error::OutOfRange { .. })));
-    // Of k = 4 and the same m: the lanes of a filter are twice as wide as those of a set.
+    // With k = 4 and the same m: the lanes of a filter are twice as wide as a set's.
     let mut four = matrix(2, 4, 512);
     let m = four.num_bits();
     let filter = BlockedBloomFilter::builder().num_bits(m).num_hashes(4).expected_items(512);

@@ -13,7 +13,7 @@ const FILES: [(&str, &[u8]); 3] = [
     ("v3-matrix-names-520", include_bytes!("../golden/native/v3-matrix-names-520.mayhap")),
 ];
 
-/// The names of a golden file, as `tests/golden/native/README.md` says.
+/// The names of a golden file, by `tests/golden/native/README.md`.
 fn names_of(file: &str) -> Option<Vec<String>> {
     match file {
         "v3-matrix" => None,
@@ -121,7 +121,7 @@ fn names_that_no_writer_writes_are_refused() {
     refused(2, &|_| {}); // less than a byte for each set
     refused(3 * 4097 + 1, &|_| {});
     refused(u64::MAX, &|_| {});
-    // A page more than the header says.
+    // One page more than in the header.
     refused(0, &|_| {});
 }
 

@@ -1,4 +1,4 @@
-//! Random histories against a set: what a filter may and may not say, whatever happened to it.
+//! Random histories against a set: the answers that a filter may give after any history.
 
 use super::{cases, shapes};
 use mayhap::{AnyFilter, Block, Build, DigestFunction, FilterParams, native};

@@ -1,4 +1,4 @@
-//! The bits of a digest, for those who keep them elsewhere.
+//! The bits of a digest, for callers that store them elsewhere.
 
 use mayhap::{AnyFilter, Digest, DigestFunction, FilterParams, Layout, OwnedBlocks};
 
@@ -7,7 +7,7 @@ fn params(layout: Layout, num_bits: u64, num_hashes: u32) -> FilterParams {
 }
 
 #[test]
-fn they_are_those_that_inserting_sets() {
+fn positions_are_the_bits_that_inserting_sets() {
     for (layout, num_bits, num_hashes) in [
         (Layout::Standard, 1_000, 7),
         (Layout::Standard, 100_003, 32),
@@ -40,7 +40,7 @@ fn they_are_those_that_inserting_sets() {
 
 /// The table of the format's page: the digest of the text `a`.
 #[test]
-fn they_come_in_the_order_of_the_formulas() {
+fn positions_are_in_the_order_of_the_formulas() {
     let digest = DigestFunction::xxh3(0).digest("a");
     let first = [3584, 3661, 3743, 3811, 3863, 3908, 3992, 4065];
     let second = [3610, 3665, 3714, 3784, 3869, 3961, 4025, 4042];

@@ -78,7 +78,7 @@ fn a_preset_takes_the_place_of_a_size_and_needs_the_items() {
 }
 
 /// Two threads insert the same keys at the same time, single and in batches, many times: each key
-/// is "new" to one of them at least, and once it is there to neither.
+/// is "new" to at least one of them, and to neither once it is inside.
 #[test]
 fn one_of_two_threads_that_insert_a_key_at_once_gets_new() {
     for (layout, bits) in [
@@ -99,7 +99,7 @@ fn race<L: LayoutKind>(params: FilterParams) {
         (0..keys_per_round).map(|i| (round as u64) << 32 | i).collect()
     };
     let arrived = AtomicUsize::new(0);
-    // A spinning barrier: threads that were asleep wake too far apart to meet on a key.
+    // A spinning barrier: sleeping threads wake too far apart to meet on a key.
     let meet = |times: usize| {
         arrived.fetch_add(1, Ordering::AcqRel);
         let mut turns = 0;
@@ -134,7 +134,7 @@ fn race<L: LayoutKind>(params: FilterParams) {
     let told = told.into_inner().unwrap();
     let (mut both, mut neither) = (0, 0);
     for (round, filter) in filters.iter().enumerate() {
-        // A key that is a false positive of those before it may be new to nobody.
+        // A key that is a false positive of earlier ones may be new to no thread.
         let mut one = empty::<L>(params);
         let alone: Vec<bool> = keys(round).iter().map(|key| one.insert(key)).collect();
         for (i, alone) in alone.into_iter().enumerate() {
@@ -145,5 +145,5 @@ fn race<L: LayoutKind>(params: FilterParams) {
         assert_eq!(filter.insert_batch(&keys(round)).count_ones(), 0, "new again");
     }
     println!("{}: new to both {both} times", params.layout());
-    assert_eq!(neither, 0, "{}: new to nobody", params.layout());
+    assert_eq!(neither, 0, "{}: new to no thread", params.layout());
 }

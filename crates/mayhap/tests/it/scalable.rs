@@ -31,7 +31,7 @@ fn holds(filter: &ScalableBloomFilter, digests: &[Digest]) -> bool {
     one_at_a_time
 }
 
-/// Of few keys, after which steps are skipped, and of so many that none is or one.
+/// For few keys, after which steps are skipped, and for enough that none or one is.
 fn first_guesses() -> impl Strategy<Value = u64> {
     prop_oneof![1u64..60, 900u64..1_100]
 }
@@ -106,7 +106,7 @@ proptest! {
 #[test]
 fn a_key_is_new_once_across_growth() {
     let mut filter = chain(10, 1e-9);
-    // Every key comes twice, sometimes in one batch.
+    // Every key is inserted twice, sometimes in one batch.
     let twice: Vec<u64> = (0..3000).map(|i| i * 7919 % 1500).collect();
     let mut new = 0;
     for chunk in twice.chunks(130) {
@@ -148,7 +148,7 @@ fn growth_stops_at_the_limit_and_says_so() {
     assert_eq!(filter.health(), Health::NearCapacity);
     let count = filter.inserted_items();
     assert!(count >= 100 && (0..count).all(|key| filter.contains(&key)));
-    assert!(!filter.insert(&0u64).unwrap(), "a key that is there needs no room");
+    assert!(!filter.insert(&0u64).unwrap(), "a present key needs no room");
     filter.set_max_bytes(200_000);
     assert_eq!(filter.health(), Health::Ok);
     assert!(filter.insert_batch(&(100_000..100_010u64).collect::<Vec<_>>()).is_ok());
@@ -188,7 +188,7 @@ fn a_union_that_breaks_the_promise_says_so_and_one_that_does_not_keeps_it() {
         ours.union_with(&theirs).unwrap();
         ours
     };
-    // Two of the first layer: a third of the rate, and the layers to come share the rest.
+    // Two of the first layer: a third of the rate, and later layers share the rest.
     let mut short = union(90);
     assert_eq!((short.num_layers(), short.health()), (2, Health::Ok));
     assert_eq!(short.promised_fpp(), 0.01);
@@ -202,7 +202,8 @@ fn a_union_that_breaks_the_promise_says_so_and_one_that_does_not_keeps_it() {
     assert!(between.expected_fpp() < 0.01 && between.promised_fpp() == 0.01);
 }
 
-/// Keys go into the last of the layers of one step, until it has less room than the one before it.
+/// Keys are inserted into the last of the layers of one step, until it has less room than the
+/// previous one.
 #[test]
 fn a_union_that_is_filled_further_comes_back_from_its_file() {
     let (mut ours, mut theirs) = (chain(1_000, 1e-3), chain(1_000, 1e-3));
@@ -319,7 +320,7 @@ fn threads_lose_no_key_while_it_grows() {
         let distinct = (THREADS + 1) * EACH / 2;
         let all = keys(0..distinct);
         assert!(shared.contains_batch(&[0u64, distinct - 1]).iter().all(|found| found));
-        // Every key but the false positives was new to someone.
+        // Every key but the false positives was new to some thread.
         let (new, items) = (told_new.into_inner(), shared.inserted_items());
         // At 1e-6 none is expected, and one in 50 runs has one: the order of threads is chance.
         let most = distinct as f64 * 2.0 * target + 3.0;
@@ -331,8 +332,8 @@ fn threads_lose_no_key_while_it_grows() {
         assert!(filter.layers().all(|(params, items)| items <= params.expected_items()));
         assert!(filter.expected_fpp() <= target);
         assert_eq!(insert(&mut filter, &all).count_ones(), 0);
-        // Of `distinct`, not of `items`: a thread that is stopped between its query and its
-        // insertion can count a batch that another one has counted.
+        // Measured by `distinct`, not by `items`: a thread that is stopped between its query and
+        // its insertion can count a batch that another one has counted.
         let estimate = filter.estimated_items();
         assert!((estimate.items / distinct as f64 - 1.0).abs() < 0.05, "{estimate:?}");
     }
@@ -343,7 +344,7 @@ fn at_least_one_thread_that_inserts_a_key_during_growth_gets_new() {
     for seed in 0..300 {
         let filter = chain(8, 1e-9);
         let shared = filter.into_concurrent();
-        // The first layer is full but for one place.
+        // The first layer is full except for one place.
         assert_eq!(shared.insert_batch(&(0..7u64).collect::<Vec<_>>()).unwrap().count_ones(), 7);
         let told = AtomicU64::new(0);
         let barrier = std::sync::Barrier::new(3);
@@ -385,7 +386,7 @@ fn a_shared_chain_stops_at_its_limit() {
     assert!(filter.insert_digest(keys(200_000..200_001)[0]).is_err());
 }
 
-/// What a thread had inserted when the copy was begun is in the copy, whatever the others do.
+/// Keys that a thread had inserted before the copy began are in the copy, whatever the others do.
 #[test]
 fn a_snapshot_holds_what_came_before_while_threads_go_on_and_it_grows() {
     let shared = ConcurrentScalableBloomFilter::new(4, 1e-6, DigestFunction::xxh3(11)).unwrap();
@@ -463,7 +464,7 @@ fn filters_of_one_budget_never_take_more_however_many_threads_grow_them() {
         }
     });
     assert!(refused.into_inner() > 0, "nothing was refused");
-    // Of threads that made one layer at once, all but one have given theirs back.
+    // All but one of the threads that created one layer at once have freed theirs.
     let sum: u64 = filters.iter().map(ConcurrentScalableBloomFilter::num_bytes).sum();
     assert_eq!(budget.used(), sum);
     let exclusive: Vec<_> =

@@ -36,7 +36,7 @@ fn the_chain_beats_the_textbook_in_bits_and_in_cache_lines() {
 #[test]
 fn the_page_is_what_the_computation_says() {
     // A line that differs is easier to find than two pages.
-    let page = include_str!("../../../../docs/scalable-cost.md");
+    let page = include_str!("../../../../bench/results/scalable-cost.md");
     for (made, kept) in cost::report().lines().zip(page.lines()) {
         assert_eq!(made, kept, "run: cargo run -p mayhap --example scalable_cost");
     }

@@ -1,4 +1,4 @@
-//! A copy of a growing filter, and a log of what was inserted, count what the filter counted.
+//! A copy of a growing filter plus a log of the insertions counts the same as the filter.
 
 use super::{cases, digests};
 use mayhap::{Digest, DigestFunction, ScalableBloomFilter, native};
@@ -8,7 +8,7 @@ fn chain(first_items: u64) -> ScalableBloomFilter {
     ScalableBloomFilter::new(first_items, 1e-6, DigestFunction::xxh3(11)).unwrap()
 }
 
-/// Inserts one at a time; returns those that were new.
+/// Inserts one at a time; returns the new ones.
 fn insert(filter: &mut ScalableBloomFilter, digests: &[Digest]) -> Vec<Digest> {
     let is_new = |digest: &&Digest| filter.insert_digest(**digest).unwrap();
     digests.iter().filter(is_new).copied().collect()
@@ -21,7 +21,7 @@ fn copy_of(filter: &ScalableBloomFilter) -> ScalableBloomFilter {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// The copy has all of what came before the log began, and some of what came after.
+    /// The copy has all keys inserted before the log began, and some inserted later.
     #[test]
     fn a_copy_and_the_log_count_what_the_filter_counts(
         before in digests(2_500), after in digests(2_500), first_items in 1u64..60,
@@ -37,7 +37,7 @@ proptest! {
         for digests in log.chunks(70) {
             copy.insert_digests_counted(digests).unwrap();
         }
-        // What was there is said again, before and after.
+        // Keys already inside are repeated, before and after.
         copy.insert_digests_uncounted(&before).unwrap();
         prop_assert_eq!(copy.inserted_items(), filter.inserted_items());
         // A file of it opens: no layer counts more than it has room for.
@@ -45,7 +45,7 @@ proptest! {
         prop_assert!(before.iter().chain(&after).all(|&digest| copy.contains_digest(digest)));
     }
 
-    /// Layer by layer, where the log has the order in which keys came.
+    /// Layer by layer, where the log has the order in which keys arrived.
     #[test]
     fn layers_of_a_copy_are_as_full_as_those_of_the_filter(
         before in digests(2_500), after in digests(2_500), first_items in 1u64..60,

@@ -5,7 +5,7 @@ use mayhap::{
 };
 use std::sync::Arc;
 
-/// A chain of which the newest layer is nine tenths full, and what it is charged to, of `limit`.
+/// A chain whose newest layer is nine tenths full, and the budget of `limit` that it is charged to.
 fn nearly_full(limit: impl Fn(u64) -> u64) -> (ConcurrentScalableBloomFilter, Arc<Budget>) {
     let function = DigestFunction::xxh3(12);
     let mut filter = ConcurrentScalableBloomFilter::new(2_000_000, 0.01, function).unwrap();
@@ -36,7 +36,7 @@ fn a_layer_that_was_made_ahead_is_the_one_that_is_published_and_charged_once() {
 #[test]
 fn a_layer_that_was_made_ahead_and_not_used_is_given_back() {
     let (filter, budget) = nearly_full(|_| u64::MAX);
-    // Told at once to end: the layer is there, if not all of its memory.
+    // Cancelled at once: the layer exists, if not all of its memory.
     filter.grow_ahead(|| false);
     assert!(budget.used() == filter.num_bytes() && filter.num_layers() == 1);
     assert_eq!(filter.snapshot().unwrap().num_layers(), 1, "no part of a copy");

@@ -1,11 +1,11 @@
-//! The promise of the growing filter, measured: at 1 to 10,000 times its first guess the rate is
-//! what it says and not above the target.
+//! The promise of the growing filter, measured: at 1 to 10,000 times its first guess the rate is as
+//! reported and not above the target.
 #![cfg(not(miri))]
 
 use mayhap::{Bitmap, Digest, DigestFunction, ScalableBloomFilter};
 
 const FIRST_ITEMS: u64 = 100;
-/// Each filter has a seed of its own, from here on.
+/// Each filter has a seed of its own, from here up.
 const FIRST_SEED: u64 = 5_000;
 
 fn for_each_chunk(
@@ -23,7 +23,7 @@ fn for_each_chunk(
     }
 }
 
-/// Filters of different seeds, filled and asked.
+/// Filters of different seeds, filled and queried.
 #[derive(Default)]
 struct Measured {
     /// The filters' predictions, their rates by their bits, and the absent keys found.
@@ -43,7 +43,7 @@ impl Measured {
         self.now.push(filter.estimated_fpp());
     }
 
-    /// σ contains the counting of probes and what differs from filter to filter.
+    /// σ contains the counting of probes and the spread from filter to filter.
     fn check(&self, what: &str, probes: u64) {
         let count = self.now.len() as f64;
         let mean = |rates: &[f64]| rates.iter().sum::<f64>() / count;
@@ -117,7 +117,7 @@ fn the_rate_holds_at_10000_times_the_first_guess() {
     check_at(10_000, 4);
 }
 
-/// Low rates are where layers have several parts: they must be as independent as the model says.
+/// At low rates, layers have several parts: these must be as independent as in the model.
 #[test]
 fn layers_of_several_parts_keep_their_rate() {
     let mut measured = Measured::default();

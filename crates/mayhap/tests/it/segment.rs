@@ -46,7 +46,7 @@ fn filled(cut: Segments, params: FilterParams, digests: &[Digest], batch: usize)
 proptest! {
     #![proptest_config(crate::cases(60))]
 
-    /// Of any size, with any k, cut anywhere.
+    /// Any size, any k, cut anywhere.
     #[test]
     fn the_bits_are_those_of_the_whole(
         blocks in 1..3_000u64,
@@ -64,7 +64,7 @@ proptest! {
         prop_assert!(together == whole.storage().as_ref());
         let ones: u64 = segments.iter().map(Segment::count_ones).sum();
         prop_assert_eq!(ones, whole.count_ones());
-        // Absent keys, too: each segment says what the whole filter does.
+        // Absent keys, too: each segment answers like the whole filter.
         for key in keys..keys + 500 {
             let digest = FUNCTION.digest(&key);
             let found = segments[cut.index_of(digest) as usize].contains_digest(digest).unwrap();
@@ -243,7 +243,7 @@ macro_rules! file {
     };
 }
 
-/// Keys inserted into the whole filter, as `tests/golden/native/README.md` says.
+/// Keys inserted into the whole filter, by `tests/golden/native/README.md`.
 const FILES: [(&str, &[u8], u64); 4] = [
     file!("v3-segment-0", 9000),
     file!("v3-segment-1", 9000),

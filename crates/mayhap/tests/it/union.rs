@@ -30,7 +30,7 @@ fn union_is_or<L: LayoutKind>(
     let shared = ours.try_clone().unwrap().into_concurrent();
     ours.union_with(&theirs).unwrap();
     prop_assert!(ours.storage().as_ref() == both.storage().as_ref());
-    // What one filter would have counted of them, not the keys that its bits speak of.
+    // The count that one filter would have had, not the estimate from its bits.
     let counted = params.expected_inserted(both.estimated_items().rounded());
     prop_assert!((ours.inserted_items() as f64 - counted).abs() <= 1.0);
     shared.union_with(&theirs).unwrap();
@@ -97,7 +97,7 @@ fn unlike_filters_are_refused_by_name_and_nothing_changes() {
     }
 }
 
-/// What filters were made *for* is no part of their shape.
+/// The number of keys that filters were made *for* is no part of their shape.
 #[test]
 fn filters_for_other_numbers_of_items_unite_when_their_shape_is_one() {
     let filter = |n, p| -> BloomFilter {

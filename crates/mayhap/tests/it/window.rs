@@ -1,5 +1,5 @@
-//! Windows against exact models: what must be remembered, what must be forgotten, and that nothing
-//! else makes a difference.
+//! Windows against exact models: the keys that must be remembered, the keys that must be forgotten,
+//! and that nothing else makes a difference.
 
 use super::window_kinds::{Kind, from_parts, of_items, of_old_time, of_time, random};
 use super::{cases, digests};
@@ -23,7 +23,7 @@ pub(crate) fn seen(filter: &WindowBloomFilter, digests: &[Digest]) -> Vec<Option
 proptest! {
     #![proptest_config(cases(400))]
 
-    /// The keys of the last w insertions are there, at every moment, whatever comes.
+    /// The keys of the last w insertions are present at every moment, whatever is inserted.
     #[test]
     fn a_count_window_has_the_last_insertions(
         window in 1u64..200,
@@ -159,7 +159,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// A filter that is saved and opened at any moment goes on like one that never was.
+    /// A filter that is saved and opened at any moment continues like one that never was.
     #[test]
     fn a_reopened_window_goes_on_as_before(
         window in prop_oneof![1u64..50, 200u64..3000],
@@ -306,7 +306,7 @@ fn large_batches_equal_one_at_a_time() {
     assert_eq!(one.contains_batch(&numbers).count_ones(), 1000);
 }
 
-/// A key that comes again and again pushes nothing out.
+/// A recurring key pushes nothing out.
 #[test]
 fn duplicates_of_a_generation_take_no_room_and_move_the_window_on() {
     let mut filter = of_items(140, 1e-6);
@@ -320,9 +320,9 @@ fn duplicates_of_a_generation_take_no_room_and_move_the_window_on() {
     for _ in 0..140 {
         filter.insert("again");
     }
-    assert!(filter.contains("first"), "149 keys came since");
+    assert!(filter.contains("first"), "149 later keys");
     filter.insert("again");
-    assert!(!filter.contains("first"), "150 keys came since");
+    assert!(!filter.contains("first"), "150 later keys");
     // Once in each generation.
     assert_eq!(filter.inserted_items(), 15);
 }
@@ -376,13 +376,13 @@ fn an_idle_period_leaves_nothing_behind() {
         for i in 0..200u64 {
             filter.insert_at(&i, i * 10);
         }
-        // The last key came in generation 19.
+        // The last key arrived in generation 19.
         let now = 1990 / 100 * 100 + idle * 100;
         filter.advance(now);
         let remembered = (0..200u64).filter(|&i| now / 100 - i * 10 / 100 < 15).count();
         assert_eq!((0..200u64).filter(|i| filter.contains(i)).count(), remembered, "{idle}");
         assert_eq!(filter.inserted_items(), remembered as u64);
-        // A year of other keys: what was not cleared would be found here.
+        // A year of other keys: any bits left uncleared would be found here.
         for i in 1000..3000u64 {
             assert!(filter.insert_at(&i, now + (i - 1000) * 10), "{idle}: {i}");
         }

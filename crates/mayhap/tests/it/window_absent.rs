@@ -4,8 +4,8 @@ use super::window::seen;
 use super::window_kinds::{Kind, of_time, random};
 use mayhap::{Bitmap, Digest};
 
-/// Against the same windows given only what they do not have, one key at a time: the kinds, batches
-/// with repeats in them, and tables that do not fit the cache.
+/// Against the same windows given only absent keys, one at a time: the kinds, batches with repeats
+/// in them, and tables that do not fit the cache.
 #[test]
 #[cfg_attr(miri, ignore = "a million keys")]
 fn absent_keys_alone_are_inserted_and_age() {
@@ -27,7 +27,7 @@ fn absent_keys_alone_are_inserted_and_age() {
         }
         assert!(inserted >= items / 3 && inserted < 3 * items, "{kind:?}: {inserted} of {items}");
     }
-    // A key that comes all the time is forgotten all the same, and then new.
+    // A key that recurs all the time is still forgotten, and then new.
     let mut filter = of_time(1_000, 100, 1e-9);
     let new: Vec<u64> =
         (0..5_000).filter(|&now| (filter.advance(now), filter.insert_absent("key")).1).collect();

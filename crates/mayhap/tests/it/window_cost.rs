@@ -1,4 +1,4 @@
-//! The numbers of windows of time are the result of the computation, which no other design beats.
+//! The numbers of time windows are the result of the computation, which no other design beats.
 #![cfg(not(miri))]
 
 #[path = "../../examples/window_cost.rs"]
@@ -37,7 +37,7 @@ fn only_designs_that_count_keys_keep_the_rate_and_the_chosen_one_needs_the_fewes
 #[test]
 fn the_page_is_what_the_computation_says() {
     // A line that differs is easier to find than two pages.
-    let page = include_str!("../../../../docs/window-cost.md");
+    let page = include_str!("../../../../bench/results/window-cost.md");
     for (made, kept) in cost::report().lines().zip(page.lines()) {
         assert_eq!(made, kept, "run: cargo run -p mayhap --example window_cost");
     }

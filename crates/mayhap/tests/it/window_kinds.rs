@@ -12,7 +12,7 @@ pub(crate) fn of_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilt
     WindowBloomFilter::builder().window_time(span, items).target_fpp(target_fpp).build().unwrap()
 }
 
-/// A window of time as version 0.1 made it, out of its file: generations of a 14th of the span.
+/// A time window as version 0.1 made it, out of its file: generations of a 14th of the span.
 pub(crate) fn of_old_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
     let step = span.div_ceil(14);
     let live = span.div_ceil(step) + 1;
@@ -28,7 +28,7 @@ pub(crate) fn of_old_time(span: u64, items: u64, target_fpp: f64) -> WindowBloom
     from_parts(&fields, &segments).unwrap()
 }
 
-/// Of keys, of time, and of time as it was.
+/// Count windows, time windows, and time windows of the older form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     Items,
@@ -56,7 +56,7 @@ pub(crate) fn from_parts(
     segments: &[Vec<Block>],
 ) -> Result<WindowBloomFilter, Error> {
     let function = DigestFunction::default();
-    // As a file of the right length would have it.
+    // As in a file of the right length.
     let expected = WindowBloomFilter::segment_blocks(fields)?;
     let found: Vec<u64> = segments.iter().map(|s| s.len() as u64).collect();
     if expected != found {

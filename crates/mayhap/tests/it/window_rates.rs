@@ -1,5 +1,5 @@
 //! The promise of windows, measured: at the highest load, in steady state, the counted rate is the
-//! predicted one within 3 σ, and so is the rate that the bits tell. The seeds are 0 to 199 for
+//! predicted one within 3 σ, and so is the rate computed from the bits. The seeds are 0 to 199 for
 //! small windows, 0 to 23 for large ones.
 #![cfg(not(miri))]
 
@@ -34,7 +34,7 @@ fn measure(mut filter: WindowBloomFilter, seed: u64, probes: u64, is_time: bool)
     while is_time || key < 2 * live * step {
         let digest = function.digest(&key);
         if is_time {
-            // One key a tick, so that a generation's keys are as many as it was made for.
+            // One key per tick, so that each generation gets exactly its share of keys.
             filter.insert_digest_at(digest, key);
             if key == 3 * live * step - 1 {
                 break;
@@ -126,8 +126,8 @@ fn old_keys_are_found_as_often_as_absent_ones() {
             (now * old.len() as f64, (now * (1.0 - now) * old.len() as f64).sqrt());
         println!("{target}: {found} of {} old keys found, {expected:.0} expected", old.len());
         assert!((found - expected).abs() <= 3.0 * sigma, "{found} {expected} {sigma}");
-        // And so "new" is told for all but the false positives, whose rate lies between that of 14
-        // and that of 15 full generations.
+        // So the answer is "new" for all but the false positives, whose rate lies between that of
+        // 14 and that of 15 full generations.
         let told_old = (keys.len() - new.count_ones()) as f64 / keys.len() as f64;
         assert!(told_old < target && told_old > target * 0.9, "{told_old}");
     }

@@ -1,5 +1,5 @@
-//! Windows of time keep what they promise whatever comes: the keys of the last span while no more
-//! come than they were made for, and the rate always.
+//! Time windows keep their promise under any load: the keys of the last span while no more arrive
+//! than they were made for, and the rate always.
 #![cfg(not(miri))]
 
 use super::cases;
@@ -40,8 +40,8 @@ impl InSpan {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// Bursts, trickles and pauses: as long as no more than n keys come in any span, none of it is
-    /// forgotten, and what is there is as old as it says.
+    /// Bursts, trickles and pauses: as long as no more than n keys arrive in any span, none of them
+    /// is forgotten, and reported ages are right.
     #[test]
     fn no_key_of_the_span_is_forgotten_while_no_more_come_than_expected(
         items in prop_oneof![1u64..60, 54u64..400],
@@ -56,7 +56,7 @@ proptest! {
             // Sometimes ticks, sometimes fractions of the span, sometimes several spans.
             now += gap * [1, span / 30, span / 8][usize::from(scale)];
             filter.advance(now);
-            // Sometimes keys that came before.
+            // Sometimes repeats an earlier key.
             key -= again.min(key);
             for _ in 0..count.min(in_span.room(now, items)) {
                 let was_there = filter.contains_digest(digest(key));
@@ -80,8 +80,8 @@ proptest! {
         }
     }
 
-    /// However many come, and come again: the rate is kept, what the window says it has it has, and
-    /// what is too old is gone.
+    /// However many keys arrive and recur: the rate is kept, keys that the window claims to have
+    /// are inside, and keys that are too old are gone.
     #[test]
     fn under_any_load_the_rate_is_kept_and_losses_are_reported(
         items in 1u64..300,
@@ -170,17 +170,17 @@ fn what_no_window_of_time_has_is_refused() {
     assert_eq!(refused(&|_, s| *word(s, 3, oldest) = u64::MAX), "insertions of a generation");
     // A generation that is long forgotten, and not cleared yet.
     assert_eq!(refused(&|_, s| *word(s, 0, next + 2) = 0), "bits of generations without keys");
-    // The one that is taken next is clear in its first blocks.
+    // The column that is taken next is clear in its first blocks.
     assert_eq!(refused(&|_, s| s[0][0].0[0] |= 1 << (next % 64)), "bits that were cleared");
     let last_row = filter.num_rows() as usize % 8;
     assert_ne!(last_row, 0);
     assert_eq!(refused(&|_, s| s[0].last_mut().unwrap().0[last_row] |= 1), "bits past num_bits");
 }
 
-/// A pattern of keys: so many at each time.
+/// A pattern of keys: the number at each time.
 type Pattern = Vec<(u64, u64)>;
 
-/// The ways in which keys come that windows were spoilt by, each for three spans.
+/// Arrival patterns that broke earlier windows, each for three spans.
 fn patterns(span: u64, items: u64) -> [(&'static str, Pattern); 8] {
     let spans = 3;
     let even = |times: u64| -> Pattern {
@@ -207,7 +207,7 @@ fn patterns(span: u64, items: u64) -> [(&'static str, Pattern); 8] {
     ]
 }
 
-/// The rate at some moments of a pattern, the worst of which is the most that was expected.
+/// The rate at some moments of a pattern, with the worst expected one.
 struct Rates {
     worst: f64,
     /// Absent keys that were answered "maybe", and how many were expected by the counts.
@@ -261,7 +261,8 @@ fn eight_patterns_of_keys_never_bring_the_rate_above_the_target() {
                 measured / target,
             );
             assert!(worst <= target * (1.0 + 1e-9), "{name}: {worst}");
-            // A filter's own rate is within a few percent of what is expected; asking adds chance.
+            // A filter's own rate is within a few percent of the expected one; sampling adds
+            // chance.
             let sigma = expected.sqrt().hypot(0.01 * expected);
             assert!((found - expected).abs() <= 3.0 * sigma, "{name}: {found} {expected}");
             assert!(found <= target * asked + 3.0 * sigma, "{name}: {measured}");
@@ -272,12 +273,11 @@ fn eight_patterns_of_keys_never_bring_the_rate_above_the_target() {
     }
 }
 
-/// What the bits say is what absent keys find, also where keys come again and set the same bits in
-/// several generations.
+/// The rate of the bits is the rate that absent keys see, also where keys recur and set the same
+/// bits in several generations.
 #[test]
 fn the_rate_now_is_of_these_bits_in_windows_of_time() {
-    // Keys that never come again, those that do after a third of the span, and those that always
-    // do.
+    // Keys that never recur, keys that recur after a third of the span, and keys that always recur.
     for repeats in [1u64, 3, 24] {
         let (span, items) = (24_000, 24_000);
         let mut filter = of_time(span, items, 0.05);
@@ -305,8 +305,8 @@ fn the_rate_now_is_of_these_bits_in_windows_of_time() {
     }
 }
 
-/// Keys that come again and again, far more often than the window is made for: each takes room once
-/// in an eighth of the span.
+/// Keys that recur far more often than the window is made for: each takes room once in an eighth of
+/// the span.
 #[test]
 fn keys_that_come_again_soon_take_little_room() {
     // Generations of 100 keys; 580 keys, each 8 times a tick: 37 million insertions a span.
@@ -335,8 +335,8 @@ fn keys_that_come_again_soon_take_little_room() {
     }
     // 580 for each eighth, and the one that is past.
     assert!(filter.inserted_items() <= 580 * 10, "{}", filter.inserted_items());
-    assert!(filter.forgotten_early().unwrap() - before < 5_501, "what was written again at first");
-    // And they are as young as they are.
+    assert!(filter.forgotten_early().unwrap() - before < 5_501, "keys written again at first");
+    // And their ages are right.
     let now = filter.now();
     assert_eq!(filter.age_of_digest_at(digest(7), now).map(|age| age.at_least), Some(0));
     filter.advance(now + span);
@@ -359,7 +359,7 @@ fn an_idle_period_leaves_nothing_behind_in_a_window_of_time() {
             assert!(filter.contains(&i) || since > 1400, "{idle}: {since} is forgotten");
             assert!(!filter.contains(&i) || since < 1575, "{idle}: {since} is remembered");
         }
-        // A year of other keys: what was not cleared would be found here.
+        // A year of other keys: any bits left uncleared would be found here.
         for i in 1000..6000u64 {
             assert!(filter.insert_at(&i, now + (i - 1000) * 7), "{idle}: {i}");
         }

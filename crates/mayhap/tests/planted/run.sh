@@ -1,20 +1,22 @@
 #!/bin/sh
-# Puts bugs into a copy of the source, one at a time, and looks whether the tests find them.
+# Puts bugs into a copy of the source, one at a time, and checks whether the tests find them.
 #
-# Each *.patch here says what it breaks, which test has to fail by it and, if it needs any, with
-# which flags of the compiler it is built. A test that fails without the bug, a patch that does not
-# fit any more and a copy that does not compile are errors. `ONLY='lock_*'` plants those that match.
+# Each *.patch here names the bug, the test that has to fail because of it and, if it needs any, the
+# compiler flags to build it with. A test that fails without the bug, a patch that no longer applies
+# and a copy that does not compile are errors. `ONLY='lock_*'` plants only the patches that match.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
-# One test of each copy runs, and most of the time goes into building it, so that is done in a hurry.
-# Between two bugs, little changes. (Unoptimised, the coroutines of loom overflow their stacks.)
+# One test of each copy runs, and most of the time is spent on building it, so it is built with few
+# optimisations. Little changes between two bugs. (Unoptimised, the coroutines of loom overflow
+# their stacks.)
 CARGO_INCREMENTAL=1
 export CARGO_INCREMENTAL CARGO_TARGET_DIR
 in_a_hurry=profile.dev.package.mayhap.opt-level=1
 server=profile.dev.package.mayhap-server.opt-level
+engine=profile.dev.package.mayhap-engine.opt-level
 copy=$CARGO_TARGET_DIR/planted
 log=$copy/log
 cargo=${CARGO:-cargo}
@@ -30,8 +32,8 @@ field() {
 	sed -n "s/^$1: //p" "$2" | head -n 1
 }
 
-# Cargo for a patch. Other flags get a folder of their own, or all would be built again and again:
-# with `--cfg loom` that of `make loom`, for the dependencies that are there.
+# Cargo for a patch. Other flags get a folder of their own, or everything would be rebuilt each
+# time: with `--cfg loom` the folder of `make loom`, for the dependencies built there.
 build() (
 	flags=$(field Flags "$1") level=0
 	shift
@@ -41,10 +43,10 @@ build() (
 		export RUSTFLAGS CARGO_TARGET_DIR
 		level=1
 	fi
-	$cargo test --config "$in_a_hurry" --config "$server=$level" --locked "$@"
+	$cargo test --config "$in_a_hurry" --config "$server=$level" --config "$engine=$level" --locked "$@"
 )
 
-# Runs the test of a patch alone. Fails if it does, and ends all if it does not compile.
+# Runs only the test of a patch. Fails if the test does, and ends the script if it does not compile.
 run() {
 	test=$(field Test "$1")
 	name=${test##* }
@@ -55,8 +57,8 @@ run() {
 	grep -q "^test $name \.\.\. ok" "$log" || fail "$1: there is no test $name"
 }
 
-# The patches, those that build the same one after another: a bug and its removal build all anew that
-# needs the file, and so would the next test of another crate.
+# The patches, in the order of their builds: a bug and its removal rebuild everything that needs the
+# file, and so would the next test of another crate.
 ordered() {
 	for patch in "$here"/${ONLY:-*}.patch; do
 		file=$(sed -n 's|^--- a/||p' "$patch" | head -n 1)
@@ -69,8 +71,10 @@ command -v patch >/dev/null || fail 'patch is missing'
 rm -rf "$copy"
 mkdir -p "$copy"
 cp -R "$root/Cargo.toml" "$root/Cargo.lock" "$root/README.md" "$root/crates" "$root/docs" "$copy"
+mkdir "$copy/bench"
+cp -R "$root/bench/results" "$copy/bench"
 cd "$copy"
-# Another version, or Cargo would take what is built of the copy, bug and all, for the original's.
+# Another version, or Cargo would take the build of the copy, bug and all, for the original's.
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 sed "s/version = \"$version\"/version = \"$version-planted\"/" Cargo.toml >changed
 mv changed Cargo.toml

@@ -1,19 +1,19 @@
-//! Filters of many seeds beside the prediction.
+//! Filters of many seeds against the prediction.
 
 use mayhap::{
     Build, Digest, DigestFunction, Filter, FilterParams, Layout, LayoutKind, OwnedBlocks, sizing,
 };
 
-/// Seeds are fixed, so that the test says the same every time. With about 50 rows one random set of
-/// seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their blocked
-/// rows at 1 M keys, which share digests, lie up to 3.6 σ high.
+/// Seeds are fixed, so that the test has the same result every time. With about 50 rows one random
+/// set of seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their
+/// blocked rows at 1 M keys, which share digests, are up to 3.6 σ high.
 /// `the_model_is_the_mean_over_many_filters` shows, on other seeds and much more sharply, that this
 /// is chance and not the model.
 const FIRST_SEED: u64 = 1000;
 
 pub(crate) const TARGETS: [f64; 5] = [0.05, 0.01, 1e-3, 1e-4, 1e-6];
 
-/// What one filter did.
+/// The counts of one filter.
 pub(crate) struct Measured {
     /// Absent keys that it answered "maybe".
     pub(crate) found: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Measured {
     pub(crate) fpp_now: f64,
 }
 
-/// Fills a filter of its own seed with keys 0..n, checks that it finds them, asks absent ones.
+/// Fills a filter of its own seed with keys 0..n, checks that it finds them, queries absent ones.
 pub(crate) fn measure<L: LayoutKind>(params: FilterParams, seed: u64, probes: u64) -> Measured {
     let function = DigestFunction::xxh3(FIRST_SEED + seed);
     let mut filter = Filter::<L, OwnedBlocks>::empty(params, function).unwrap();

@@ -30,7 +30,7 @@ fn filters_of_10_thousand_keys_keep_their_rate() {
 }
 
 /// Block counts that are powers of two gave 3–12 times the promised rate in other filters: the bits
-/// that pick the block and those that pick inside it must not be the same.
+/// that pick the block and the bits that pick inside it must not be the same.
 #[test]
 fn power_of_two_block_counts_keep_their_rate() {
     for (blocks, items_per_block, k) in [

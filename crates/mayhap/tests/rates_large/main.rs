@@ -1,6 +1,6 @@
 //! The promise, measured on filters of up to 10 million keys, and on hundreds of a million.
 //!
-//! Minutes of work: `make test-deep` runs it, and `make test` what is in `rates/`.
+//! Minutes of work: `make test-deep` runs it, and `make check` runs `rates/`.
 #![cfg(not(miri))]
 
 #[path = "../rates/check.rs"]
@@ -24,8 +24,8 @@ fn filters_of_10_million_keys_keep_their_rate() {
     check_sized(10_000_000, 4, 250_000);
 }
 
-/// The filters' own rates follow from their bits, so their mean tells the model's error to 0.02 %
-/// without asking a single key. (1,500 filters a target: within 0.005 %, at most 1.1 σ.)
+/// The filters' own rates follow from their bits, so their mean gives the model's error to 0.02 %
+/// without querying a single key. (1,500 filters a target: within 0.005 %, at most 1.1 σ.)
 #[test]
 fn the_model_is_the_mean_over_many_filters() {
     let keys: Vec<u64> = (0..1_000_000).collect();

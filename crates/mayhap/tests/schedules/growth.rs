@@ -4,23 +4,23 @@ use super::{chain, digest};
 use crate::checker::{Arc, AtomicUsize, Ordering, spawn};
 use mayhap::{Budget, ConcurrentScalableBloomFilter, ScalableBloomFilter};
 
-/// All but one insert keys of their own into a chain whose first layer is full, and say so. Whoever
-/// hears it finds the key, in whichever layer.
-pub(crate) fn what_is_said_to_be_there_is_found_while_a_layer_is_added(threads: usize) {
+/// All threads but one insert keys of their own into a chain whose first layer is full, and
+/// announce it. The other finds each announced key, in whichever layer.
+pub(crate) fn an_announced_key_is_found_while_a_layer_is_added(threads: usize) {
     let filter = Arc::new(chain());
     filter.insert_digest(digest(0)).unwrap();
     let said: Arc<Vec<AtomicUsize>> = Arc::new((0..threads).map(|_| AtomicUsize::new(0)).collect());
     let insert = |i: usize| {
         let (filter, said) = (filter.clone(), said.clone());
         move || {
-            assert!(filter.insert_digest(digest(i)).unwrap(), "nobody else inserts this key");
+            assert!(filter.insert_digest(digest(i)).unwrap(), "no other inserts this key");
             said[i].store(1, Ordering::Release);
         }
     };
     let others: Vec<_> = (1..threads).map(|i| spawn(insert(i))).collect();
     for i in 1..threads {
         if said[i].load(Ordering::Acquire) == 1 {
-            assert!(filter.contains_digest(digest(i)), "a key that was said to be there");
+            assert!(filter.contains_digest(digest(i)), "an announced key");
         }
     }
     others.into_iter().for_each(|other| other.join().unwrap());
@@ -32,7 +32,7 @@ pub(crate) fn no_key_is_lost_while_a_layer_is_added(threads: usize) {
     let filter = Arc::new(chain());
     let insert = |i: usize| {
         let filter = filter.clone();
-        move || assert!(filter.insert_digest(digest(i)).unwrap(), "nobody else inserts this key")
+        move || assert!(filter.insert_digest(digest(i)).unwrap(), "no other inserts this key")
     };
     let others: Vec<_> = (1..threads).map(|i| spawn(insert(i))).collect();
     insert(0)();
@@ -51,12 +51,12 @@ fn check(filter: &ConcurrentScalableBloomFilter, threads: usize) {
     assert!(filter.num_layers() <= layers_for(threads), "{} layers", filter.num_layers());
 }
 
-/// Layers for 1, 2, 4, … keys that hold so many.
+/// The number of layers for 1, 2, 4, … keys that hold `keys`.
 fn layers_for(keys: usize) -> usize {
     (keys + 1).next_power_of_two().ilog2() as usize
 }
 
-/// A budget has all layers of the filter once, and nothing when it has gone.
+/// A budget is charged once for each layer of the filter, and nothing after it is dropped.
 fn is_charged_once(budget: &Budget, filter: Arc<ConcurrentScalableBloomFilter>) {
     assert_eq!(budget.used(), filter.num_bytes());
     drop(filter);
@@ -92,7 +92,7 @@ pub(crate) fn a_layer_that_is_made_ahead_is_made_once(threads: usize) {
     is_charged_once(&budget, filter);
 }
 
-/// All insert one key into a full layer: at least one is told "new".
+/// All insert one key into a full layer: at least one gets "new".
 pub(crate) fn one_of_all_inserters_of_a_key_during_growth_gets_new(threads: usize) {
     let filter = Arc::new(chain());
     filter.insert_digest(digest(100)).unwrap();
@@ -104,16 +104,16 @@ pub(crate) fn one_of_all_inserters_of_a_key_during_growth_gets_new(threads: usiz
     let mine = insert()();
     let told = others.into_iter().map(|other| other.join().unwrap());
     let new = told.fold(usize::from(mine), |new, told| new + usize::from(told));
-    assert!(new >= 1, "a key that was not there is new to someone");
+    assert!(new >= 1, "an absent key is new to some thread");
     assert!(filter.contains_digest(digest(0)) && filter.contains_digest(digest(100)));
     // Places that are reserved for a moment may fill a layer before its keys do.
     assert!((2..=layers_for(threads + 1)).contains(&filter.num_layers()));
 }
 
-/// Memory for one more layer and not two: nobody is refused since another makes the same layer, and
-/// it is charged once.
+/// Memory for one more layer and not two: no thread is refused because another makes the same
+/// layer, and it is charged once.
 pub(crate) fn a_layer_is_charged_once_however_many_need_it(threads: usize) {
-    // As many keys as fill layers up to the one before one that has room for all.
+    // The number of keys that fills all layers before the one that has room for all.
     let full = threads.next_power_of_two() as u64 - 1;
     let fill = |filter: &ConcurrentScalableBloomFilter, keys| {
         let missing = |_: &usize| filter.inserted_items() < keys;
@@ -138,8 +138,8 @@ pub(crate) fn a_layer_is_charged_once_however_many_need_it(threads: usize) {
     is_charged_once(&budget, filter);
 }
 
-/// One copies the chain while the others insert: what was there before is in the copy, each layer
-/// of it sound.
+/// One copies the chain while the others insert: earlier keys are in the copy, and each of its
+/// layers is sound.
 pub(crate) fn a_copy_while_a_layer_is_added_holds_what_came_before(threads: usize) {
     let filter = Arc::new(chain());
     filter.insert_digest(digest(100)).unwrap();
@@ -177,8 +177,8 @@ pub(crate) fn a_union_with_a_copy_while_others_insert_loses_nothing(threads: usi
     assert!((1..threads).all(|i| union.contains_digest(digest(i))));
 }
 
-/// A filter is dropped by its name while others ask and fill it: they have it to their end, and the
-/// last one gives back its memory.
+/// A filter is removed by name while others query and fill it: they keep it to their end, and the
+/// last one frees its memory.
 pub(crate) fn a_dropped_filter_lives_until_the_last_query_ends(threads: usize) {
     let budget = Budget::new(1 << 20);
     let mut filter = chain();

@@ -24,7 +24,7 @@ pub(super) const RESERVE: &[Case] = &[
     both("BF.RESERVE ne0 0.01 100 NONSCALING EXPANSION 0", "+OK"),
     both("BF.RESERVE one 1e-6 1", "+OK"),
     both("BF.RESERVE loose 0.9 100", "+OK"),
-    // What is wrong with the rate is said before what is wrong with the capacity.
+    // An error in the rate is reported before one in the capacity.
     both("BF.RESERVE g x x", "-ERR bad error rate"),
     both("BF.RESERVE g 0.01x 100", "-ERR bad error rate"),
     both("BF.RESERVE g '' 100", "-ERR bad error rate"),
@@ -151,7 +151,7 @@ pub(super) const ADD: &[Case] = &[
     each("BF.MEXISTS f a x c", "*3|:1|:0|:1", "*3|#t|#f|#t"),
     each("BF.MEXISTS f x", "*1|:0", "*1|#f"),
     both("BF.CARD f", ":5"),
-    // Any bytes are an item, the empty word too.
+    // Any bytes are an item, including the empty word.
     each("BF.ADD f ''", ":1", "#t"),
     each("BF.EXISTS f ''", ":1", "#t"),
     each("BF.ADD f '\\x00\\r\\n\\xff'", ":1", "#t"),
@@ -208,7 +208,7 @@ pub(super) const INSERT: &[Case] = &[
     both("EXISTS f", ":0"),
     each("BF.INSERT f ITEMS a b a", "*3|:1|:1|:0", "*3|#t|#t|#f"),
     each("BF.INSERT f NOCREATE ITEMS a c", "*2|:0|:1", "*2|#f|#t"),
-    // Options are read but not used where there is a filter.
+    // Options are read but not used if the filter exists.
     each("BF.INSERT f CAPACITY 7 ERROR 0.5 ITEMS a", "*1|:0", "*1|#f"),
     each("BF.INFO f CAPACITY", "*1|:100", "%1|+Capacity|:100"),
     each("BF.INSERT g CAPACITY 7 ERROR 0.001 ITEMS a", "*1|:1", "*1|#t"),
@@ -292,7 +292,7 @@ pub(super) const INFO: &[Case] = &[
     both("BF.INFO f JUNK", "-Invalid information value"),
     both("BF.INFO f CAP", "-Invalid information value"),
     both("BF.INFO f ''", "-Invalid information value"),
-    // The word is looked at before the filter is, so a slip is reported in either case.
+    // The word is checked before the filter, so a typo is reported in either case.
     both("BF.INFO g JUNK", "-Invalid information value"),
     both("BF.INFO", "-ERR wrong number of arguments for 'bf.info' command"),
     both("BF.INFO f CAPACITY SIZE", "-ERR wrong number of arguments for 'bf.info' command"),

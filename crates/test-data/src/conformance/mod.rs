@@ -2,8 +2,14 @@
 //!
 //! A case is a request as one would type it and its answer in RESP2 and RESP3. In answers `|`
 //! stands for the end of a line (the last is left out), `?` for any line, and `...` at the end of a
-//! line for whatever follows there. [`check`] sends requests through a closure, so that the same
-//! cases run against the server's `execute`, through a socket, and against the command.
+//! line for any rest of it. [`check`] sends requests through a closure, so that the same cases run
+//! against the server's `execute`, through a socket, and against the command.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `filters.rs` | `BF.*` |
+//! | `others.rs` | everything but the filters' own commands, and what goes beyond `RedisBloom` |
+//! | `text.rs` | requests as one types them, answers as bytes |
 
 mod filters;
 mod others;

@@ -1,4 +1,4 @@
-//! Everything but the filters' own commands, and what goes beyond `RedisBloom`.
+//! Everything except the filters' own commands, and the extensions of `RedisBloom`'s.
 
 use super::{Case, both, each};
 
@@ -56,7 +56,7 @@ pub(super) const MERGE: &[Case] = &[
     each("BF.MEXISTS t a b c d", "*4|:1|:1|:1|:0", "*4|#t|#t|#t|#f"),
     each("BF.INFO t CAPACITY", "*1|:5000", "%1|+Capacity|:5000"),
     each("BF.MEXISTS s1 a c", "*2|:1|:0", "*2|#t|#f"),
-    // A filter that is there may be added to meanwhile.
+    // An existing filter may receive keys meanwhile.
     both("BF.MERGE s1 s2", "-ERR item exists: merge into a new name, ..."),
     both("BF.MERGE s1 s1", "-ERR item exists: merge into a new name, ..."),
     both("BF.MERGE u s1", "+OK"),
@@ -104,7 +104,7 @@ pub(super) const WHICH: &[Case] = &[
     both("BF.WHICH -1 f a", NO_INTEGER),
 ];
 
-/// What is done to names.
+/// Operations on names.
 pub(super) const KEYS: &[Case] = &[
     both("DBSIZE", ":0"),
     both("KEYS *", "*0"),
@@ -172,7 +172,7 @@ pub(super) const KEYS: &[Case] = &[
     both("DBSIZE x", "-ERR wrong number of arguments for 'dbsize' command"),
 ];
 
-/// When filters end.
+/// Expiry of filters.
 pub(super) const EXPIRY: &[Case] = &[
     both("TTL f", ":-2"),
     both("PTTL f", ":-2"),
@@ -230,7 +230,7 @@ pub(super) const EXPIRY: &[Case] = &[
     both("EXISTS f", ":0"),
 ];
 
-/// Who a client is.
+/// The identity and properties of a client.
 pub(super) const CONNECTION: &[Case] = &[
     both("PING", "+PONG"),
     both("ping", "+PONG"),
@@ -300,7 +300,7 @@ pub(super) const CONNECTION: &[Case] = &[
     both("CLIENT JUNK", "-ERR unknown subcommand 'JUNK'. Try CLIENT HELP."),
 ];
 
-/// Questions about the server.
+/// Queries about the server.
 pub(super) const SERVER: &[Case] = &[
     both("COMMAND COUNT", "?"),
     both("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command"),
@@ -348,7 +348,7 @@ pub(super) const SERVER: &[Case] = &[
     both("TIME x", "-ERR wrong number of arguments for 'time' command"),
 ];
 
-/// What there is not.
+/// Commands that do not exist.
 pub(super) const UNKNOWN: &[Case] = &[
     both("FOO", "-ERR unknown command 'FOO', with args beginning with: "),
     both("FOO a b", "-ERR unknown command 'FOO', with args beginning with: 'a' 'b' "),

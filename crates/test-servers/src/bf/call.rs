@@ -1,11 +1,11 @@
-//! A command that is being carried out.
+//! A command being executed.
 
 use super::dialect::{Dialect, not_found};
 use super::filter::Filter;
 use super::keyspace::{Keyspace, Value};
 use super::reservation::{Bad, Reservation};
 
-/// A command, and what it works on.
+/// A command, and its context.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) dialect: Dialect,
@@ -17,22 +17,22 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The name that most commands work on: commands that have none never call this.
+    /// The name that most commands operate on: commands without one never call this.
     pub(super) fn key(&self) -> &'a [u8] {
         self.words.get(1).map_or(&[], Vec::as_slice)
     }
 
-    /// The words after the name that it works on.
+    /// The words after the name that it operates on.
     pub(super) fn rest(&self) -> &'a [Vec<u8>] {
         self.words.get(2..).unwrap_or_default()
     }
 
-    /// The filter, which has to be there.
+    /// The filter, which has to exist.
     pub(super) fn filter(&mut self) -> Result<&mut Filter, String> {
         self.keys.filter(self.key())?.ok_or_else(not_found)
     }
 
-    /// The filter; one that is not there is made.
+    /// The filter; it is created if it does not exist.
     pub(super) fn filter_or_new(&mut self, made: &Reservation) -> Result<&mut Filter, String> {
         let key = self.key();
         if self.keys.filter(key)?.is_none() {

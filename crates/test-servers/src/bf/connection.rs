@@ -1,4 +1,4 @@
-//! Commands of a connection, and what the server says of itself.
+//! Commands of a connection, and descriptions of the server.
 
 use super::call::Call;
 use super::dialect::Dialect;
@@ -35,7 +35,7 @@ pub(super) fn select(call: &mut Call<'_>) -> Answer {
     if call.key() == b"0" { Ok(Reply::OK) } else { Err("ERR DB index is out of range".into()) }
 }
 
-/// `CONFIG GET name`: of the two that clients look at.
+/// `CONFIG GET name`: for the two settings that clients read.
 pub(super) fn config(call: &mut Call<'_>) -> Answer {
     if !is(call.key(), "GET") {
         let command = String::from_utf8_lossy(call.key()).into_owned();

@@ -1,6 +1,6 @@
-//! Which server the stand-in is, and the errors that all commands share.
+//! The server that the stand-in imitates, and the errors that all commands share.
 
-/// Whose words and shapes a [`crate::BfServer`] answers in.
+/// The server whose words and shapes a [`crate::BfServer`] answers in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// `RedisBloom` 8.8.
@@ -9,11 +9,11 @@ pub enum Dialect {
     Valkey,
 }
 
-/// Both servers cut what they repeat of an unknown command at this length.
+/// Both servers truncate an unknown command in an error at this length.
 const MOST_REPEATED: usize = 128;
 
 impl Dialect {
-    /// What `TYPE` says of a filter.
+    /// The answer of `TYPE` for a filter.
     pub(super) fn type_name(self) -> &'static str {
         match self {
             Self::RedisBloom => "MBbloom--",
@@ -53,7 +53,7 @@ pub(super) fn wrong_type() -> String {
     "WRONGTYPE Operation against a key holding the wrong kind of value".into()
 }
 
-/// The error of a command that needs a filter where there is none.
+/// The error of a command that needs a filter if there is none.
 pub(super) fn not_found() -> String {
     "ERR not found".into()
 }

@@ -8,11 +8,11 @@ use super::reply::{Answer, Reply};
 use super::reservation::{Bad, number};
 use mayhap_formats::{Limits, RedisBloomFilter};
 
-/// Where the number of layers stands in a header, where the layers begin, and the bytes of each.
+/// The offset of the number of layers in a header, where the layers begin, and the bytes of each.
 const NUM_LAYERS_AT: usize = 8;
 const LAYERS_AT: usize = 20;
 const LAYER_BYTES: usize = 53;
-/// The most that the bits of a loaded filter may take: what a test can need.
+/// The most bytes of bits of a loaded filter: more than any test needs.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// `BF.SCANDUMP key iterator`: the chunk from this iterator on, and the next one.
@@ -35,8 +35,8 @@ pub(super) fn scan(call: &mut Call<'_>) -> Answer {
     Ok(answer(0, &[]))
 }
 
-/// `BF.LOADCHUNK key iterator bytes`: the first one is the header, and makes a filter whose bits
-/// are still to come.
+/// `BF.LOADCHUNK key iterator bytes`: the first one is the header, and creates a filter whose bits
+/// follow.
 pub(super) fn load(call: &mut Call<'_>) -> Answer {
     let [iterator, chunk] = call.rest() else { return Err(call.refuse(Bad::Arity)) };
     let iterator = number::<i64>(iterator).ok_or("ERR Second argument must be numeric")?;
@@ -53,7 +53,7 @@ pub(super) fn load(call: &mut Call<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Where in a chunk an iterator points to, if it does.
+/// The offset in a chunk that an iterator refers to, if any.
 fn offset_in(iterator: i64, next: i64, bytes: &[u8]) -> Option<usize> {
     let first = next.checked_sub_unsigned(bytes.len() as u64)?;
     let offset = usize::try_from(iterator.checked_sub(first)?).ok()?;

@@ -8,10 +8,10 @@ use mayhap_formats::{
     Error, ForeignFilter, Limits, RedisBloomFilter, RedisBloomLayer, RedisBloomOptions,
 };
 
-/// What a filter takes besides its bits: as a whole, and for each layer.
+/// The memory of a filter apart from its bits: as a whole, and for each layer.
 const OWN_BYTES: u64 = 32;
 const LAYER_BYTES: u64 = 64;
-/// A filter of valkey-bloom with the usual numbers reports this as the most that it can grow to.
+/// A filter of valkey-bloom with the usual parameters reports this as its maximum size.
 const MAX_SCALED_CAPACITY: u64 = 26_214_300;
 
 /// The filter under a name.
@@ -21,7 +21,7 @@ pub(super) enum Filter {
     Valkey(ValkeyFilter),
 }
 
-/// A row of `BF.INFO`: the word that asks for it, its name, and its value.
+/// A row of `BF.INFO`: the word that requests it, its name, and its value.
 pub(super) type InfoRow = (&'static str, &'static str, Reply);
 
 impl Filter {
@@ -45,7 +45,7 @@ impl Filter {
         }
     }
 
-    /// Whether it was new.
+    /// Inserts a key; returns whether it was new.
     pub(super) fn insert(&mut self, key: &[u8]) -> Result<bool, String> {
         match self {
             Self::RedisBloom(filter) => filter
@@ -94,7 +94,7 @@ impl Filter {
     }
 }
 
-/// The server's words for an error; `other` for one that only mayhap has.
+/// The server's text for an error; `other` for one that only mayhap has.
 fn words(error: Error, other: &str) -> String {
     match error {
         Error::Refused { message } => message,

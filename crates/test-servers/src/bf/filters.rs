@@ -1,4 +1,4 @@
-//! `BF.*` but for dumps.
+//! `BF.*` except for dumps.
 
 use super::call::Call;
 use super::dialect::{Dialect, not_found};
@@ -40,7 +40,7 @@ pub(super) fn insert(call: &mut Call<'_>) -> Answer {
     Ok(insert_all(filter, items))
 }
 
-/// An answer for each item; the first that does not fit ends them with its error.
+/// An answer for each item; the first that does not fit ends the list with its error.
 fn insert_all(filter: &mut Filter, items: &[Vec<u8>]) -> Reply {
     let mut answers = Vec::new();
     for item in items {
@@ -66,7 +66,7 @@ pub(super) fn exist_many(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(contained(call)?.into_iter().map(Reply::is).collect()))
 }
 
-/// No item is in a filter that is not there; `RedisBloom` says so of other values too.
+/// No item is in a filter that does not exist; `RedisBloom` reports the same for other values too.
 fn contained(call: &mut Call<'_>) -> Result<Vec<bool>, String> {
     let (items, dialect) = (call.rest(), call.dialect);
     let filter = match call.keys.filter(call.key()) {

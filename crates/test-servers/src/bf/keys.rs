@@ -1,4 +1,4 @@
-//! Commands on names, whatever they hold.
+//! Commands on names, whatever their values.
 
 use super::call::Call;
 use super::dialect::wrong_type;

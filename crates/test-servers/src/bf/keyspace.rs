@@ -1,11 +1,11 @@
-//! Names, what they hold, and when they expire.
+//! Names, their values, and when they expire.
 
 use super::dialect::wrong_type;
 use super::filter::Filter;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// What a name holds.
+/// The value of a name.
 #[derive(Debug)]
 pub(super) enum Value {
     Filter(Filter),
@@ -31,7 +31,7 @@ pub(super) enum Left {
 pub(super) struct Keyspace(HashMap<Vec<u8>, Entry>);
 
 impl Keyspace {
-    /// Forgets what has expired.
+    /// Removes expired values.
     pub(super) fn drop_expired(&mut self) {
         let now = Instant::now();
         self.0.retain(|_, entry| entry.expires.is_none_or(|expires| expires > now));
@@ -41,7 +41,7 @@ impl Keyspace {
         self.0.get(name).map(|entry| &entry.value)
     }
 
-    /// The filter of a name, if it holds anything.
+    /// The filter of a name, if it has any value.
     pub(super) fn filter(&mut self, name: &[u8]) -> Result<Option<&mut Filter>, String> {
         match self.0.get_mut(name).map(|entry| &mut entry.value) {
             None => Ok(None),
@@ -50,7 +50,7 @@ impl Keyspace {
         }
     }
 
-    /// Puts a value in the place of whatever is there; it does not expire.
+    /// Replaces any value of this name; the new one does not expire.
     pub(super) fn insert(&mut self, name: &[u8], value: Value) {
         self.0.insert(name.to_vec(), Entry { value, expires: None });
     }
@@ -59,13 +59,13 @@ impl Keyspace {
         self.0.remove(name).is_some()
     }
 
-    /// Moves a value, with its expiry, in the place of whatever is there; whether there was one.
+    /// Moves a value, with its expiry, replacing any other; returns whether it existed.
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let entry = self.0.remove(from);
         entry.map(|entry| self.0.insert(to.to_vec(), entry)).is_some()
     }
 
-    /// Sets when a value expires, or that it never does; how long it would have stayed.
+    /// Sets when a value expires, or that it never does; returns how long it would have stayed.
     pub(super) fn expire(&mut self, name: &[u8], after: Option<Duration>) -> Left {
         let before = self.left(name);
         if let Some(entry) = self.0.get_mut(name) {

@@ -1,6 +1,6 @@
 //! Answers, and their bytes in RESP2.
 
-/// What a command answers; an `Err` has the words of its error.
+/// The answer of a command; an `Err` has the text of its error.
 pub(super) type Answer = Result<Reply, String>;
 
 /// An answer, or a part of one.

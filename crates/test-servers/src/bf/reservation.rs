@@ -2,25 +2,25 @@
 
 use super::dialect::Dialect;
 
-/// What `RedisBloom` allows as `EXPANSION`, and as a capacity.
+/// The range of `EXPANSION` in `RedisBloom`, and of a capacity.
 const MOST_EXPANSION: i64 = 32_768;
 const MOST_CAPACITY: u64 = 1 << 30;
 
-/// A filter to make.
+/// A filter to create.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Reservation {
     pub(super) error_rate: f64,
     pub(super) capacity: u64,
-    /// None for a filter that does not grow.
+    /// `None` for a filter that does not grow.
     pub(super) expansion: Option<u32>,
 }
 
-/// What is wrong with arguments.
+/// The error in arguments.
 #[derive(Debug)]
 pub(super) enum Bad {
     /// There are too few, or too many.
     Arity,
-    /// Something else, in the words of the server.
+    /// Another error, in the words of the server.
     Words(String),
 }
 
@@ -31,7 +31,7 @@ impl From<&str> for Bad {
 }
 
 impl Default for Reservation {
-    /// What both servers make where nothing is said.
+    /// The default of both servers.
     fn default() -> Self {
         Self { error_rate: 0.01, capacity: 100, expansion: Some(2) }
     }
@@ -41,7 +41,7 @@ impl Default for Reservation {
 #[derive(Debug)]
 pub(super) struct Insertion<'a> {
     pub(super) reservation: Reservation,
-    /// `NOCREATE`: only into a filter that is there.
+    /// `NOCREATE`: only into an existing filter.
     pub(super) only_there: bool,
     pub(super) items: &'a [Vec<u8>],
 }
@@ -55,7 +55,7 @@ impl Reservation {
         match dialect {
             Dialect::RedisBloom => {
                 let capacity: i64 = number(capacity).ok_or("ERR bad capacity")?;
-                // Numbers out of range are refused when the filter is made.
+                // Numbers out of range are refused when the filter is created.
                 reservation.capacity = u64::try_from(capacity).unwrap_or(0);
                 reservation.with_options(options)
             }
@@ -69,7 +69,7 @@ impl Reservation {
         }
     }
 
-    /// `RedisBloom` looks for the words that it knows, and takes no notice of others.
+    /// `RedisBloom` looks for known words, and ignores others.
     fn with_options(mut self, options: &[Vec<u8>]) -> Result<Self, Bad> {
         if options.len() > 3 {
             return Err(Bad::Arity);
@@ -94,7 +94,7 @@ impl Reservation {
         Ok(self)
     }
 
-    /// valkey-bloom takes one option.
+    /// Parses one option of valkey-bloom.
     fn with_option(mut self, options: &[Vec<u8>]) -> Result<Self, Bad> {
         match options {
             [] => {}
@@ -115,7 +115,7 @@ impl<'a> Insertion<'a> {
     /// The words of `BF.INSERT` after the name of the filter.
     pub(super) fn parse(dialect: Dialect, words: &'a [Vec<u8>]) -> Result<Self, Bad> {
         let valkey = dialect == Dialect::Valkey;
-        // RedisBloom leaves the code out here.
+        // RedisBloom omits the error code here.
         let bad =
             |what: &str| Bad::Words(format!("{} {what}", if valkey { "ERR bad" } else { "Bad" }));
         let mut made = Reservation::default();
@@ -155,7 +155,7 @@ impl<'a> Insertion<'a> {
                 return Err("Unknown argument received".into());
             }
         }
-        // Without items valkey-bloom makes an empty filter.
+        // Without items valkey-bloom creates an empty filter.
         if valkey {
             Ok(Self { reservation: made, only_there, items: &[] })
         } else {
@@ -164,7 +164,7 @@ impl<'a> Insertion<'a> {
     }
 }
 
-/// Whether a word is this one, in upper or lower case.
+/// Whether a word equals this one, ignoring case.
 pub(super) fn is(word: &[u8], name: &str) -> bool {
     word.eq_ignore_ascii_case(name.as_bytes())
 }

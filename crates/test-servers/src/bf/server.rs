@@ -1,4 +1,4 @@
-//! The listener, its connections, and what tests see of it.
+//! The listener, its connections, and the view of it for tests.
 
 use super::dialect::Dialect;
 use super::keyspace::Keyspace;
@@ -15,7 +15,7 @@ use std::thread;
 const MAX_WORDS: u64 = 1 << 20;
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A server with `BF.*` commands in this process, as there is none to test with: it answers in the
+/// A server with `BF.*` commands in this process, for tests without a real one: it answers in the
 /// words of `RedisBloom` or of valkey-bloom, with RESP2 and one database.
 ///
 /// Its threads end with the process.
@@ -47,9 +47,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     keys: Keyspace,
-    /// The next write is carried out and not answered.
+    /// Whether to execute the next write without answering it.
     drop_reply: bool,
-    /// The `BF.*` commands that came.
+    /// The `BF.*` commands received.
     calls: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl BfServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&ours);
-                // What ends a connection is the client's to find out.
+                // The client detects the end of its connection itself.
                 thread::spawn(move || shared.serve(stream));
             }
         });
@@ -85,22 +85,22 @@ impl BfServer {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] with the error that is the answer, or within it; [`Error::Io`].
+    /// [`Error::Refused`] with the error that is the answer, or in it; [`Error::Io`].
     pub fn cli(&self, command: &[&str]) -> Result<String, Error> {
         Connection::open(self.port, None)?.ask(command)
     }
 
-    /// Carries out the next write and closes the connection instead of answering.
+    /// Executes the next write and closes the connection instead of answering.
     pub fn drop_next_reply(&self) {
         self.shared.state().drop_reply = true;
     }
 
-    /// The names of the `BF.*` commands that came since the last look, in upper case.
+    /// The names of the `BF.*` commands received since the last call, in upper case.
     pub fn calls(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.state().calls)
     }
 
-    /// All names that hold something, sorted.
+    /// All names that have a value, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut state = self.shared.state();
         state.keys.drop_expired();
@@ -124,14 +124,14 @@ impl Shared {
             bytes.clear();
             reply.write(&mut bytes);
             out.write_all(&bytes)?;
-            // Those of a pipeline go together.
+            // Answers to a pipeline are sent together.
             if input.buffer().is_empty() {
                 out.flush()?;
             }
         }
     }
 
-    /// The answer to a command; `None` if it is to be lost.
+    /// The answer to a command; `None` if it has to be lost.
     fn answer(&self, words: &[Vec<u8>]) -> Option<Reply> {
         let name = words.first().map(|word| String::from_utf8_lossy(word).to_uppercase())?;
         let mut state = self.state();

@@ -9,7 +9,7 @@ use super::{connection, dump, filters, keys};
 /// A command.
 struct Row {
     name: &'static str,
-    /// Its words, at least so many if it is negative, as in `COMMAND INFO`.
+    /// The number of its words, or the minimum if it is negative, as in `COMMAND INFO`.
     arity: isize,
     does: Does,
     run: fn(&mut Call<'_>) -> Answer,
@@ -55,7 +55,7 @@ const COMMANDS: &[Row] = &[
     row("INFO", -1, Does::Read, |call| Ok(connection::info(call))),
 ];
 
-/// Those of `RedisBloom` alone.
+/// Commands of `RedisBloom` alone.
 const DUMPS: [&str; 2] = ["BF.SCANDUMP", "BF.LOADCHUNK"];
 
 const fn row(
@@ -78,7 +78,7 @@ pub(super) fn is_write(dialect: Dialect, name: &str) -> bool {
     find(dialect, name).is_some_and(|row| row.does == Does::Write)
 }
 
-/// Carries out a command; `name` is its first word in upper case.
+/// Executes a command; `name` is its first word in upper case.
 pub(super) fn execute(
     dialect: Dialect,
     keys: &mut Keyspace,

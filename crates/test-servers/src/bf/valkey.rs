@@ -1,11 +1,11 @@
-//! A filter with the layers and the numbers of valkey-bloom, and hashes of our own.
+//! A filter with the layers and the parameters of valkey-bloom, and hashes of our own.
 
 use super::reservation::Reservation;
 use mayhap::BloomFilter;
 
-/// The rate of a layer is this part of the one before it.
+/// The rate of a layer is this fraction of that of the one before it.
 pub(super) const TIGHTENING: f64 = 0.5;
-/// The most that one filter may take: `bf.bloom-memory-usage-limit`.
+/// The most memory of one filter: `bf.bloom-memory-usage-limit`.
 const MAX_BYTES: f64 = (128 << 20) as f64;
 const TOO_LARGE: &str = "ERR operation exceeds bloom object memory limit";
 
@@ -51,7 +51,7 @@ impl ValkeyFilter {
         self.layers.iter().any(|layer| layer.bits.contains(key))
     }
 
-    /// Whether it was new.
+    /// Inserts a key; returns whether it was new.
     pub(super) fn insert(&mut self, key: &[u8]) -> Result<bool, String> {
         if self.contains(key) {
             return Ok(false);

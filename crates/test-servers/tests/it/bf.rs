@@ -1,8 +1,8 @@
-//! The stand-in answers in the words of the servers that it stands in for.
+//! The stand-in answers in the words of the servers that it imitates.
 
 use test_servers::{BfServer, Dialect, Error};
 
-/// Sends commands as one types them; each is followed by its answer, the lines joined by `|`.
+/// Sends commands in their typed form; each is followed by its answer, the lines joined by `|`.
 fn check(server: &BfServer, cases: &[(&str, &str)]) {
     for (command, expected) in cases {
         let words: Vec<&str> = command.split(' ').collect();
@@ -59,7 +59,7 @@ fn redisbloom_has_its_words() {
             ("TYPE f", "MBbloom--"),
             ("SET text 1", "OK"),
             ("BF.ADD text a", WRONG),
-            // It does not look at the type where it only looks.
+            // Reading commands ignore the type.
             ("BF.EXISTS text a", "0"),
             ("BF.SCANDUMP f x", "-Second argument must be numeric"),
             ("BF.SCANDUMP none 0", "-ERR not found"),
@@ -135,7 +135,7 @@ fn a_full_filter_ends_an_answer_with_its_error() {
                 ("BF.CARD f", "2"),
             ],
         );
-        // One that grows gets a layer of twice the size.
+        // A growing filter gets a layer of twice the size.
         check(&server, &[("BF.RESERVE g 0.001 2", "OK"), ("BF.MADD g a b c", "1|1|1")]);
         check(&server, &[("BF.INFO g FILTERS", "2"), ("BF.INFO g CAPACITY", "6")]);
     }

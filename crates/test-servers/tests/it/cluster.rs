@@ -11,7 +11,7 @@ fn masters(cluster: &RedisCluster) -> BTreeSet<usize> {
 }
 
 #[test]
-fn a_killed_master_is_replaced_and_comes_back_as_a_replica() {
+fn a_killed_master_is_replaced_and_returns_as_a_replica() {
     let Some(cluster) = start(&ClusterOptions::default()) else { return };
     assert_eq!(masters(&cluster).len(), 3);
     assert_eq!(cluster.urls().len(), 6);
@@ -54,7 +54,7 @@ fn slots_move_and_masters_change_on_demand() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_made_says_why() {
+fn a_cluster_that_cannot_be_created_reports_why() {
     if !ready(&["redis-server", "redis-cli"]) {
         return;
     }

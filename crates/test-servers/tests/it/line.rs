@@ -1,4 +1,4 @@
-//! What goes through a line is what went in, later, and counted.
+//! A line passes everything on, delayed and counted.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use test_servers::{Line, RedisOptions, RedisServer, Trips, ready};
 
-/// Sends and waits for so many bytes.
+/// Sends a request and waits for `reply` bytes.
 fn send(stream: &mut TcpStream, request: &[u8], reply: usize) -> Vec<u8> {
     stream.write_all(request).unwrap();
     let mut bytes = vec![0; reply];
@@ -22,7 +22,7 @@ fn connect(line: &Line) -> TcpStream {
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
 #[test]
-fn round_trips_are_counted_whatever_is_sent_in_one() {
+fn round_trips_are_counted_for_any_number_of_commands() {
     if !ready(&["redis-server"]) {
         return;
     }

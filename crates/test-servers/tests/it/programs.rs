@@ -1,7 +1,7 @@
 use std::env;
 use std::process::{Command, Output};
 
-/// Runs a test of this file's neighbours in a process that finds no Redis.
+/// Runs a test of this folder in a process that finds no Redis.
 fn run_without_redis(required: &str) -> Output {
     Command::new(env::current_exe().unwrap())
         .args(["redis::an_answer_that_is_an_error_is_an_error", "--exact"])
@@ -12,7 +12,7 @@ fn run_without_redis(required: &str) -> Output {
 }
 
 #[test]
-fn a_test_without_its_server_says_so_and_passes() {
+fn a_test_without_its_server_reports_it_and_passes() {
     let output = run_without_redis("0");
     assert!(output.status.success());
     let errors = String::from_utf8(output.stderr).unwrap();
@@ -31,7 +31,7 @@ fn a_test_without_its_server_fails_where_servers_are_required() {
     assert!(log.contains("redis-server not found"), "{log}");
 }
 
-/// Runs `a_tool_that_is_missing` where a tool is, or is not, to be had at all costs.
+/// Runs `a_tool_that_is_missing` with this value of the variable that requires tools.
 fn run_without_tool(required: Option<&str>) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["programs::a_tool_that_is_missing", "--exact"]).env(CHILD, "1");
@@ -44,7 +44,7 @@ fn run_without_tool(required: Option<&str>) -> Output {
 
 const CHILD: &str = "MAYHAP_TEST_OF_A_MISSING_TOOL";
 
-/// What the two tests below run as a test of its own.
+/// Run by the two tests below as a process of its own.
 #[test]
 fn a_tool_that_is_missing() {
     assert!(test_servers::tool(true, "this computer"));
@@ -64,7 +64,7 @@ fn a_test_without_its_tool_fails_unless_that_is_allowed() {
 }
 
 #[test]
-fn a_test_that_may_do_without_its_tool_says_so_and_passes() {
+fn a_test_that_may_do_without_its_tool_reports_it_and_passes() {
     let output = run_without_tool(Some("0"));
     assert!(output.status.success());
     let errors = String::from_utf8(output.stderr).unwrap();

@@ -87,7 +87,7 @@ fn options_reach_the_server() {
 }
 
 #[test]
-fn a_password_is_asked_for() {
+fn a_password_is_required() {
     if !ready(&["redis-server", "redis-cli"]) {
         return;
     }
@@ -135,7 +135,7 @@ fn servers_side_by_side_keep_apart() {
             server
         };
         let threads = ["one", "two", "three", "four"].map(|name| scope.spawn(move || run(name)));
-        // All at once alive, so that none may have the port of another.
+        // All alive at the same time, so that none may have the port of another.
         let servers = threads.map(|thread| thread.join().unwrap());
         let mut ports = servers.each_ref().map(RedisServer::port);
         ports.sort_unstable();
@@ -151,13 +151,13 @@ fn a_server_outlives_the_thread_that_started_it() {
     }
     let server = thread::spawn(|| RedisServer::start(&RedisOptions::default()).unwrap());
     let server = server.join().unwrap();
-    // The signal that a thread's end sends would come about now.
+    // The signal at a thread's end would arrive about now.
     for _ in 0..200 {
         assert_eq!(server.cli(&["PING"]).unwrap(), "PONG");
     }
 }
 
-/// Not a test of its own: what the next one runs as another process and kills.
+/// Not a test of its own: the next one runs it as another process and kills it.
 #[test]
 fn a_victim_waits_when_told_to() {
     if env::var_os("TEST_SERVERS_VICTIM").is_none() {
@@ -176,7 +176,7 @@ fn a_server_dies_with_a_killed_test() {
     if !ready(&["redis-server"]) {
         return;
     }
-    // What it cannot clean up.
+    // The folder that it cannot clean up.
     let folder = tempfile::tempdir().unwrap();
     let mut victim = Command::new(env::current_exe().unwrap())
         .args(["redis::a_victim_waits_when_told_to", "--exact", "--nocapture"])
@@ -190,7 +190,7 @@ fn a_server_dies_with_a_killed_test() {
     assert!(exists(pid));
     victim.kill().unwrap();
     victim.wait().unwrap();
-    // Its end and init's wait take a moment.
+    // Its end, and init's wait for it, take a moment.
     let gone = (0..2000).any(|_| {
         thread::sleep(std::time::Duration::from_millis(5));
         !exists(pid)

@@ -1,31 +1,16 @@
-//! Edges between crates and dependencies are those of ARCHITECTURE.md's tables.
+//! Edges between crates and dependencies match ARCHITECTURE.md's tables.
 
 use crate::{check, read};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
-use tidy::workspace;
+use tidy::{Package, packages, workspace};
 
-/// For each crate of the workspace its dependencies: those of the product and those of tests.
+/// For each crate of the workspace its dependencies, of the product and of tests.
 fn dependencies() -> BTreeMap<String, (BTreeSet<String>, BTreeSet<String>)> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
-        .current_dir(workspace())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let of = |package: &Value| {
-        let (mut product, mut tests) = (BTreeSet::new(), BTreeSet::new());
-        for dependency in package["dependencies"].as_array().unwrap() {
-            let is_test = dependency["kind"].as_str() == Some("dev");
-            if is_test { &mut tests } else { &mut product }.insert(text(&dependency["name"]));
-        }
-        (text(&package["name"]), (product, tests))
+    let of = |package: Package| {
+        let [product, tests] = package.dependencies.map(BTreeSet::from_iter);
+        (package.name, (product, tests))
     };
-    metadata["packages"].as_array().unwrap().iter().map(of).collect()
+    packages().into_iter().map(of).collect()
 }
 
 /// The rows of the table below this heading, as cells.

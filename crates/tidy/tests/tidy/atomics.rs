@@ -1,4 +1,4 @@
-//! Each ordering of an atomic operation is argued where it stands.
+//! Each ordering of an atomic operation is justified beside it.
 
 use crate::{check, files, read, shown};
 use tidy::workspace;
@@ -16,7 +16,7 @@ fn every_ordering_is_argued_within_a_few_lines() {
             continue;
         }
         let text = read(&path);
-        // Tests stand at the end of a file.
+        // Tests are at the end of a file.
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         for (i, line) in lines.iter().enumerate() {

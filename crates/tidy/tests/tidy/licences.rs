@@ -1,4 +1,4 @@
-//! Every crate that is built has a licence of `deny.toml` and comes from the registry.
+//! Every crate that is built has a licence of `deny.toml` and is from the registry.
 
 use crate::{check, read};
 use serde_json::Value;

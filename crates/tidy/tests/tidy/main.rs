@@ -1,11 +1,13 @@
-//! The source is as ARCHITECTURE.md and CONTRIBUTING.md say.
+//! The source is as described in ARCHITECTURE.md and CONTRIBUTING.md.
 
 mod architecture;
 mod atomics;
 mod circles;
 mod files;
+mod flags;
 mod licences;
 mod maps;
+mod shape;
 mod unsafe_code;
 mod words;
 
@@ -13,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tidy::workspace;
 
-/// Files of the workspace with this ending, without those that tools and builds write.
+/// Files of the workspace with this ending, without generated ones.
 fn files(ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     walk(&workspace(), ending, &mut found);

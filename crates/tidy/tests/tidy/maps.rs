@@ -1,9 +1,12 @@
-//! What documents name exists, and a folder's map names all of its files.
+//! Files named in documents exist, and a folder's map names all of its files.
 
 use crate::{check, files, read, shown};
 use std::collections::BTreeSet;
 use std::path::Path;
 use tidy::workspace;
+
+/// The fewest modules of a folder that need a map.
+const FEWEST: usize = 3;
 
 /// Names of Rust files in backticks.
 fn named(text: &str) -> impl Iterator<Item = &str> {
@@ -17,7 +20,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_rust_file_that_a_comment_or_a_page_names_exists() {
     let all: BTreeSet<String> = files(".rs").iter().map(|path| shown(path)).collect();
-    // A comment speaks of its own crate, unless it names the crate.
+    // A comment is about its own crate, unless it names another.
     let exists = |name: &str, home: &str| {
         let name = name.trim_start_matches("./");
         let is_it = |path: &String| path == name || path.ends_with(&format!("/{name}"));
@@ -43,30 +46,54 @@ fn every_rust_file_that_a_comment_or_a_page_names_exists() {
     check("a file that is named exists", &missing);
 }
 
+/// A module is named by the folder that declares it, or else by ARCHITECTURE.md.
 #[test]
-fn a_map_of_a_folder_names_all_of_its_files() {
+fn a_map_names_every_file() {
+    let page = read(&workspace().join("ARCHITECTURE.md"));
+    let in_page: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
     let mut missing = Vec::new();
     for path in files(".rs") {
         let is_root = path.ends_with("mod.rs") || path.ends_with("lib.rs");
-        if !is_root || shown(&path).contains("/tests/") {
+        if !is_root || !shown(&path).starts_with("crates/") || shown(&path).contains("/tests/") {
             continue;
         }
         let text = read(&path);
-        let docs: String = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        // The map of a crate is a comment beside its modules: its documentation is for users.
+        let is_map = |line: &&str| line.starts_with("//");
+        let docs: String = text.lines().filter(is_map).collect();
         let names: BTreeSet<&str> = named(&docs).collect();
-        if names.is_empty() {
+        let modules: Vec<&str> = product_modules(&text).collect();
+        if names.is_empty() && modules.len() < FEWEST {
             continue;
         }
-        for module in text.lines().filter_map(declared) {
-            let (file, folder) = (format!("{module}.rs"), format!("`{module}/`"));
-            let is_folder = path.parent().unwrap().join(module).is_dir();
-            let is_named = names.contains(file.as_str()) || docs.contains(&folder);
-            if !(is_named || is_folder && docs.contains(&format!("{module}/"))) {
+        let folder = path.parent().unwrap();
+        for module in modules {
+            let (file, below) = (format!("{module}.rs"), format!("{module}/"));
+            let here = folder.strip_prefix(workspace()).unwrap_or(folder).display();
+            let whole = [format!("{here}/{file}"), format!("{here}/{below}")];
+            let is_here = names.contains(&*file)
+                || docs.contains(&format!("`{below}`"))
+                || folder.join(module).is_dir() && docs.contains(&below);
+            let ends = |name: &&str| whole.iter().any(|whole| whole.ends_with(*name));
+            if !is_here
+                && !in_page
+                    .iter()
+                    .filter(|name| name.len() >= file.len().min(below.len()))
+                    .any(ends)
+            {
                 missing.push(format!("{}: {module}", shown(&path)));
             }
         }
     }
-    check("a map names every module of its folder", &missing);
+    check("a map names every file", &missing);
+}
+
+/// The modules that a file declares, without those for tests.
+fn product_modules(text: &str) -> impl Iterator<Item = &str> {
+    let lines = std::iter::once("").chain(text.lines()).zip(text.lines());
+    lines
+        .filter(|(before, _)| !before.starts_with("#[cfg(test)]"))
+        .filter_map(|(_, line)| declared(line))
 }
 
 /// The module that a line declares, unless it is for tests.

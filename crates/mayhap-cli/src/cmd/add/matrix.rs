@@ -2,26 +2,20 @@
 
 use super::Args;
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::memory;
-use crate::outcome::Outcome;
 use crate::set::create::matrix::{Lists, fill};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap::BloomMatrix;
-use mayhap::native::{Header, Kind, Native};
+use mayhap::native::{Header, Native};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Stop;
-use mayhap_sets::{Numbers, matrix_state};
+use mayhap_sets::{Measurements, matrix_state};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Whether the file has a matrix; what is wrong with one that has no filter shows later.
-pub(super) fn is_matrix(path: &Path) -> bool {
-    mayhap_store::read_header(path).is_ok_and(|header| header.kind() == Kind::Matrix)
-}
-
-/// Refuses options that only a matrix has a use for.
+/// Refuses options that only apply to a matrix.
 ///
 /// # Errors
 ///
@@ -42,7 +36,7 @@ pub(super) fn refuse_sets(args: &Args) -> Result<(), Error> {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub(super) fn add(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub(super) fn add(args: &Args, talk: Reporter) -> Result<(), Error> {
     if args.clear_at.is_some() || args.no_refresh {
         return Err(Error::usage(
             "--clear-at and --no-refresh are not for a matrix",
@@ -77,9 +71,8 @@ pub(super) fn add(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     stop.check()?;
     let header = Header::of(&matrix, &options.to_header());
     lock.save(&header, &matrix.segments(), true)?;
-    let numbers = Numbers::Own(matrix_state(&matrix));
-    Summary::new(name, counts, start.elapsed(), true, numbers).print(talk, args.json)?;
-    Ok(Outcome::Done)
+    let numbers = Measurements::Own(matrix_state(&matrix));
+    Summary::new(name, counts, start.elapsed(), true, numbers).print(talk, args.json)
 }
 
 /// The set of a list: a new one if there is none of its name.

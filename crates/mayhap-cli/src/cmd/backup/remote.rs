@@ -1,21 +1,28 @@
-//! The data folder of a server elsewhere, over a connection.
+//! The data folder of a remote server, over a connection.
 
-use super::{Args, report};
+use super::Args;
+use super::copied::report;
 use crate::args::ReplicaArgs;
 use crate::error::Error;
-use crate::io::messages::Talk;
-use crate::outcome::Outcome;
-use crate::set::remote::{Connection, Place};
+use crate::io::messages::Reporter;
+use crate::set::remote::Connection;
+use mayhap_engine::durable::{Source, back_up_from};
 use mayhap_redis::RemoteBackup;
-use mayhap_server::durable::{Source, back_up_from};
+use mayhap_sets::server::ServerUrl;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Runs `mayhap backup URL`.
-pub(super) fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let place = Place::of_server(Path::new(&args.data))?;
-    let is_safe = place.is_tls() || args.with_key;
-    let connection = Connection::open(place, &args.server, ReplicaArgs::default(), talk)?;
+pub(super) fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
+    let url = ServerUrl::of_server(Path::new(&args.data))?;
+    if url.is_cluster() {
+        return Err(Error::usage(
+            format!("{} is a cluster, not a server", url.url),
+            "for example: redis://127.0.0.1:6379",
+        ));
+    }
+    let is_safe = url.is_tls() || args.with_key;
+    let connection = Connection::open(url, &args.server, ReplicaArgs::default(), talk)?;
     let mut remote = Remote { connection, backup: None, failed: None };
     let to = Path::new(&args.output);
     let backup = back_up_from(&mut remote, to, is_safe && !args.no_key);
@@ -37,12 +44,12 @@ pub(super) fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 struct Remote {
     connection: Connection,
     backup: Option<RemoteBackup>,
-    /// The error of the connection, if that is what went wrong.
+    /// The error of the connection, if it failed.
     failed: Option<Error>,
 }
 
 impl Remote {
-    /// Keeps what went wrong, for who began.
+    /// Keeps the error for the caller.
     fn note<T>(&mut self, result: Result<T, Error>) -> io::Result<T> {
         result.map_err(|error| {
             self.failed = Some(error);
@@ -60,7 +67,7 @@ impl Remote {
 
 impl Source for Remote {
     fn manifest(&mut self) -> io::Result<Vec<u8>> {
-        let begun = self.connection.wait(RemoteBackup::begin(&self.connection.server));
+        let begun = self.connection.wait(RemoteBackup::begin(&self.connection.origin.server));
         self.backup = Some(self.note(begun)?);
         let mut bytes = Vec::new();
         self.open("manifest")?.read_to_end(&mut bytes)?;
@@ -78,7 +85,7 @@ impl Source for Remote {
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        format!("{}: {path}", self.connection.place.name).into()
+        format!("{}: {path}", self.connection.origin.url).into()
     }
 }
 
@@ -87,7 +94,7 @@ struct Parts<'a> {
     remote: &'a mut Remote,
     path: String,
     part: Vec<u8>,
-    /// How much of the part was read.
+    /// The number of bytes of the part read so far.
     at: usize,
     /// Where it begins.
     offset: u64,

@@ -2,8 +2,7 @@
 //! holds for a process.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, print_stdout};
-use crate::outcome::Outcome;
+use crate::io::messages::{Reporter, print_findings};
 use serde_json::Value;
 use std::env;
 use std::fmt::Write;
@@ -13,8 +12,8 @@ use std::process::{Command, Stdio};
 ///
 /// # Errors
 ///
-/// [`Error::Io`]; what a run printed, if one failed.
-pub(super) fn run(json: bool, talk: Talk) -> Result<Outcome, Error> {
+/// [`Error::Io`]; the output of a run, if one failed.
+pub(super) fn run(json: bool, talk: Reporter) -> Result<(), Error> {
     let mut reports = Vec::new();
     for kernel in mayhap::kernel_names() {
         talk.say(&format!("kernel {kernel}"));
@@ -29,12 +28,7 @@ pub(super) fn run(json: bool, talk: Talk) -> Result<Outcome, Error> {
         };
         reports.push(report);
     }
-    if json {
-        Talk::json(&reports, true)?;
-    } else {
-        print_stdout(&table(&reports))?;
-    }
-    Ok(Outcome::Done)
+    print_findings(json, &reports, |reports| table(reports))
 }
 
 /// This command with the same arguments, limited to a kernel, and its report as JSON.
@@ -53,16 +47,16 @@ fn failed(kernel: &str, source: std::io::Error) -> Error {
 
 /// Nanoseconds per key: a row for each kernel.
 fn table(reports: &[Value]) -> String {
-    const COLUMNS: [(&str, &str); 3] = [("insert", "insert"), ("hit", "hit"), ("miss", "miss")];
+    const COLUMNS: [&str; 3] = ["insert", "hit", "miss"];
     let mut text = format!("{:<12}", "ns per key");
-    for (name, _) in COLUMNS {
+    for name in COLUMNS {
         let batch = format!("{name}, batch");
         let _ = write!(text, "{name:>12}{batch:>15}");
     }
     text.push('\n');
     for report in reports {
         let _ = write!(text, "{:<12}", report["kernel"].as_str().unwrap_or("-"));
-        for (_, field) in COLUMNS {
+        for field in COLUMNS {
             let cell =
                 |way: &str| report[field][way].as_f64().map_or("-".into(), |ns| format!("{ns:.2}"));
             let _ = write!(text, "{:>12}{:>15}", cell("single"), cell("batch"));

@@ -4,80 +4,30 @@ mod segment;
 
 use crate::args::{DigestArgs, LineArgs, LockArgs, NEW_FORMAT, SizeArgs, SystemArgs};
 use crate::error::{Error, WhenFull};
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
 use crate::io::reader;
-use crate::outcome::Outcome;
 use crate::set::create::matrix::Lists;
 use crate::set::create::segment::Part;
 use crate::set::create::{self, Create, NewSystemFile};
-use crate::set::fill::{self, Counts};
-use crate::set::foreign::{say_guess, say_options};
-use crate::set::inserter::Inserter;
+use crate::set::fill::{self, Counts, Inserter};
 use crate::set::kept::Kept;
+use crate::set::notes::{say, say_options};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap::Digest;
 use mayhap::native::{Header, Native};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Source, Stop};
-use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
+use mayhap_sets::{Forgotten, KeySet, LayoutName, Measurements, Note, OwnSet, matrix_state};
 use mayhap_store::KeptDigests;
 use mayhap_units::number::{counted, format_count, noun};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
-  sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
-  mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
-  mayhap build -o seen.mayhap --keep-digests urls.txt    # can grow later
-  mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file
-  mayhap build -o part.mayhap --segment 1/4 -n 1M urls.txt   # a part, for mayhap assemble
-  mayhap build -o ids.guava --format guava -p 1% ids.txt   # for a program with Guava";
-
-const NOTES: &str = "\
-Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
-beyond that to about 0.3 %, with 1.4 % added to the count). At -n distinct keys it stops (exit \
-code 2) and writes nothing. With --on-full keep it writes the filter with the keys up to there, \
-and ends with exit code 2 all the same: mayhap add can add the rest. With --on-full overfill (or \
---overfill) it continues, and the rate rises. With --layout scalable it grows. The file appears \
-whole or not at all: after Ctrl-C while the input is being read there is none.
-
-A fuse filter is built from all keys at once: it takes about 28 bytes of memory per line while it \
-is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) per key in the end.
-
-A matrix has a set for each file, under the file's name, and mayhap which prints the names of the \
-sets that may contain a line. All sets have the same size: -n is the capacity of each, by default \
-the length of the longest list. It takes the memory of 512 sets even for fewer.
-
-With --keep-digests the file FILTER.digests has the digests of all keys, also of those that were \
-taken for repeats. mayhap add and dedup keep it in step, because it is there; mayhap grow rebuilds \
-the filter from it, at any size. While the filter is built they take 8 to 16 bytes of memory per \
-distinct key. A filter that is replaced (build --force, clear, merge) loses its digests.
-
-With --format the file is one of another system, of the size that this system computes from the \
-keys and -p: it opens the file, and so do the other commands. --key-type says how it encodes keys. \
-See mayhap create --help, and for what each system has docs/formats.md.
-
-With --segment I/N, from 1/N to N/N, the file is one of N parts of a blocked filter for -n keys in \
-all, and has the keys of its range of digests; it takes an Nth of the memory, and each machine may \
-read all lines, or those that others have partitioned. mayhap assemble puts the parts together.
-
-With --reproducible the same keys give the same bytes, in any order: the count of keys in the file \
-follows from the bits, as after a merge. Without it that count is of the keys that were new, which \
-depends a little on their order; answers never do.
-
-How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
-the same. Lines without a key, for example with too few fields, are skipped and counted. If most \
-lines have none, nothing is written (exit code 2), unless --skip-bad is given.";
-
 /// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 #[command(mut_arg("bitmaps", |arg| arg.hide(true)))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -97,8 +47,7 @@ pub struct Args {
     /// What to do when the filter is full
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with = "overfill")]
     on_full: OnFull,
-    /// Keep the digests of all keys in a file beside the filter, for mayhap grow: 5 to 6 bytes per
-    /// key
+    /// Keep the digests of all keys beside the filter, for mayhap grow: 5 to 6 bytes each
     #[arg(long)]
     keep_digests: bool,
     /// Build part I of N, of a filter that several machines fill: 3/16
@@ -123,7 +72,7 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What becomes of a list with more keys than -n.
+/// The treatment of a list with more keys than -n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum OnFull {
     /// Stop, and write nothing
@@ -136,7 +85,7 @@ enum OnFull {
 }
 
 impl OnFull {
-    /// What to say of a filter that is full.
+    /// The advice about a full filter.
     fn advice(self) -> WhenFull {
         match self {
             Self::Keep => WhenFull {
@@ -171,10 +120,10 @@ impl Args {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     crate::files::refuse_existing(&args.output, args.force)?;
     let system = NewSystemFile::of(&args.output, &args.system, (&args.size, &args.digest))?;
-    let (sources, total_bytes) = super::sources::input::<Args>("build", &args.files)?;
+    let (sources, total_bytes) = reader::input(&args.files)?;
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
@@ -206,11 +155,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else {
         args.size.items
     };
-    let (set, notes) = match &system {
+    let (set, notes): (Box<dyn KeySet>, _) = match &system {
         Some(new) => of_system(args, new, (items, counted, overfill), talk)?,
-        None => (Create::build_any(&args.size, items, &args.digest)?, Vec::new()),
+        None => (Box::new(Create::build_any(&args.size, items, &args.digest)?), Vec::new()),
     };
-    // The estimate by which one of another system is full says no more than the count.
+    // The estimate by which a filter of another system is full adds nothing to the count.
     let overfill = overfill || counted && system.is_some();
     let mut inserter = Inserter::new(set, overfill).without_warning(counted);
     if let Some(kept) = kept {
@@ -227,28 +176,29 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     usable(args, &reader, counts, talk)?;
     let (forgotten, digests) = (inserter.forgotten(), inserter.take_digests());
-    // One that comes later finds the file being written, which is then finished.
+    // A later signal arrives while the file is being written, which is then finished.
     stop.check()?;
     let built = Built { counts, forgotten, digests };
-    if args.reproducible {
-        inserter.set_mut().settle_items();
+    let own = inserter.set_mut().own_mut().filter(|_| args.reproducible);
+    if let Some(filter) = own.and_then(OwnSet::plain_mut) {
+        filter.settle_inserted_items();
     }
     finish(args, inserter.set_mut(), built, &mut progress, &waiting, talk)?;
     talk.say_all(&notes);
-    full.map(|()| Outcome::Done)
+    full
 }
 
-/// Builds a fuse filter of all lines at once, saves it and reports what it is.
+/// Builds a fuse filter of all lines at once, saves it and reports its numbers.
 fn build_fuse(
     args: &Args,
     (reader, progress): (&mut LineReader, &mut Progress),
     (waiting, stop): (&Waiting, &Stop),
-    talk: Talk,
-) -> Result<Outcome, Error> {
-    let mut filter = create::fuse::build(&args.size, &args.digest, reader, progress)?;
+    talk: Reporter,
+) -> Result<(), Error> {
+    let mut filter = OwnSet::from(create::fuse::build(&args.size, &args.digest, reader, progress)?);
     let counts = Counts {
         lines: reader.lines(),
-        new: filter.len(),
+        new: filter.items(),
         without_key: reader.keyless().lines(),
         with_cr: reader.cr_lines(),
     };
@@ -259,16 +209,16 @@ fn build_fuse(
     finish(args, &mut filter, built, progress, waiting, talk)
 }
 
-/// The key options of the file. What became of carriage returns is recorded where there were some:
-/// files of lists without any are those of every version and of the other libraries, byte for byte,
-/// and with `--reproducible` the keys alone decide.
+/// The key options of the file. The treatment of carriage returns is recorded where there were
+/// some: files of lists without any are, byte for byte, the same as by every version and the other
+/// libraries, and with `--reproducible` they depend on the keys alone.
 fn recorded(args: &Args, counts: Counts) -> KeyOptions {
     let options = args.lines.key_options();
     if counts.with_cr > 0 && !args.reproducible { options.for_new() } else { options }
 }
 
-/// Refuses lists of which hardly a line has a key.
-fn usable(args: &Args, reader: &LineReader, counts: Counts, talk: Talk) -> Result<(), Error> {
+/// Refuses lists with keys on hardly any line.
+fn usable(args: &Args, reader: &LineReader, counts: Counts, talk: Reporter) -> Result<(), Error> {
     let (lines, with) = ((counts.without_key, counts.lines), (talk, args.lines.skip_bad));
     reader::usable(reader, lines, with, "nothing was written")
 }
@@ -290,7 +240,7 @@ fn count(
     args: &Args,
     sources: &[Source],
     (stop, total_bytes): (&Arc<Stop>, Option<u64>),
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<u64, Error> {
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let counted = fill::count_distinct(sources, &options, reading, stop, (talk, total_bytes))?;
@@ -307,49 +257,47 @@ fn count(
     Ok(counted.room.max(1))
 }
 
-/// An empty filter of another system, for a number of keys that may have been counted; and what
-/// is to be said once it is saved.
+/// An empty filter of another system, for a number of keys that may have been counted; and the note
+/// for the time when it is saved.
 fn of_system(
     args: &Args,
     new: &NewSystemFile<'_>,
     (items, counted, overfill): (Option<u64>, bool, bool),
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<(Box<dyn KeySet>, Vec<String>), Error> {
     let (mut set, notes) = new.build(items, &args.digest, overfill)?;
     if counted {
         set = set.without_warning();
     }
     let name = args.output.display().to_string();
-    say_guess(&name, new.format(), set.key_types(), talk);
+    say(Note::of_guess(&name, &set), talk);
     say_options(&name, new.format(), &args.lines.key_options(), talk);
     Ok((Box::new(set), notes))
 }
 
-/// Builds a matrix of these lists, saves it and reports what it is.
+/// Builds a matrix of these lists, saves it and reports its numbers.
 fn build_matrix(
     args: &Args,
     overfill: bool,
     lists: &Lists<'_>,
     waiting: &Waiting,
-) -> Result<Outcome, Error> {
+) -> Result<(), Error> {
     let start = Instant::now();
     let (matrix, counts) = create::matrix::build(&args.size, &args.digest, overfill, lists)?;
     lists.stop.check()?;
     let header = Header::of(&matrix, &recorded(args, counts).to_header());
     waiting.save(&args.output, &header, &matrix.segments(), args.force)?;
     let name = args.output.display().to_string();
-    let summary =
-        Summary::new(name, counts, start.elapsed(), true, Numbers::Own(matrix_state(&matrix)));
-    summary.print(lists.talk, args.json)?;
-    Ok(Outcome::Done)
+    let numbers = Measurements::Own(matrix_state(&matrix));
+    Summary::new(name, counts, start.elapsed(), true, numbers).print(lists.talk, args.json)
 }
 
 fn keep_digests(args: &Args, is_foreign: bool) -> Result<Option<Kept>, Error> {
     args.keep_digests.then(|| Kept::for_new(&args.size, is_foreign)).transpose()
 }
 
-/// Says how many digests were kept, and where.
-fn say_kept(args: &Args, talk: Talk) -> Result<(), Error> {
+/// Reports the number of kept digests, and their file.
+fn say_kept(args: &Args, talk: Reporter) -> Result<(), Error> {
     if let Some(kept) = KeptDigests::open(&args.output)? {
         let (name, digests) = (kept.path().display(), counted(kept.digests(), "digest"));
         let per_digest = kept.bytes() as f64 / kept.digests().max(1) as f64;
@@ -358,25 +306,28 @@ fn say_kept(args: &Args, talk: Talk) -> Result<(), Error> {
     Ok(())
 }
 
-/// What came of the input.
+/// The result of reading the input.
 struct Built {
     counts: Counts,
     forgotten: Option<Forgotten>,
     digests: Option<Vec<Digest>>,
 }
 
-/// Saves the filter and reports what it is.
+/// Saves the filter and reports its numbers.
 fn finish(
     args: &Args,
     filter: &mut dyn KeySet,
     Built { counts, forgotten, digests }: Built,
     progress: &mut Progress,
     waiting: &Waiting,
-    talk: Talk,
-) -> Result<Outcome, Error> {
-    let seconds = progress.elapsed();
-    progress.clear();
-    let options = filter.key_options(recorded(args, counts)).to_header();
+    talk: Reporter,
+) -> Result<(), Error> {
+    let seconds = progress.end();
+    let mut options = recorded(args, counts);
+    if let Some(own) = filter.own() {
+        options = own.key_options(options);
+    }
+    let options = options.to_header();
     let keeps = digests.is_some();
     waiting.save_set(&args.output, (filter, &options), digests, args.force)?;
     if keeps {
@@ -386,7 +337,6 @@ fn finish(
         talk.warn(&not_keys.text);
     }
     let name = args.output.display().to_string();
-    let summary = Summary::new(name, counts, seconds, true, filter.numbers());
-    summary.with_forgotten(forgotten).print(talk, args.json)?;
-    Ok(Outcome::Done)
+    let summary = Summary::new(name, counts, seconds, true, filter.measurements());
+    summary.with_forgotten(forgotten).print(talk, args.json)
 }

@@ -2,9 +2,8 @@
 
 use super::{Args, usable};
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped};
+use crate::io::messages::{Reporter, counted, grouped};
 use crate::io::progress::Progress;
-use crate::outcome::Outcome;
 use crate::set::create::segment::{self, Part};
 use crate::set::fill::Counts;
 use crate::set::session::Waiting;
@@ -13,7 +12,7 @@ use mayhap_lists::{LineReader, Stop};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 
-/// What a segment is, as `--json` prints it.
+/// A segment, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Summary {
     file: String,
@@ -30,14 +29,14 @@ struct Summary {
     seconds: f64,
 }
 
-/// Builds the segment, saves it and reports what it is.
+/// Builds the segment, saves it and reports its numbers.
 pub(super) fn build(
     (args, part): (&Args, Part),
     reader: &mut LineReader,
     progress: &mut Progress,
     (waiting, stop): (&Waiting, &Stop),
-    talk: Talk,
-) -> Result<Outcome, Error> {
+    talk: Reporter,
+) -> Result<(), Error> {
     let mut segment = segment::empty(&args.size, &args.digest, part)?;
     let taken = segment::fill(&mut segment, reader, progress);
     progress.clear();
@@ -62,28 +61,20 @@ pub(super) fn build(
         lines_without_key: reader.keyless().lines(),
         lines_with_crlf: reader.cr_lines(),
         num_bytes: segment.num_bytes(),
-        seconds: progress.elapsed().as_secs_f64(),
+        seconds: progress.end().as_secs_f64(),
     };
-    if args.json {
-        Talk::json(&summary, true)?;
-    } else {
+    talk.summary(args.json, &summary, |summary| {
+        let Summary { file, segment, segments, first_digest, last_digest, seconds, .. } = summary;
+        let (lines, bytes) = (counted(summary.lines_read, "line"), format_bytes(summary.num_bytes));
+        let (taken, new) = (grouped(summary.lines_of_segment), grouped(summary.new));
         let line = format!(
-            "{}: segment {} of {}: {} read, {} of this segment, {} new ({:.2} s)",
-            summary.file,
-            part.number,
-            part.count,
-            counted(summary.lines_read, "line"),
-            grouped(taken.lines),
-            grouped(taken.new),
-            summary.seconds
+            "{file}: segment {segment} of {segments}: {lines} read, {taken} of this segment, \
+             {new} new ({seconds:.2} s)"
         );
         let below = format!(
-            "{}, digests {} to {}; put all segments together with mayhap assemble",
-            format_bytes(summary.num_bytes),
-            summary.first_digest,
-            summary.last_digest
+            "{bytes}, digests {first_digest} to {last_digest}; put all segments together with \
+             mayhap assemble"
         );
-        talk.report(&line, &below);
-    }
-    Ok(Outcome::Done)
+        (line, below)
+    })
 }

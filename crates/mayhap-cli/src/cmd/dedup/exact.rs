@@ -1,6 +1,6 @@
-//! `--exact`: the loop over a set of the keys themselves, and what a filter would have cost.
+//! `--exact`: the loop over a set of the keys themselves, and the cost of a filter instead.
 
-use super::pump::{Run, Set};
+use super::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
 use mayhap::AnyFilter;
@@ -8,7 +8,7 @@ use mayhap_lists::for_each_run;
 use mayhap_sets::ExactSet;
 use serde::Serialize;
 
-/// What a filter of the default rate would have done with as many keys.
+/// The results of a filter of the default rate with as many keys.
 #[derive(Debug, Serialize)]
 pub(super) struct Instead {
     pub(super) filter_fpp: f64,

@@ -5,10 +5,10 @@ use super::Args;
 use crate::args::ForeignArgs;
 use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::memory;
 use crate::set::create::{Create, FIRST_ITEMS, growing};
-use crate::set::inserter::Inserter;
+use crate::set::fill::Inserter;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::{Recording, Waiting, Writer};
@@ -16,9 +16,9 @@ use crate::set::spilling::Spilling;
 use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Source, Stop};
-use mayhap_sets::{KeySet, LayoutName};
-use mayhap_units::number::{format_bytes, format_count, noun};
-use std::path::{Path, PathBuf};
+use mayhap_sets::{KeySet, LayoutName, OwnSet};
+use mayhap_units::number::{counted_short, format_bytes};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The set to remember lines in, and how keys are cut.
@@ -26,18 +26,18 @@ pub(super) fn open(
     args: &Args,
     sources: &[Source],
     stop: &Arc<Stop>,
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
     check_clearing(args, &size)?;
     check_refresh(args, &size)?;
     #[cfg(feature = "redis")]
-    if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
-        let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
-        let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
+    if let Some(url) = args.state.as_ref().filter(|path| mayhap_sets::is_url(path)) {
+        let given = args.lines.key_options();
         let (size, digest, foreign) = (&size, &args.digest, &ForeignArgs::default());
+        let server = (&args.server, args.replicas);
         let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None, foreign };
-        let (set, options) = remote::create::find_or_create(&connection, wanted)?;
+        let (set, options) = remote::create::find_or_create(url, wanted, server, talk)?;
         let inserter = Inserter::new(set, args.overfill).also_with_cr(&options);
         return Ok((inserter, options));
     }
@@ -50,13 +50,14 @@ pub(super) fn open(
             Some(new_state(args, &size, path, &waiting))
         };
         let (set, writer, options) = match new {
-            // One that another run has made meanwhile will do.
+            // A filter that another run has created meanwhile is used.
             None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
                 open_state(args, &size, path, (&waiting, talk))?
             }
             Some(new) => new?,
         };
-        let inserter = Inserter::new(set, args.overfill).absent_only().with_writer(writer);
+        let inserter =
+            Inserter::new(Box::new(set), args.overfill).absent_only().with_writer(writer);
         let inserter = inserter.also_with_cr(&options);
         return Ok((inserter, options));
     }
@@ -66,21 +67,20 @@ pub(super) fn open(
         None | Some(Create::Scalable(_)) if !size.is_fixed() => {
             in_memory(args, &size, sources, stop, talk)?
         }
-        None => Box::new(size.build(size.items, &args.digest)?),
-        Some(create) => create.build(&size, &args.digest)?,
+        _ => Box::new(Create::build_any(&size, size.items, &args.digest)?),
     };
     let counted = !size.is_fixed();
     Ok((Inserter::new(set, args.overfill).absent_only().without_warning(counted), options))
 }
 
-/// A set for lines of which nobody said how many there are: as many as the input has or, where
-/// that cannot be counted or is too much, one that grows.
+/// A set for an unspecified number of lines: for as many as the input has or, where they cannot be
+/// counted or are too many, one that grows.
 fn in_memory(
     args: &Args,
     size: &SizeArgs,
     sources: &[Source],
     stop: &Stop,
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<Box<dyn KeySet>, Error> {
     let options = args.lines.key_options();
     let grows = size.layout == Some(LayoutName::Scalable);
@@ -97,18 +97,15 @@ fn in_memory(
             Err(Error::TooMuchMemory { .. }) => {}
             Err(error) => return Err(error),
             Ok(filter) => {
-                talk.say(&format!(
-                    "sized for {} {}, the number in the input: {}",
-                    format_count(lines),
-                    noun(lines, "line"),
-                    format_bytes(filter.params().num_bytes())
-                ));
+                let (lines, bytes) = (counted_short(lines, "line"), filter.params().num_bytes());
+                let bytes = format_bytes(bytes);
+                talk.say(&format!("sized for {lines}, the number in the input: {bytes}"));
                 // The files may have grown when they are read.
                 let spills = size.layout.is_none_or(|layout| layout == LayoutName::Blocked);
                 if spills && !args.overfill {
                     return Ok(Spilling::boxed(filter, size.max_bytes()));
                 }
-                return Ok(Box::new(filter));
+                return Ok(Box::new(OwnSet::from(filter)));
             }
         }
     }
@@ -120,10 +117,10 @@ fn in_memory(
     }
     size.refuse_preset("growing")?;
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    growing(fpp, args.digest.function()?, size.max_bytes())
+    Ok(Box::new(growing(fpp, args.digest.function()?, size.max_bytes())?))
 }
 
-/// Refuses repeats that do not renew in what is no window, before a file of it is made.
+/// Refuses `--no-refresh` for anything but a window, before its file is created.
 fn check_refresh(args: &Args, size: &SizeArgs) -> Result<(), Error> {
     let is_there = args.state.as_ref().is_some_and(|path| path.exists());
     let is_window = |layout: LayoutName| layout.name() == "window";
@@ -133,7 +130,7 @@ fn check_refresh(args: &Args, size: &SizeArgs) -> Result<(), Error> {
     Err(Error::usage("--no-refresh is for windows", "omit it, or give --window"))
 }
 
-/// Refuses to clear what is no plain filter, before a file of it is made.
+/// Refuses to clear anything but a plain filter, before its file is created.
 fn check_clearing(args: &Args, size: &SizeArgs) -> Result<(), Error> {
     let is_there = args.state.as_ref().is_some_and(|path| path.exists());
     let is_plain = size.layout.is_none_or(|layout| layout.layout().is_some());
@@ -152,7 +149,7 @@ fn new_state(
     size: &SizeArgs,
     path: &Path,
     waiting: &Waiting,
-) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
+) -> Result<(OwnSet, Writer, KeyOptions), Error> {
     let name = path.display();
     let mut options = args.lines.key_options().for_new();
     let create = match Create::of(size, size.items)? {
@@ -174,13 +171,10 @@ fn new_state(
     options.unix_ms = matches!(create, Some(Create::WindowMillis(..)));
     let mut set = match create {
         Some(create) => create.build(size, &args.digest)?,
-        None => Box::new(size.build(size.items, &args.digest)?),
+        None => size.build(size.items, &args.digest)?.into(),
     };
     set.set_max_bytes(size.max_bytes());
-    // As it is named or was just made: what reads the file again.
-    let named = args.digest.key_file.as_ref().or(args.digest.new_key_file.as_ref());
-    let key = secret_key(named.map(PathBuf::as_path))?;
-    let writer = Writer::create(path, &mut *set, (&options.to_header(), key), waiting)?;
+    let writer = Writer::create(path, &mut set, &options.to_header(), waiting)?;
     Ok((set, writer, options))
 }
 
@@ -189,8 +183,8 @@ fn open_state(
     args: &Args,
     size: &SizeArgs,
     path: &Path,
-    (waiting, talk): (&Waiting, Talk),
-) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
+    (waiting, talk): (&Waiting, Reporter),
+) -> Result<(OwnSet, Writer, KeyOptions), Error> {
     let name = path.display().to_string();
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), size.max_bytes())?;
@@ -209,7 +203,7 @@ fn open_state(
     Ok((set, writer, options))
 }
 
-/// Refuses numbers that contradict those in the file.
+/// Refuses numbers that contradict the file.
 fn check_state_arguments(
     args: &Args,
     size: &SizeArgs,

@@ -1,41 +1,14 @@
 //! The loop: lines in, new ones out.
 
-use super::Args;
+use super::{Run, Set};
 use crate::error::{Error, WhenFull};
-use crate::io::messages::Talk;
-use crate::io::output::Output;
-use crate::io::progress::Progress;
-use crate::set::inserter::Inserter;
 use crate::set::session::Due;
-use mayhap_lists::{LineReader, for_each_run};
-use mayhap_sets::ExactSet;
+use mayhap_lists::for_each_run;
 
 const WHEN_FULL: WhenFull = WhenFull {
     outcome: "all lines up to there were printed",
     next: "start again with a larger -n, or continue with --overfill and lose more lines",
 };
-
-/// What remembers the lines.
-pub(super) enum Set {
-    /// A filter.
-    Filter(Box<Inserter>),
-    /// The keys themselves.
-    Exact(ExactSet),
-}
-
-/// A run: everything that the loop works on.
-pub(super) struct Run<'a> {
-    pub(super) args: &'a Args,
-    pub(super) talk: Talk,
-    pub(super) reader: LineReader,
-    pub(super) set: Set,
-    pub(super) output: Output,
-    pub(super) progress: Progress,
-    /// Lines dealt with.
-    pub(super) lines: u64,
-    /// Those that were new, or have no key.
-    pub(super) kept: u64,
-}
 
 impl Run<'_> {
     /// Reads to the end: the hot loop.
@@ -67,8 +40,8 @@ impl Run<'_> {
             }
             while from < batch.len() {
                 let inserted = inserter.insert(from);
-                if let (Err(Error::Remote { .. }), true) = (&inserted, keep_new) {
-                    // They may be in the filter, and would not come out the next time.
+                if keep_new && inserted.as_ref().is_err_and(Error::is_of_server) {
+                    // They may be in the filter, and would not be printed the next time.
                     self.lines += (batch.len() - from) as u64;
                     self.kept += (batch.len() - from) as u64;
                     output.write(batch.lines(from..batch.len()))?;
@@ -90,8 +63,8 @@ impl Run<'_> {
                     inserter.clear(fill, self.talk)?;
                 }
             }
-            // What is on a server is recorded already.
-            let is_recorded = inserter.set().is_shared();
+            // Keys on a server are already recorded.
+            let is_recorded = inserter.set().remote().is_some();
             let due = inserter.due();
             if is_recorded || due != Due::Nothing {
                 output.flush()?;

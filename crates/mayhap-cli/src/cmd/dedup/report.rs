@@ -1,16 +1,17 @@
-//! What a run did, in words and as JSON.
+//! The summary of a run, in words and as JSON.
 
 use super::exact::Instead;
-use super::pump::{Run, Set};
+use super::{Run, Set};
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped, print, rate};
+use crate::io::messages::{Reporter, counted, grouped, print, rate};
 use crate::io::reader;
+use mayhap::set::Repeats;
 use mayhap_sets::Forgotten;
-use mayhap_units::number::{format_bytes, format_count, noun};
+use mayhap_units::number::{counted_short, format_bytes, format_count};
 use serde::Serialize;
 use std::time::Duration;
 
-/// What a run did, as `--json` prints it.
+/// The summary of a run, as `--json` prints it.
 #[derive(Debug, Default, Serialize)]
 struct Summary {
     lines_read: u64,
@@ -60,17 +61,18 @@ impl Run<'_> {
                 let lost = inserter.lost().of_dropped(dropped);
                 let (forgotten, times_cleared) = (inserter.forgotten(), inserter.times_cleared());
                 let set = inserter.set();
+                let (numbers, measured) = (set.numbers(Repeats::Ignore), set.measurements());
                 Summary {
                     expected_lost_lines: lost.lines,
                     expected_lost_lines_sigma: lost.deviation,
-                    num_bytes: set.num_bytes(),
+                    num_bytes: numbers.num_bytes,
                     layout: set.name(),
-                    items: set.items(),
-                    expected_items: set.capacity(),
-                    target_fpp: set.target_fpp(),
-                    estimated_fpp: set.estimated_fpp(),
+                    items: numbers.items,
+                    expected_items: numbers.capacity,
+                    target_fpp: numbers.target_fpp,
+                    estimated_fpp: measured.estimated_fpp(),
                     // A server may not report it.
-                    fill_ratio: Some(set.state().fill_ratio).filter(|fill| !fill.is_nan()),
+                    fill_ratio: Some(measured.fill_ratio()).filter(|fill| !fill.is_nan()),
                     forgotten,
                     times_cleared,
                     ..counted
@@ -86,7 +88,7 @@ impl Run<'_> {
         }
     }
 
-    /// Prints it; an error if hardly a line had a key for the state to remember.
+    /// Prints it; returns an error if hardly any line had a key for the state to remember.
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
         let (without_key, skip_bad) = (self.reader.keyless().lines(), self.args.lines.skip_bad);
         let without_key = if skip_bad || self.args.state.is_none() { 0 } else { without_key };
@@ -99,7 +101,7 @@ impl Run<'_> {
 
     fn print(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
         if self.args.json {
-            return Talk::json(&self.summary(seconds, complete), false);
+            return Reporter::json(&self.summary(seconds, complete), false);
         }
         if !self.talk.is_quiet() {
             let repeated = self.args.repeated;
@@ -118,13 +120,9 @@ impl Summary {
         } else {
             format!("kept {kept}, dropped {dropped}")
         };
-        let read = format!(
-            "read {} ({}) in {:.2} s, {}/s\n{verdict}",
-            counted(self.lines_read, "line"),
-            format_bytes(self.bytes_read),
-            self.seconds,
-            format_count(self.lines_per_second as u64),
-        );
+        let (lines, bytes) = (counted(self.lines_read, "line"), format_bytes(self.bytes_read));
+        let (seconds, speed) = (self.seconds, format_count(self.lines_per_second as u64));
+        let read = format!("read {lines} ({bytes}) in {seconds:.2} s, {speed}/s\n{verdict}");
         if self.layout == "exact" {
             return format!("{read}\n{}", self.exact_text());
         }
@@ -134,23 +132,18 @@ impl Summary {
             lost => format!("{lost:.0} ± {:.0}", self.expected_lost_lines_sigma),
         };
         let lost_what = if repeated { "not repeats" } else { "lost (new, but taken for repeats)" };
-        let target = match self.expected_items {
-            Some(items) => {
-                let keys = noun(items, "key");
-                format!("target {} with {} {keys}", rate(self.target_fpp), format_count(items))
-            }
-            None => format!("target {}", rate(self.target_fpp)),
-        };
+        let target = rate(self.target_fpp);
+        let with =
+            self.expected_items.map(|items| format!(" with {}", counted_short(items, "key")));
         let fill = self.fill_ratio.map(|fill| format!(", fill {:.1} %", fill * 100.0));
+        let (with, fill) = (with.unwrap_or_default(), fill.unwrap_or_default());
         let forgot = self.forgotten.and_then(Forgotten::text);
         let forgot = forgot.map(|text| format!("\n{text}")).unwrap_or_default();
+        let (layout, bytes, now) =
+            (self.layout, format_bytes(self.num_bytes), rate(self.estimated_fpp));
         format!(
-            "{read}\n{lost_what}: {lost}{forgot}\n\
-             {} filter of {}{}\nrate now {}, {target}",
-            self.layout,
-            format_bytes(self.num_bytes),
-            fill.unwrap_or_default(),
-            rate(self.estimated_fpp),
+            "{read}\n{lost_what}: {lost}{forgot}\n{layout} filter of {bytes}{fill}\n\
+             rate now {now}, target {target}{with}"
         )
     }
 

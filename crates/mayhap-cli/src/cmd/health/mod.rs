@@ -6,29 +6,16 @@ mod stream;
 mod target;
 
 use crate::error::Error;
-use crate::io::messages::{Talk, printable};
+use crate::io::messages::Reporter;
 use crate::outcome::Outcome;
+use mayhap_units::line::printable;
 use mayhap_units::span::parse_time;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 use target::{Protocol, Target};
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap health http://127.0.0.1:8080/readyz    # ready to serve?
-  mayhap health 127.0.0.1:6380                  # does it answer PING?
-  mayhap health rediss://127.0.0.1:6380 --timeout 1s";
-
-const NOTES: &str = "\
-Exit code 0: healthy; 1: not, or no answer in time; 2: the URL is wrong. Over HTTP any status from \
-200 to 299 is healthy, and the path is /readyz unless the URL has one. A server of the Redis \
-protocol is healthy if it answers PING, also if it asks for a password first. Nothing secret is \
-sent: no password, and so the certificate of the server is not checked. In a Dockerfile: \
-HEALTHCHECK CMD [\"mayhap\", \"health\", \"http://127.0.0.1:8080/healthz\"].";
-
 /// Ask a server whether it is healthy
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The server: http://host:port/path, https://, redis://, rediss://, or host:port
     #[arg(value_name = "URL")]
@@ -38,7 +25,7 @@ pub struct Args {
     timeout: Duration,
 }
 
-/// More of an answer is of no interest.
+/// More of an answer is not needed.
 const MAX_ANSWER_BYTES: u64 = 4096;
 
 /// Runs the verb.
@@ -46,7 +33,7 @@ const MAX_ANSWER_BYTES: u64 = 4096;
 /// # Errors
 ///
 /// [`Error::Usage`] for a URL that names no server.
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let target = Target::parse(&args.url)?;
     let problem = match ask(&target, Instant::now() + args.timeout) {
         Ok(answer) => match verdict(&target, &answer) {
@@ -87,9 +74,9 @@ fn ask(target: &Target, until: Instant) -> io::Result<Vec<u8>> {
             Ok(0) => break,
             Ok(bytes) => answer.extend_from_slice(&part[..bytes]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Many servers end TLS without a word.
+            // Many servers end TLS without a closing message.
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
-            // What has come may be enough.
+            // The bytes so far may be enough.
             Err(_) if answer.contains(&b'\n') => break,
             Err(error) => return Err(error),
         }
@@ -97,7 +84,7 @@ fn ask(target: &Target, until: Instant) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// What the answer says, as healthy or not.
+/// The verdict of the answer: healthy or not.
 fn verdict(target: &Target, answer: &[u8]) -> Result<String, String> {
     let text = String::from_utf8_lossy(answer);
     let line = text.lines().next().unwrap_or_default();

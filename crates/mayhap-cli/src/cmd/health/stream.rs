@@ -1,4 +1,4 @@
-//! A connection that ends in time, with TLS if need be.
+//! A connection with a deadline, with TLS if required.
 
 use super::target::Target;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-/// What is read and written.
+/// A stream that is read and written.
 pub(super) trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// A connection of which every part ends at this time.
+/// A connection with one deadline for all of its parts.
 pub(super) fn connect(target: &Target, until: Instant) -> io::Result<Box<dyn Stream>> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
     for address in addresses(target, until)? {
@@ -47,7 +47,7 @@ fn left(until: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// A socket whose reads and writes together end at a time.
+/// A socket whose reads and writes share one deadline.
 struct Timed {
     socket: TcpStream,
     until: Instant,
@@ -84,8 +84,8 @@ fn with_tls(target: &Target, stream: Timed) -> io::Result<Box<dyn Stream>> {
     Ok(Box::new(StreamOwned::new(session, stream)))
 }
 
-/// Takes any certificate: a probe goes to the address of the container, which no certificate
-/// names, and sends nothing that others should not read.
+/// Takes any certificate: a probe goes to the address of the container, which no certificate names,
+/// and sends nothing secret.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

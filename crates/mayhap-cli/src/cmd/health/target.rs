@@ -1,16 +1,16 @@
-//! A server and a question for it: a URL, taken apart.
+//! A server and a request for it, parsed from a URL.
 
 use crate::error::Error;
 use std::fmt;
 
-/// What the server speaks.
+/// The protocol of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
     Http,
     Redis,
 }
 
-/// A server and what to ask it.
+/// A server, and the request for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) protocol: Protocol,
@@ -18,13 +18,13 @@ pub(super) struct Target {
     /// A name or an address, without the brackets of IPv6.
     pub(super) host: String,
     pub(super) port: u16,
-    /// Host and port as they were written.
+    /// Host and port as written.
     pub(super) authority: String,
     /// With its query; empty for Redis.
     pub(super) path: String,
 }
 
-/// Schemes, what is spoken behind them, and the port where none is given.
+/// Schemes with their protocols, whether they use TLS, and the default port.
 const SCHEMES: [(&str, Protocol, bool, u16); 4] = [
     ("http", Protocol::Http, false, 80),
     ("https", Protocol::Http, true, 443),
@@ -37,7 +37,7 @@ impl Target {
         let bad = |problem: &str| {
             let hint = "for example: mayhap health http://127.0.0.1:8080/readyz, or mayhap health \
                         127.0.0.1:6380";
-            let url = crate::args::url::redacted(url);
+            let url = mayhap_sets::redacted(url);
             Error::usage(format!("{url:?} is not a server to ask: {problem}"), hint)
         };
         let (scheme, rest) = url.split_once("://").unwrap_or(("", url));

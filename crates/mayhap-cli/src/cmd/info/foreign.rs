@@ -1,10 +1,10 @@
-//! The numbers of a filter, and what `info` prints of it.
+//! The numbers of a filter, as `info` prints them.
 
 use crate::error::Error;
-use crate::io::messages::{self, Talk, grouped, print_stdout, rate};
-use mayhap_foreign::{ForeignFile, describe};
+use crate::io::messages::{self, grouped, print_findings, rate};
 use mayhap_formats::KeyType;
 use mayhap_sets::ByFormula;
+use mayhap_sets::file::{ForeignFile, describe};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -21,24 +21,21 @@ struct Info {
     numbers: ByFormula,
     key_type: &'static str,
     key_types: Vec<&'static str>,
-    /// What the bytes do not say.
+    /// The facts that the bytes do not record.
     unknown: Option<&'static str>,
     checksums: &'static str,
     facts: Map<String, Value>,
 }
 
-/// Prints what is known of a filter.
+/// Prints the known facts about a filter.
 ///
 /// # Errors
 ///
-/// Those of the write.
+/// The errors of the write.
 pub(super) fn print(file: &ForeignFile, json: bool) -> Result<(), Error> {
     let numbers = file.numbers();
     let detected = file.detected();
     let facts = file.filter().facts();
-    if !json {
-        return print_stdout(&text(file, &numbers));
-    }
     let info = Info {
         file: file.name().to_owned(),
         file_bytes: file.file_bytes(),
@@ -51,7 +48,7 @@ pub(super) fn print(file: &ForeignFile, json: bool) -> Result<(), Error> {
         checksums: "none",
         facts: facts.into_iter().map(|fact| (fact.key.to_owned(), value(fact.value))).collect(),
     };
-    Talk::json(&info, true)
+    print_findings(json, &info, |info| text(file, &info.numbers))
 }
 
 /// A fact as JSON: a number as one, if it is a plain one.
@@ -83,7 +80,7 @@ fn text(file: &ForeignFile, numbers: &ByFormula) -> String {
     let types = file.filter().key_types().iter().map(|known| KeyType::name(*known));
     row("key types", types.collect::<Vec<_>>().join(", "));
     for fact in file.filter().facts() {
-        // Said above already.
+        // Already shown above.
         if !["expected_items", "capacity", "target_fpp"].contains(&fact.key) {
             row(&fact.key.replace('_', " "), fact.value);
         }

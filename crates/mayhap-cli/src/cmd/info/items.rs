@@ -1,11 +1,11 @@
 //! How many keys a filter was created for, has and has room for, as `info` prints it.
 
 use crate::io::messages::{counted, grouped, rate};
-use mayhap::Estimate;
+use mayhap_sets::State;
 use mayhap_units::number::noun;
 use serde::Serialize;
 
-/// The keys that the bits speak of; `null` where nothing bounds them.
+/// The number of keys estimated from the bits; `null` where nothing bounds it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Estimated {
     #[serde(rename = "estimated_items")]
@@ -17,7 +17,8 @@ pub(super) struct Estimated {
 }
 
 impl Estimated {
-    pub(super) fn of(estimate: &Estimate) -> Self {
+    pub(super) fn of(state: &State) -> Self {
+        let Some((estimate, _)) = &state.estimated_items else { return Self::default() };
         let finite = |number: f64| number.is_finite().then_some(number);
         Self {
             items: finite(estimate.items),
@@ -40,7 +41,7 @@ impl Estimated {
     }
 }
 
-/// What a filter was created for, in words.
+/// The design of a filter in words: its keys, rate and bits per key.
 pub(super) fn made_for(items: Option<u64>, bits_per_item: Option<f64>, target_fpp: f64) -> String {
     let target = rate(target_fpp);
     match (items, bits_per_item) {
@@ -52,7 +53,7 @@ pub(super) fn made_for(items: Option<u64>, bits_per_item: Option<f64>, target_fp
     }
 }
 
-/// What follows the health: room for further keys, in words.
+/// The room for further keys, in words, which follows the health.
 pub(super) fn room(items: Option<u64>) -> String {
     match items {
         None => String::new(),

@@ -1,12 +1,12 @@
-//! How keys are cut and digested, as `info` prints it.
+//! The cutting and digesting of keys, as `info` prints it.
 
 use mayhap_keys::{Fields, KeyOptions, LineEnd, escape};
 use serde::Serialize;
 
-/// How keys are cut, beyond the ends of lines.
-#[derive(Debug, Serialize)]
+/// The options of cutting keys, beyond the ends of lines.
+#[derive(Debug, Default, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-pub(super) struct Key {
+struct Key {
     csv: bool,
     delim: Option<String>,
     /// Its number, if it is one.
@@ -22,20 +22,17 @@ pub(super) struct Key {
     url_prefixes: bool,
     fold: bool,
     sha1: bool,
-    #[serde(skip)]
-    pub(super) words: String,
 }
 
 impl Key {
-    pub(super) fn of(options: &KeyOptions) -> Self {
-        let numbers = options.field.as_ref().map(Fields::numbers);
-        let numbers = numbers.map(|all| all.iter().map(|number| number.get()).collect::<Vec<_>>());
-        let only = |numbers: &Vec<u32>| (numbers.len() == 1).then(|| numbers[0]);
+    fn of(options: &KeyOptions) -> Self {
+        let numbers = options.field.as_ref().map(Fields::numbers).unwrap_or_default();
+        let numbers: Vec<u32> = numbers.iter().map(|number| number.get()).collect();
         Self {
             csv: options.csv,
-            delim: numbers.as_ref().map(|_| escape(&[options.delim()])),
-            field: numbers.as_ref().and_then(only),
-            fields: numbers.filter(|numbers| numbers.len() > 1),
+            delim: options.field.as_ref().map(|_| escape(&[options.delim()])),
+            field: (numbers.len() == 1).then(|| numbers[0]),
+            fields: Some(numbers).filter(|numbers| numbers.len() > 1),
             json_pointer: options.json_pointer.as_ref().map(|it| it.as_str().into()),
             trim: options.trim,
             lower: options.lower,
@@ -46,20 +43,22 @@ impl Key {
             url_prefixes: options.url_prefixes,
             fold: options.fold,
             sha1: options.sha1,
-            words: options.describe(),
         }
     }
 }
 
-/// How lines become digests.
-#[derive(Debug, Serialize)]
+/// The steps from lines to digests.
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Digesting {
     digest: &'static str,
     digest_seed: Option<u64>,
     digest_key_id: Option<String>,
     separator: &'static str,
     crlf: &'static str,
-    pub(super) key: Key,
+    key: Key,
+    /// How keys are cut, in words.
+    #[serde(skip)]
+    words: String,
 }
 
 impl Digesting {
@@ -76,15 +75,16 @@ impl Digesting {
                 LineEnd::Unrecorded | LineEnd::Lf => "keep",
             },
             key: Key::of(options),
+            words: options.describe(),
         }
     }
 
-    /// As rows of a report.
+    /// The rows of a report.
     pub(super) fn rows(&self) -> [(&'static str, String); 2] {
         let digest = match (&self.digest_key_id, self.digest_seed) {
             (Some(id), _) => format!("sip13, secret key with id {id}"),
             (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
         };
-        [("digest", digest), ("key", self.key.words.clone())]
+        [("digest", digest), ("key", self.words.clone())]
     }
 }

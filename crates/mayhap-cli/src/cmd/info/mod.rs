@@ -1,4 +1,12 @@
-//! `mayhap info`: what a filter was made for, and what it is now.
+//! `mayhap info`: the design of a filter, and its present numbers.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `foreign.rs` | the numbers of a foreign filter, as `info` prints them |
+//! | `items.rs` | the keys that a filter was created for, has, and has room for |
+//! | `key.rs` | how keys are cut and digested, as `info` prints it |
+//! | `server.rs` | `mayhap info` of a filter on a server |
+//! | `table.rs` | several files, a line for each, or a block where a line would not fit |
 
 mod foreign;
 mod items;
@@ -7,51 +15,34 @@ mod key;
 mod server;
 mod table;
 
-use crate::args::{OpenArgs, secret_key, url};
-use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped, print_stdout, rate, row};
-use crate::io::terminal;
-use crate::outcome::Outcome;
-use crate::set::file::ReadFile;
 #[cfg(feature = "redis")]
-use crate::set::remote::Access;
+use crate::args::ReplicaArgs;
+use crate::args::{OpenArgs, secret_key};
+use crate::error::Error;
+use crate::io::messages::{Reporter, counted, grouped, print_findings, print_stdout, rate, row};
+use crate::io::terminal;
+use crate::set::notes::say;
+use crate::set::open;
+#[cfg(feature = "redis")]
+use crate::set::remote::Connection;
 use items::{Estimated, made_for, room};
 use key::Digesting;
 use mayhap::native::{Header, Kind, PAGE_BYTES};
 use mayhap::{Block, Estimate, FilterParams, Health, SecretKey, SegmentFields};
 use mayhap_keys::KeyOptions;
-use mayhap_sets::{Detail, State, matrix_details, matrix_state};
+#[cfg(feature = "redis")]
+use mayhap_sets::server::ServerUrl;
+use mayhap_sets::{
+    Detail, Measurements, ReadFile, State, is_url, matrix_details, matrix_state, shown,
+};
 use mayhap_store::{KeptDigests, LogFound, Snapshot};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap info seen.mayhap
-  mayhap info --fast huge.mayhap       # without checking its checksums
-  mayhap info --json seen.mayhap | jq .estimated_fpp
-  mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
-  mayhap info monday.mayhap tuesday.mayhap     # a table of several files
-  mayhap info ids.guava                # a filter of another system";
-
-const NOTES: &str = "\
-For a filter on a server (see mayhap push --help) the bits are counted there. The number of \
-insertions is not stored, and there are no checksums. The report includes the expiry of the \
-filter, and what the server keeps if it crashes.
-
-Several files of mayhap's own have a line each in a table, and with --json an object on a line \
-each; filters of other systems and on servers are shown one at a time.
-
-A filter of another system is detected from its bytes, or named with --format; a bare bitmap, \
-such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
-system's own formulas. Parameters that the file does not record are listed: few formats record \
-how keys are encoded.";
-
 /// Show the parameters and the current state of a filter
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name; several files give a table
     #[arg(id = "file", value_name = "FILTER", required = true)]
@@ -68,7 +59,7 @@ pub struct Args {
 
 /// All that is known, as `--json` prints it; `null` where the secret key is needed, and where the
 /// kind has no such number.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Info {
     file: String,
     file_bytes: u64,
@@ -90,21 +81,21 @@ struct Info {
     headroom_items: Option<u64>,
     #[serde(flatten)]
     digesting: Digesting,
-    /// Of the file; `null` if it is no state.
+    /// The id of the file; `null` if it is no state.
     state_id: Option<String>,
     state_epoch: Option<u64>,
-    /// What stands where its log would.
+    /// The kind of file at the place of its log.
     log: &'static str,
     unsaved_log_bytes: u64,
     /// Bytes at the end of the log that are no record.
     torn_log_bytes: u64,
     checksums: &'static str,
-    /// What stands where the digests of its keys would.
+    /// The kind of file at the place of its digests.
     digests: &'static str,
-    /// Digests there; those that were added several times may count several times.
+    /// The number of digests there; a digest that was added several times may count several times.
     kept_digests: Option<u64>,
     kept_digests_bytes: Option<u64>,
-    /// What only this kind has.
+    /// The fields that only this kind has.
     #[serde(flatten)]
     details: serde_json::Map<String, Value>,
     #[serde(skip)]
@@ -116,19 +107,16 @@ struct Info {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     if let [path] = &*args.files {
         return one(args, path, talk);
     }
     let (mut all, key, mut is_keyed) = (Vec::new(), args.open.secret_key()?, false);
     for path in &args.files {
-        let is_other = url::is_url(path) || crate::set::foreign::open(path, &args.open)?.is_some();
+        let is_other = is_url(path) || open::foreign(path, &args.open, talk)?.is_some();
         if is_other {
             return Err(Error::usage(
-                format!(
-                    "{} is not a file of mayhap's own kinds, which a table needs",
-                    url::shown(path)
-                ),
+                format!("{} is not a file of mayhap's own kinds, which a table needs", shown(path)),
                 "show it alone: mayhap info FILTER",
             ));
         }
@@ -140,34 +128,25 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         secret_key::refuse(key, &args.files[0])?;
     }
     if args.json {
-        for info in &all {
-            Talk::json(info, true)?;
-        }
-    } else {
-        print_stdout(&table::table(&all, terminal::columns()))?;
+        return all.iter().try_for_each(|info| Reporter::json(info, true));
     }
-    Ok(Outcome::Done)
+    print_stdout(&table::table(&all, terminal::columns()))
 }
 
 /// Reports on one filter, wherever it is.
-fn one(args: &Args, path: &Path, talk: Talk) -> Result<Outcome, Error> {
+fn one(args: &Args, path: &Path, talk: Reporter) -> Result<(), Error> {
     #[cfg(feature = "redis")]
-    if url::is_url(path) {
-        let access = Access::of(&args.open)?;
-        server::print(access, (&access.connect(path, talk)?, args.json), talk)?;
-        return Ok(Outcome::Done);
+    if is_url(path) {
+        let (url, replicas) = (ServerUrl::of(path)?, ReplicaArgs::default());
+        let how = args.open.how()?;
+        let connection = Connection::open(url, &args.open.server, replicas, talk)?;
+        return server::print(&how, (&connection, args.json), talk);
     }
-    if let Some(file) = crate::set::foreign::open(path, &args.open)? {
-        foreign::print(&file, args.json)?;
-        return Ok(Outcome::Done);
+    if let Some(file) = open::foreign(path, &args.open, talk)? {
+        return foreign::print(&file, args.json);
     }
     let info = Info::of_file(args, path, args.open.secret_key()?, talk)?;
-    if args.json {
-        Talk::json(&info, true)?;
-    } else {
-        print_stdout(&info.text())?;
-    }
-    Ok(Outcome::Done)
+    print_findings(args.json, &info, Info::text)
 }
 
 impl Info {
@@ -176,13 +155,13 @@ impl Info {
         args: &Args,
         path: &Path,
         key: Option<SecretKey>,
-        talk: Talk,
+        talk: Reporter,
     ) -> Result<Self, Error> {
         let name = path.display().to_string();
         let header =
             if args.fast { mayhap_store::read_header(path)? } else { mayhap_store::verify(path)? };
         secret_key::check(key, path, &header)?;
-        // A keyed filter shows its numbers without the key, but not what its bits say.
+        // A keyed filter shows its numbers without the key, but no estimates from its bits.
         let known = key.is_some() || !header.is_keyed();
         let options = KeyOptions::from_header(&name, header.key_options())?;
         let mut info = Self::of_header(name, &header, &options);
@@ -192,17 +171,20 @@ impl Info {
         let mut estimate = None;
         if known && header.kind() == Kind::Matrix {
             let matrix = mayhap_store::load_as(path, key)?.filter;
-            info.look_into(&matrix_state(&matrix), None, matrix_details(&matrix));
+            info.look_into(&matrix_state(&matrix), matrix_details(&matrix));
         } else if let Ok(segment) = header.segment() {
             info.look_at_segment(&segment);
         } else if known {
-            // What is missing of it is said, and that is all that can be.
-            let opened = ReadFile::open(path, key, (true, false), talk)?;
+            // Its missing part is reported, and nothing more can be.
+            let opened = ReadFile::open(path, key, (true, false), &|note| say([note], talk))?;
+            talk.notices();
             let ReadFile { set: filter, recovery, .. } = opened;
             info.torn_log_bytes = recovery.dropped_bytes;
             info.unsaved_log_bytes -= recovery.dropped_bytes.min(info.unsaved_log_bytes);
-            estimate = filter.estimated_items().map(|(estimate, _)| estimate);
-            info.look_into(&filter.state(), estimate, filter.details());
+            if let Measurements::Own(state) = filter.measurements() {
+                info.look_into(&state, filter.details());
+                estimate = state.estimated_items.map(|(estimate, _)| estimate);
+            }
             filter.check_unchanged()?;
         }
         if let Ok(params) = header.params() {
@@ -211,10 +193,10 @@ impl Info {
         Ok(info)
     }
 
-    /// What the header alone says.
+    /// The numbers from the header alone.
     fn of_header(file: String, header: &Header, options: &KeyOptions) -> Self {
         let fields = header.fields();
-        // A chain says there how its first layer was sized.
+        // A chain has the size of its first layer there.
         let expected_items = (header.kind() != Kind::Scalable).then_some(fields.expected_items);
         let keyed = header.digest_id() != 1;
         let params = header.params().ok();
@@ -222,7 +204,7 @@ impl Info {
         let (num_bits, bits_per_item) = match (header.kind(), fields.expected_items as f64) {
             // Their m is the counters, or the rows of each set.
             (Kind::Counting, items) => (memory * 8, (memory * 8) as f64 / items),
-            // Of a segment, the size is that of the part, and bits per key those of the filter.
+            // For a segment, the size is the part's, and bits per key are the filter's.
             (Kind::Matrix | Kind::Segment, items) => (memory * 8, fields.num_bits as f64 / items),
             (_, items) => (fields.num_bits, fields.num_bits as f64 / items),
         };
@@ -238,32 +220,19 @@ impl Info {
             expected_items,
             target_fpp: fields.target_fpp,
             inserted_items: fields.inserted_items,
-            distinct_items: None,
-            estimated: Estimated::default(),
-            fill_ratio: None,
-            estimated_fpp: None,
-            health: None,
-            headroom_items: None,
             digesting: Digesting::of(keyed, header.digest_parameter(), options),
-            state_id: None,
-            state_epoch: None,
             log: "none",
-            unsaved_log_bytes: 0,
-            torn_log_bytes: 0,
             checksums: "not checked",
             digests: "none",
-            kept_digests: None,
-            kept_digests_bytes: None,
-            details: serde_json::Map::new(),
-            detail_rows: Vec::new(),
+            ..Self::default()
         }
     }
 
-    /// Which state it is, and what is there of its log.
+    /// Adds the id of the state, and the condition of its log.
     fn look_at_log(&mut self, snapshot: &Snapshot) {
         let identity = snapshot.header().identity();
-        self.state_id = identity.map(|identity| format!("{:032x}", identity.id));
-        self.state_epoch = identity.map(|identity| identity.epoch);
+        let identity = identity.map(|it| (format!("{:032x}", it.id), it.epoch));
+        (self.state_id, self.state_epoch) = identity.unzip();
         self.log = match snapshot.log() {
             LogFound::Records { bytes: unsaved } => {
                 self.unsaved_log_bytes = unsaved;
@@ -277,7 +246,7 @@ impl Info {
         };
     }
 
-    /// What is there of the digests of its keys.
+    /// Adds the condition of the digests of its keys.
     fn look_at_digests(&mut self, path: &Path) -> Result<(), Error> {
         let kept = match KeptDigests::open(path) {
             Err(mayhap_store::Error::Format { .. }) => {
@@ -293,15 +262,15 @@ impl Info {
         Ok(())
     }
 
-    /// What the bits say.
-    fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
+    /// Adds the estimates from the bits.
+    fn look_into(&mut self, state: &State, details: Vec<Detail>) {
         self.inserted_items = state.items;
         self.distinct_items = state.distinct_items;
         self.num_bytes = state.num_bytes;
         self.fill_ratio = Some(state.fill_ratio);
         self.estimated_fpp = Some(state.estimated_fpp);
         self.health = Some(state.health.name());
-        self.estimated = estimate.as_ref().map(Estimated::of).unwrap_or_default();
+        self.estimated = Estimated::of(state);
         for detail in details {
             self.details.insert(detail.key.into(), detail.value);
             if !detail.label.is_empty() {
@@ -310,7 +279,7 @@ impl Info {
         }
     }
 
-    /// What the header of a segment says of it.
+    /// Adds the numbers from the header of a segment.
     fn look_at_segment(&mut self, segment: &SegmentFields) {
         let (pages, digests) = (&segment.pages, segment.digests());
         let [first, last] =
@@ -327,7 +296,7 @@ impl Info {
         self.fill_ratio = Some(segment.ones as f64 / bits);
     }
 
-    /// How many distinct keys a plain filter has room for.
+    /// Adds the number of distinct keys that a plain filter has room for.
     fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
         let expected = params.expected_items();
         let health = match &estimate {
@@ -342,7 +311,7 @@ impl Info {
         self.headroom_items = Some(expected.saturating_sub(items));
     }
 
-    /// How many keys came that were taken for repeats, in words.
+    /// The number of keys that were mistaken for repeats, in words.
     fn swallowed(&self) -> Option<String> {
         let distinct = self.distinct_items?;
         let swallowed = distinct.checked_sub(self.inserted_items).filter(|&keys| keys > 0)?;
@@ -353,7 +322,7 @@ impl Info {
     fn text(&self) -> String {
         let mut rows = vec![("file", format!("{} ({})", self.file, format_bytes(self.file_bytes)))];
         rows.push(match self.kind {
-            "bloom" => ("layout", format!("{}, {} bits per key", self.layout, self.num_hashes)),
+            "bloom" => ("layout", format!("{}, k = {}", self.layout, self.num_hashes)),
             kind => ("kind", kind.into()),
         });
         let (bytes, bits) = (format_bytes(self.num_bytes), grouped(self.num_bits));

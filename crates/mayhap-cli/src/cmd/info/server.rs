@@ -3,18 +3,19 @@
 use super::items::{Estimated, made_for, room};
 use super::key::Digesting;
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
-use crate::set::remote::{Access, Connection, open_on};
-use mayhap::DigestFunction;
+use crate::io::messages::{Reporter, grouped, print_findings, rate, row};
+use crate::set::notes::say;
+use crate::set::remote::Connection;
+use mayhap::set::Repeats;
 use mayhap_redis::Persistence;
-use mayhap_sets::State;
+use mayhap_sets::{How, Note, State, server};
 use mayhap_units::number::format_bytes;
 use mayhap_units::span::format_millis;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// All that is known, as `--json` prints it; what a file has too is named as there. `null` where a
-/// scheme, or its server, does not report it.
+/// All known facts, as `--json` prints them; fields that files have too are named alike. `null`
+/// where a scheme, or its server, does not report it.
 #[derive(Debug, Serialize)]
 struct Info {
     file: String,
@@ -31,61 +32,61 @@ struct Info {
     server_values: u64,
     server_bytes: u64,
     ttl_ms: Option<u64>,
-    #[serde(serialize_with = "persistence_name")]
-    server_keeps: Persistence,
+    server_keeps: &'static str,
     #[serde(flatten)]
     state: State,
     #[serde(flatten)]
     details: Map<String, Value>,
     #[serde(skip)]
     detail_rows: Vec<(&'static str, String)>,
+    /// The persistence of the server, in words.
+    #[serde(skip)]
+    keeps: &'static str,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn persistence_name<S: Serializer>(keeps: &Persistence, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match keeps {
-        Persistence::Unknown => "unknown",
-        Persistence::Nothing => "nothing",
-        Persistence::Snapshots => "snapshots",
-        Persistence::Log => "log",
-    })
-}
-
-/// Prints what the server reports.
+/// Prints the numbers that the server reports.
 ///
 /// # Errors
 ///
-/// Those of [`open_on`].
+/// Those of [`server::open`].
 pub(super) fn print(
-    access: Access<'_>,
+    how: &How<'_>,
     (connection, json): (&Connection, bool),
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<(), Error> {
-    let keeps = connection.wait(connection.server.persistence())?;
-    let (set, options) = open_on(connection, access, talk)?;
-    let (seen, function) = (set.seen(), set.digest_function());
-    let is_keyed = matches!(function, DigestFunction::Sip13 { .. });
-    let estimate = set.estimated_items();
-    let digesting = |options| Digesting::of(is_keyed, function.parameter(), options);
+    let (server_keeps, keeps) = match connection.wait(connection.origin.server.persistence())? {
+        Persistence::Nothing => ("nothing", "nothing: a crash loses everything"),
+        Persistence::Snapshots => {
+            ("snapshots", "snapshots: a crash loses everything after the last one")
+        }
+        Persistence::Log => ("log", "a log of all writes"),
+        Persistence::Unknown => ("unknown", "unknown: it does not say"),
+    };
+    let (set, options) = server::open(&connection.origin, &how.known)?;
+    say(Note::of_guess(set.url(), &*set), talk);
+    let (seen, function) = (set.seen(), set.digest_function().unwrap_or_default());
+    let (state, capacity) = (set.state(), set.numbers(Repeats::Renew).capacity);
+    let digesting = |options| Digesting::of(function.is_keyed(), function.parameter(), options);
     let info = Info {
         file: set.url().into(),
         kind: if set.scheme() == "mayhap" { "bloom" } else { set.scheme() },
         scheme: set.scheme(),
         num_bits: seen.num_bits,
         num_hashes: Some(seen.num_hashes).filter(|&hashes| hashes > 0),
-        bits_per_item: set.capacity().map(|items| seen.num_bits as f64 / items as f64),
-        estimated: estimate.map(|(it, _)| Estimated::of(&it)).unwrap_or_default(),
-        headroom_items: set.capacity().map(|items| items.saturating_sub(set.items())),
+        bits_per_item: capacity.map(|items| seen.num_bits as f64 / items as f64),
+        estimated: Estimated::of(&state),
+        headroom_items: capacity.map(|items| items.saturating_sub(set.items())),
         digesting: options.as_ref().map(digesting),
         server_values: seen.num_shards,
         server_bytes: seen.num_bytes,
         ttl_ms: seen.ttl_ms,
-        server_keeps: keeps,
-        state: set.state(),
+        server_keeps,
+        keeps,
+        state,
         details: set.details().into_iter().map(|it| (it.key.to_owned(), it.value)).collect(),
         detail_rows: set.details().into_iter().map(|it| (it.label, it.text)).collect(),
     };
-    if json { Talk::json(&info, true) } else { print_stdout(&info.text()) }
+    print_findings(json, &info, Info::text)
 }
 
 impl Info {
@@ -96,12 +97,6 @@ impl Info {
             format!("{} ({})", grouped(self.server_values), format_bytes(self.server_bytes));
         let expires =
             self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
-        let keeps = match self.server_keeps {
-            Persistence::Nothing => "nothing: a crash loses everything",
-            Persistence::Snapshots => "snapshots: a crash loses everything after the last one",
-            Persistence::Log => "a log of all writes",
-            Persistence::Unknown => "unknown: it does not say",
-        };
         let target = state.target_fpp;
         let made_for = match state.expected_items {
             items if !target.is_nan() => made_for(items, self.bits_per_item, target),
@@ -110,7 +105,7 @@ impl Info {
         };
         let known = |fpp: f64| if fpp.is_nan() { "not known".into() } else { rate(fpp) };
         let layout = match self.num_hashes {
-            Some(hashes) => format!("{}, {hashes} bits per key", state.layout),
+            Some(hashes) => format!("{}, k = {hashes}", state.layout),
             None => state.layout.to_owned(),
         };
         let keys = if self.scheme == "mayhap" {
@@ -132,7 +127,7 @@ impl Info {
         rows.push(("health", state.health.name().to_owned() + &room(self.headroom_items)));
         rows.extend(self.detail_rows.iter().cloned());
         rows.extend(self.digesting.iter().flat_map(Digesting::rows));
-        rows.extend([("values", values), ("expires", expires), ("keeps", keeps.into())]);
+        rows.extend([("values", values), ("expires", expires), ("keeps", self.keeps.into())]);
         rows.iter().map(|(name, value)| row(name, value)).collect()
     }
 }

@@ -1,13 +1,14 @@
 //! Several files, a line for each, or a block where a line would not fit.
 
 use super::Info;
-use crate::io::messages::{printable, rate, row};
+use crate::io::messages::{rate, row};
 use mayhap_plan::columns;
+use mayhap_units::line::printable;
 use mayhap_units::number::{format_bytes, format_count};
 
 const NUM_COLUMNS: usize = 8;
 
-/// The table of these files, for a terminal of so many columns.
+/// The table of these files, for a terminal of `max_columns` columns.
 pub(super) fn table(files: &[Info], max_columns: usize) -> String {
     let count = |count: Option<u64>| count.map_or("-".into(), format_count);
     let mut rows = vec![

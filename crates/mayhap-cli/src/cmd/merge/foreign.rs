@@ -1,16 +1,15 @@
-//! Filters of one other system, made one.
+//! Merging filters of one other system.
 
 use super::Args;
 use crate::error::{Error, Limit, over_full};
-use crate::io::messages::{Talk, counted};
-use crate::outcome::Outcome;
-use crate::set::foreign::open;
-use mayhap_foreign::ForeignFile;
+use crate::io::messages::{Reporter, counted};
+use crate::set::open;
+use mayhap_sets::file::ForeignFile;
 use mayhap_sets::{ByFormula, Held, Room};
 use mayhap_store::FilterLock;
 use serde::Serialize;
 
-/// What was merged, as `--json` prints it.
+/// The merged filter, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Summary {
     file: String,
@@ -31,28 +30,24 @@ impl Part {
     }
 }
 
-/// Takes the keys of all other files over into the first one, and saves that elsewhere.
+/// Adds the keys of all other files to the first one, and saves the result elsewhere.
 ///
 /// # Errors
 ///
-/// Those of [`open`]; [`Error::Usage`] naming what differs; [`Error::Store`].
+/// Those of [`open::foreign`]; [`Error::Usage`] naming what differs; [`Error::Store`].
 pub(super) fn run(
     first: ForeignFile,
     (args, lock): (&Args, &FilterLock),
-    talk: Talk,
-) -> Result<Outcome, Error> {
+    talk: Reporter,
+) -> Result<(), Error> {
     let mut merged = vec![Part::of(&first)];
     let mut sum = first;
     sum.check_change()?;
     for path in &args.files[1..] {
-        let Some(more) = open(path, &args.open)? else {
+        let Some(more) = open::foreign(path, &args.open, talk)? else {
+            let (path, name, format) = (path.display(), sum.name(), sum.filter().format().name());
             return Err(Error::usage(
-                format!(
-                    "{} is not a filter of another system, but {} is one of {}",
-                    path.display(),
-                    sum.name(),
-                    sum.filter().format().name()
-                ),
+                format!("{path} is not a filter of another system, but {name} is one of {format}"),
                 "merge files of one system; --format names it",
             ));
         };
@@ -60,7 +55,8 @@ pub(super) fn run(
         union.map_err(|source| unlike(&sum, &more, &source))?;
         merged.push(Part::of(&more));
     }
-    // What the file does not say, or the bits do not show, is only warned of below.
+    // Without a capacity in the file, or an estimate from the bits, there is only the warning
+    // below.
     if let (Some(expected), Some(items)) = (sum.expected_items(), sum.filter().estimated_items())
         && Room::left(Held::Estimated(items), expected) == Room::None
         && !args.overfill
@@ -74,23 +70,16 @@ pub(super) fn run(
         talk.warn(&format!("{file}: {problem}"));
     }
     let summary = Summary { file, merged, numbers };
-    if args.json {
-        Talk::json(&summary, true)?;
-    } else {
-        let merged = counted(summary.merged.len() as u64, "filter");
-        let line = format!("{}: {merged} merged", summary.file);
-        talk.report(&line, &summary.numbers.text());
-    }
-    Ok(Outcome::Done)
+    talk.summary(args.json, &summary, |Summary { file, merged, numbers }| {
+        let merged = counted(merged.len() as u64, "filter");
+        (format!("{file}: {merged} merged"), numbers.text())
+    })
 }
 
 fn unlike(sum: &ForeignFile, more: &ForeignFile, source: &mayhap_formats::Error) -> Error {
+    let (more, sum) = (more.name(), sum.name());
     Error::usage(
-        format!(
-            "{} and {} cannot be merged: {source}; nothing was written",
-            more.name(),
-            sum.name()
-        ),
+        format!("{more} and {sum} cannot be merged: {source}; nothing was written"),
         "query them together with mayhap check -f FILTER -f FILTER",
     )
 }

@@ -5,50 +5,23 @@ mod foreign;
 use crate::args::{LockArgs, OpenArgs, ReplicaArgs, secret_key};
 use crate::error::{Error, Limit, over_full};
 use crate::files::refuse_existing;
-use crate::io::messages::{Talk, counted, grouped, rate};
+use crate::io::messages::{Reporter, counted, grouped, rate};
 use crate::io::progress::Progress;
 use crate::memory;
-use crate::outcome::Outcome;
-use crate::set::file;
-use crate::set::foreign::open;
 use crate::set::kept::ReplacedDigests;
+use crate::set::notes::say;
+use crate::set::open;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
 use mayhap::native::{Header, Kind};
-use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
-use mayhap_sets::{KeySet, ScalableFile, State, whole};
-use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
+use mayhap::set::Set;
+use mayhap::{Health, SecretKey};
+use mayhap_sets::{OwnSet, State, open_snapshot, shown};
+use mayhap_store::{FilterLock, Memory, MergeOptions};
 use mayhap_units::number::{counted_short, format_count};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-const EXAMPLES: &str = "\
-Examples:
-  mayhap merge -o all.mayhap shard-*.mayhap
-  mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
-  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    # into one on a server
-  mayhap merge -o all.guava mon.guava tue.guava        # filters of another system";
-
-const NOTES: &str = "\
-The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so create each shard with the -n of all keys together: a merge that would exceed its \
-capacity is not written (exit code 2), unless --overfill is given. Files that differ in size, \
-layout, digest (--seed, --key-file) or key options (-0, --crlf) are refused; the error names the \
-difference. If only -n and -p differ, those of the first file are kept. Every byte of every file \
-is checked; the new file appears whole or not at all, so with --force it may be one of those \
-being merged.
-
-The state of a dedup includes its log. Scalable filters are merged by their layers, counting \
-filters by adding their counters (a key in two files must be removed twice), both in memory. \
-Windows, fuse filters and matrices cannot be merged.
-
-Filters on a server (see mayhap push --help) are merged in memory, with files or with one \
-another. If the output is on a server, the keys are added to it, shard by shard, and it keeps its \
-own; it is created if it does not exist.
-
-Filters of one other system are merged in memory if that system can merge them; the new file is \
-in its format.";
 
 const KEY_FILE: &str = "The filters' secret key, if they are merged in memory";
 const MAX_MEMORY: &str =
@@ -56,7 +29,6 @@ const MAX_MEMORY: &str =
 
 /// Merge filters into one with the keys of all of them
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("key_file", |arg| arg.help(KEY_FILE)))]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
@@ -83,12 +55,12 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What was merged, as `--json` prints it.
+/// The merged filter, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Summary {
     file: String,
     merged: Vec<Part>,
-    /// Without those that are in several files, by the bits; `null` if these do not say.
+    /// Keys in several files count once, by the bits; `null` if these give no estimate.
     estimated_items: Option<f64>,
     seconds: f64,
     #[serde(flatten)]
@@ -106,15 +78,15 @@ struct Part {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     #[cfg(feature = "redis")]
-    if args.files.iter().chain([&args.output]).any(|path| crate::args::url::is_url(path)) {
+    if args.files.iter().chain([&args.output]).any(mayhap_sets::is_url) {
         return merge_with_server(args, talk);
     }
     refuse_existing(&args.output, args.force)?;
     // Before anything is read: the output may be one of the inputs.
     let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
-    if let Some(first) = open(&args.files[0], &args.open)? {
+    if let Some(first) = open::foreign(&args.files[0], &args.open, talk)? {
         return foreign::run(first, (args, &lock), talk);
     }
     let key = args.open.secret_key()?;
@@ -128,58 +100,42 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
     let mut progress = Progress::new(talk, Some(bytes));
     let digests = ReplacedDigests::of(&args.output);
-    let (items, estimated_items, state) = match headers[0].kind() {
+    let sum = match headers[0].kind() {
         Kind::Bloom => {
             let (replace, without_log) = (args.force, args.open.without_log);
             let options = MergeOptions { secret_key: key, replace, without_log };
             let mut refused = Ok(());
-            let merged = lock.merge(
+            let (merged, items) = lock.merge(
                 &args.files,
                 options,
                 |done, _| progress.tick_bytes(done),
                 |merged| {
-                    refused = check_room(&state(merged), args.overfill);
+                    let state = State::of_assembled(merged).map_err(Error::from);
+                    refused = state.and_then(|state| check_room(&state, args.overfill));
                     refused.is_ok()
                 },
             )?;
             refused?;
             let estimate = merged.estimated_items.items;
-            (
-                merged.inserted_items.clone(),
-                estimate.is_finite().then_some(estimate),
-                state(&merged),
-            )
+            let estimate = estimate.is_finite().then_some(estimate);
+            (items, estimate, State::of_assembled(&merged)?)
         }
-        Kind::Counting => {
-            let union = CountingBloomFilter::union_with;
-            let (filter, items) = load_all((args, talk), &headers, key, union)?;
-            (items, None, save((args, &lock), &common(&headers), Box::new(filter))?)
-        }
-        Kind::Scalable => {
-            let union = ScalableBloomFilter::union_with;
-            let (filter, items) = load_all((args, talk), &headers, key, union)?;
-            let filter = Box::new(ScalableFile::new(filter));
-            (items, None, save((args, &lock), &common(&headers), filter)?)
+        kind if kind.capabilities().unites && kind != Kind::Segment => {
+            let (set, items) = load_all((args, talk), &headers, key)?;
+            (items, None, save((args, &lock), &common(&headers), set)?)
         }
         kind => return Err(refuse_kind(kind, &first)),
     };
-    let seconds = progress.elapsed().as_secs_f64();
-    progress.clear();
+    let seconds = progress.end().as_secs_f64();
     digests.say(talk);
-    let name = |path: &PathBuf| path.display().to_string();
-    let part = |(path, items)| Part { file: name(path), items };
-    let merged = args.files.iter().zip(items).map(part).collect();
-    let file = name(&args.output);
     warn_of_other_numbers(&headers, talk);
-    let summary = Summary { file, merged, estimated_items, seconds, state };
-    summary.print(talk, args.json)?;
-    Ok(Outcome::Done)
+    Summary::of(args, sum, seconds).print(talk, args.json)
 }
 
 /// Merges where a file or the output is on a server.
 #[cfg(feature = "redis")]
-fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let to_server = crate::args::url::is_url(&args.output);
+fn merge_with_server(args: &Args, talk: Reporter) -> Result<(), Error> {
+    let to_server = mayhap_sets::is_url(&args.output);
     if !to_server {
         refuse_existing(&args.output, args.force)?;
     } else if args.force {
@@ -199,17 +155,8 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         replicas: args.replicas,
         lock: args.lock,
     };
-    let merged = remote::union::merge(&args.files, output, how)?;
-    let part = |(path, items): (&PathBuf, u64)| Part { file: crate::args::url::shown(path), items };
-    let summary = Summary {
-        file: crate::args::url::shown(&args.output),
-        merged: args.files.iter().zip(merged.items).map(part).collect(),
-        estimated_items: merged.estimated_items,
-        seconds: started.elapsed().as_secs_f64(),
-        state: merged.state,
-    };
-    summary.print(talk, args.json)?;
-    Ok(Outcome::Done)
+    let sum = remote::union::merge(&args.files, output, how)?;
+    Summary::of(args, sum, started.elapsed().as_secs_f64()).print(talk, args.json)
 }
 
 /// All files have to be of one kind.
@@ -227,7 +174,7 @@ fn check_kinds(files: &[PathBuf], headers: &[Header]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Why a kind cannot be merged, and what to do instead.
+/// The error for a kind that cannot be merged, with the alternative.
 fn refuse_kind(kind: Kind, first: &str) -> Error {
     let (problem, hint) = match kind {
         Kind::Window => (
@@ -263,52 +210,33 @@ fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
     Err(Error::Full(over_full(state.keys(), limit)))
 }
 
-/// The numbers of a merged plain filter, which nobody has to read again.
-fn state(merged: &Merged) -> State {
-    let fields = merged.header.fields();
-    let params = merged.header.params();
-    let health = params.as_ref().map_or(Health::Ok, |params| {
-        Health::of_filter(params, fields.inserted_items, &merged.estimated_items)
-    });
-    State {
-        layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
-        num_bytes: params.map_or(0, |params| params.num_bytes()),
-        items: fields.inserted_items,
-        distinct_items: whole(merged.estimated_items),
-        expected_items: Some(fields.expected_items),
-        target_fpp: fields.target_fpp,
-        estimated_fpp: merged.estimated_fpp,
-        fill_ratio: merged.fill_ratio,
-        health,
-    }
-}
-
 /// The union of all files, in memory, and how many keys each had.
-fn load_all<F: Insert>(
-    (args, talk): (&Args, Talk),
+fn load_all(
+    (args, talk): (&Args, Reporter),
     headers: &[Header],
     key: Option<SecretKey>,
-    union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
-) -> Result<(F, Vec<u64>), Error> {
+) -> Result<(OwnSet, Vec<u64>), Error> {
     let limit = args.open.max_bytes();
-    let mut sum: Option<F> = None;
+    let mut sum: Option<Box<dyn Set>> = None;
     let (mut bytes, mut items) = (0, Vec::new());
     for (path, header) in args.files.iter().zip(headers) {
         check_alike(args, path, header, &headers[0])?;
-        // The sum may have to hold all of them, one beside the other, and the next one is read.
+        // The sum may have to hold all of them side by side, while the next one is read.
         bytes = header.body_bytes().saturating_add(bytes);
         memory::check(bytes, limit)?;
-        let snapshot = file::open_snapshot(path, args.open.without_log, talk)?;
-        let mut more: F = snapshot.image().load(key, |_, _| {})?;
-        snapshot.replay(|record| mayhap_store::apply(&mut more, record))?;
-        items.push(more.fields().inserted_items);
+        let snapshot = open_snapshot(path, args.open.without_log, &|note| say([note], talk))?;
+        let mut more = snapshot.image().load_set(key)?;
+        snapshot.replay(|record| mayhap_store::apply(&mut *more, record))?;
+        items.push(more.inserted_items());
         match &mut sum {
             None => sum = Some(more),
-            Some(sum) => union(sum, &more).map_err(|source| unlike(args, path, &source))?,
+            Some(sum) => {
+                sum.union_with(&*more).map_err(|source| unlike(args, path, &source))?;
+            }
         }
     }
     match sum {
-        Some(sum) => Ok((sum, items)),
+        Some(sum) => Ok((OwnSet::new(sum, false), items)),
         None => Err(Error::usage("no filters are given", "name the files to merge")),
     }
 }
@@ -350,18 +278,17 @@ fn common(headers: &[Header]) -> Header {
 fn save(
     (args, lock): (&Args, &FilterLock),
     header: &Header,
-    mut filter: Box<dyn KeySet>,
+    mut set: OwnSet,
 ) -> Result<State, Error> {
-    check_room(&filter.state(), args.overfill)?;
-    if let Some(contents) = filter.contents() {
-        let header = contents.header(header.key_options());
-        lock.save(&header, &contents.segments(), args.force)?;
-    }
-    Ok(filter.state())
+    let state = set.state();
+    check_room(&state, args.overfill)?;
+    let header = set.header(header.key_options());
+    lock.save(&header, &set.segments(), args.force)?;
+    Ok(state)
 }
 
 /// n and p decide nothing about bits, but only one of each can be kept.
-fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
+fn warn_of_other_numbers(headers: &[Header], talk: Reporter) {
     let numbers = |header: &Header| {
         let fields = header.fields();
         (fields.expected_items, fields.target_fpp)
@@ -380,25 +307,29 @@ fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
 }
 
 impl Summary {
-    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+    /// Of the keys of each file, those of the whole by its bits, and its state.
+    fn of(
+        args: &Args,
+        (items, estimated_items, state): (Vec<u64>, Option<f64>, State),
+        seconds: f64,
+    ) -> Self {
+        let part = |(path, items): (&PathBuf, u64)| Part { file: shown(path), items };
+        let merged = args.files.iter().zip(items).map(part).collect();
+        Self { file: shown(&args.output), merged, estimated_items, seconds, state }
+    }
+
+    fn print(&self, talk: Reporter, json: bool) -> Result<(), Error> {
         let State { expected_items, health, target_fpp, estimated_fpp, .. } = self.state;
-        if json {
-            Talk::json(self, true)?;
-        } else {
-            let keys = self.merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
+        talk.summary(json, self, |Self { file, merged, seconds, state, .. }| {
+            let keys = merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
+            let (filters, keys) = (counted(merged.len() as u64, "filter"), counted(keys, "key"));
             let after = match self.estimated_items {
                 Some(items) => format!("about {} of them distinct", grouped(items.round() as u64)),
-                None => format!("{} after", grouped(self.state.items)),
+                None => format!("{} after", grouped(state.items)),
             };
-            let line = format!(
-                "{}: {} with {} counted, {after} ({:.2} s)",
-                self.file,
-                counted(self.merged.len() as u64, "filter"),
-                counted(keys, "key"),
-                self.seconds,
-            );
-            talk.report(&line, &self.state.text());
-        }
+            let line = format!("{file}: {filters} with {keys} counted, {after} ({seconds:.2} s)");
+            (line, state.text())
+        })?;
         let of = expected_items.map_or(String::new(), |items| {
             let now = format_count(self.state.keys());
             format!(" with {now} of {}", counted_short(items, "key"))

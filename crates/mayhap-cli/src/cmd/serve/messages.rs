@@ -1,4 +1,4 @@
-//! What the server says while it runs: a line each, as text or as JSON, on stderr.
+//! The messages of a running server: a line each, as text or as JSON, on stderr.
 
 use crate::error::Error;
 use crate::io::messages::{Sink, divert, flush, print};
@@ -18,18 +18,17 @@ static JSON: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 struct Messages;
 
-/// Takes all that is written to stderr: nobody waits for its reader.
+/// Takes everything written to stderr: no thread waits for its reader.
 struct Lines(LogLines);
 
-/// From now on messages are written, by a thread of its own. Only the first call of a process
-/// counts.
+/// Starts writing messages on a dedicated thread. Only the first call of a process counts.
 ///
 /// # Errors
 ///
 /// [`Error::Io`] if the system has no thread.
 pub(super) fn begin(format: LogFormat) -> Result<(), Error> {
     set(LevelFilter::Error, format);
-    // Not the handle of the standard library: a write that stands still holds its lock.
+    // Not the handle of the standard library: a blocked write holds its lock.
     let out: Box<dyn Write + Send> = match stderr().as_fd().try_clone_to_owned() {
         Ok(descriptor) => Box::new(File::from(descriptor)),
         Err(_) => Box::new(stderr()),
@@ -41,7 +40,7 @@ pub(super) fn begin(format: LogFormat) -> Result<(), Error> {
     let lines =
         LogLines::begin(out, notice).map_err(Error::io("start", "the thread of the log"))?;
     divert(Box::new(Lines(lines)));
-    // A thread that panics would write by itself, and wait.
+    // A panicking thread would write by itself, and block.
     std::panic::set_hook(Box::new(|panic| {
         print(&own_line(Level::Error, &panic.to_string(), None));
         flush();
@@ -50,9 +49,9 @@ pub(super) fn begin(format: LogFormat) -> Result<(), Error> {
     Ok(())
 }
 
-/// From now on messages of these levels are written, in this format.
+/// Sets the levels and the format of messages.
 pub(super) fn set(level: LevelFilter, format: LogFormat) {
-    // ORDERING: Relaxed. It guards nothing; a line more in the old format harms nobody.
+    // ORDERING: Relaxed. It guards nothing; one more line in the old format does no harm.
     JSON.store(format == LogFormat::Json, Ordering::Relaxed);
     log::set_max_level(level);
 }
@@ -64,7 +63,7 @@ fn format() -> LogFormat {
 
 impl Log for Messages {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Libraries below us may speak of requests, which can hold keys.
+        // Libraries below us may log requests, which can hold keys.
         metadata.level() <= log::max_level() && metadata.target().starts_with("mayhap")
     }
 
@@ -116,7 +115,7 @@ fn line(
     match format {
         LogFormat::Text => {
             let mut line = format!("{time} {level} ");
-            // A message is one line, whatever it was made of.
+            // A message is one line, whatever it contains.
             line.extend(text.chars().map(|char| if char.is_control() { ' ' } else { char }));
             line + "\n"
         }

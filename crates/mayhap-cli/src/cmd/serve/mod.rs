@@ -1,8 +1,8 @@
 //! `mayhap serve`: filters for Redis clients and for HTTP.
 //!
-//! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says,
+//! `settings.rs` makes flags of the server's settings, `messages.rs` writes its messages,
 //! `notify.rs` notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `watch.rs`
-//! takes certificates and users that change, `repair.rs` makes a damaged folder one that opens.
+//! reloads changed certificates and users, `repair.rs` repairs a damaged folder.
 
 mod messages;
 mod notify;
@@ -13,8 +13,7 @@ mod startup;
 mod watch;
 
 use crate::error::Error;
-use crate::io::messages::{Talk, print_stdout};
-use crate::outcome::Outcome;
+use crate::io::messages::{Reporter, print_stdout};
 use log::LevelFilter;
 use mayhap_server::config::hash_password;
 use mayhap_server::config::{Config, ConfigError, Loaded, LogFormat, SETTINGS, Sources};
@@ -24,30 +23,8 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const EXAMPLES: &str = "\
-Examples:
-  mayhap serve --data filters                   # Redis clients on 127.0.0.1:6380
-  mayhap serve --data filters --http 8080       # and HTTP on 127.0.0.1:8080
-  mayhap serve --data filters --appendfsync always --max-memory 4GiB
-  mayhap serve --config mayhap.toml             # settings from a file
-  mayhap serve --check-config --max-memory 4GiB   # print the effective settings
-  mayhap serve --data filters --repair          # drop what is damaged, keep a copy
-  mayhap serve --hash-password < words.txt      # for password_hash in the file";
-
-const NOTES: &str = "\
-Any client of RedisBloom works: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 \
-and RESP3. Settings come from the file given by --config or MAYHAP_CONFIG, then from the \
-environment (MAYHAP_MAX_MEMORY), then from flags; later ones take precedence. In the file, \
-settings are named like max_memory, and users are tables [[user]]. Without users or a password, \
-anyone on this machine may do everything; an address other than loopback needs a password, or \
---insecure-no-password. On SIGTERM and SIGINT the server finishes the requests in progress; a \
-second signal stops it at once. Nothing that was acknowledged is lost either way. On SIGHUP it \
-reloads users, certificates and other settings; certificates and users that change in their \
-files are taken without it. See docs/operations.md.";
-
 /// Serve filters to Redis clients and over HTTP
 #[derive(Debug, Clone, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// Read settings from this file
     #[arg(long, value_name = "FILE")]
@@ -76,7 +53,7 @@ const MAX_PASSWORD_BYTES: u64 = 4096;
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     if args.hash_password {
         return print_hash(talk);
     }
@@ -87,10 +64,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         for warning in warnings {
             talk.warn(&warning);
         }
-        print_stdout(&effective(&config))?;
-        return Ok(Outcome::Done);
+        return print_stdout(&effective(&config));
     }
-    // Only errors, whatever a file says: the flag is nearer.
+    // Only errors, whatever a file says: the flag takes precedence.
     let level = if talk.is_quiet() { LevelFilter::Error } else { config.log_level };
     messages::set(level, config.log_format);
     for warning in warnings {
@@ -103,11 +79,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let has_files = args.password_file.is_some()
         || ["MAYHAP_CONFIG", "MAYHAP_PASSWORD_FILE"].iter().any(|name| env::var_os(name).is_some())
         || args.config.is_some();
-    let load: run::Load = Arc::new(move || sources(&args)?.load().map_err(|error| wrong(&error)));
+    let load: watch::Load = Arc::new(move || sources(&args)?.load().map_err(|error| wrong(&error)));
     run::run(config, &load, has_files)
 }
 
-/// How the log is written if the settings can be read: what is wrong with them is said so too.
+/// The log format by the settings, as far as they can be read: their errors are written in it, too.
 fn expected_format(args: &Args) -> LogFormat {
     let flag = args.settings.0.iter().find(|(name, _)| name == "log_format");
     let said = flag.map(|(_, value)| value.clone()).or_else(|| env::var("MAYHAP_LOG_FORMAT").ok());
@@ -149,7 +125,7 @@ fn sources(args: &Args) -> Result<Sources, Error> {
     Ok(Sources { file, environment, flags, password_file })
 }
 
-/// All settings that have a value, as a file would have them.
+/// All settings that have a value, in the form of a file.
 fn effective(config: &Config) -> String {
     let mut text = String::new();
     for setting in SETTINGS {
@@ -158,7 +134,7 @@ fn effective(config: &Config) -> String {
         let line = match (value.is_empty(), is_plain) {
             (true, _) => continue,
             (false, true) => format!("{} = {value}\n", setting.name),
-            // Debug of a str escapes as TOML does, for all that paths and names have.
+            // `Debug` of a `str` escapes like TOML, for all characters of paths and names.
             (false, false) => format!("{} = {value:?}\n", setting.name),
         };
         text.push_str(&line);
@@ -170,7 +146,7 @@ fn effective(config: &Config) -> String {
     text + &users
 }
 
-fn print_hash(talk: Talk) -> Result<Outcome, Error> {
+fn print_hash(talk: Reporter) -> Result<(), Error> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         talk.say("type the password and press Enter; it will be visible");
@@ -191,6 +167,5 @@ fn print_hash(talk: Talk) -> Result<Outcome, Error> {
         return Err(Error::usage(problem, hint));
     }
     let hash = hash_password(&password).map_err(|problem| Error::usage(problem, ""))?;
-    print_stdout(&(hash + "\n"))?;
-    Ok(Outcome::Done)
+    print_stdout(&(hash + "\n"))
 }

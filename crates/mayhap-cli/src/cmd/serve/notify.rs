@@ -1,14 +1,14 @@
-//! Notifications for systemd, where it wants them: `sd_notify(3)`.
+//! Notifications for systemd, where it requests them: `sd_notify(3)`.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// How long the reader of notifications may take to make room for one.
+/// The time that the reader of notifications may take to make room for one.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Sends a state, such as `READY=1`. Does nothing if nobody listens.
+/// Sends a state, such as `READY=1`. Does nothing without a listener.
 pub(super) fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_bytes().split_first() {
@@ -17,7 +17,7 @@ pub(super) fn notify(state: &str) {
     };
     let send = |address| {
         let socket = UnixDatagram::unbound()?;
-        // Its reader may stand still; we do not.
+        // Its reader may block; we do not.
         socket.set_write_timeout(Some(PATIENCE))?;
         socket.send_to_addr(state.as_bytes(), &address)
     };
@@ -26,7 +26,7 @@ pub(super) fn notify(state: &str) {
     }
 }
 
-/// How often `WATCHDOG=1` is expected, halved as its manual advises.
+/// The interval at which `WATCHDOG=1` is expected, halved as its manual advises.
 pub(super) fn watchdog() -> Option<Duration> {
     let micros = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
     let ours =

@@ -1,15 +1,15 @@
 //! `mayhap serve --repair`: a damaged data folder becomes one that opens.
 
 use crate::error::Error;
-use crate::io::messages::Talk;
-use crate::outcome::Outcome;
+use crate::hints::message_of_data;
+use crate::io::messages::Reporter;
+use mayhap_engine::durable::{DataFolder, Repaired, repair};
 use mayhap_server::config::{Config, read_key_file_of};
-use mayhap_server::durable::{DataFolder, Repaired, repair};
 use mayhap_units::number::format_bytes;
 use std::path::Path;
 
-/// Drops what is damaged and says what it was.
-pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
+/// Drops the damaged parts and reports them.
+pub(super) fn run(config: &Config, talk: Reporter) -> Result<(), Error> {
     let Some(data) = &config.data else {
         return Err(Error::usage("no folder to repair is given", "name it: --data DIR"));
     };
@@ -25,13 +25,13 @@ pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
         repair(&folder)
     });
     let repaired = repaired.map_err(|error| {
-        Error::usage(error.to_string(), "docs/operations.md lists what a repair cannot do")
+        Error::usage(message_of_data(&error), "mayhap man serve lists what a repair cannot do")
     })?;
     say(talk, data, &repaired);
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-fn say(talk: Talk, data: &Path, repaired: &Repaired) {
+fn say(talk: Reporter, data: &Path, repaired: &Repaired) {
     if repaired.copies.is_empty() && repaired.lost_filters.is_empty() {
         talk.say(&format!("{}: no damage found, nothing was changed", data.display()));
         return;

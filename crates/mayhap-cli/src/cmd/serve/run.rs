@@ -2,13 +2,14 @@
 
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
-use super::watch;
-use crate::error::{Error, MORE_FILES, is_out_of_files};
+use super::watch::{self, Load};
+use crate::error::{Error, is_out_of_files};
+use crate::hints::{MORE_FILES, message_of_data};
 use crate::memory::Memory;
-use crate::outcome::Outcome;
+use mayhap_engine::{CloseError, OpenError, durable};
 use mayhap_lists::Stop;
 use mayhap_server::config::{Config, KeyFileError, Loaded};
-use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};
+use mayhap_server::{Running, Server, ShutdownError, StartError, net};
 use mayhap_units::number::format_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGHUP;
@@ -17,16 +18,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often the end of the server is looked for.
+/// The interval of checks for the end of the server.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Reads the settings again.
-pub(super) type Load = Arc<dyn Fn() -> Result<Loaded, Error> + Send + Sync>;
-
 /// Serves until a signal or `SHUTDOWN`; on SIGHUP, reloads the settings. With `has_files`, users
-/// may come from files.
-pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<Outcome, Error> {
-    // From the very first moment, so that a signal during recovery ends it too.
+/// may be read from files.
+pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<(), Error> {
+    // From the first moment on, so that a signal during recovery ends it too.
     let stop = Stop::on_signals()?;
     let hangup = Arc::new(AtomicBool::new(false));
     flag::register(SIGHUP, hangup.clone()).map_err(Error::io("listen for", "signals"))?;
@@ -40,10 +38,8 @@ pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<Outcom
         log::info!("max_memory: {limit}, three quarters of {memory}{one}");
     }
     if config.data.is_none() {
-        log::warn!(
-            "no data folder: filters are lost when the server stops; keep them with --data \
-                    DIR"
-        );
+        let keep = "keep them with --data DIR";
+        log::warn!("no data folder: filters are lost when the server stops; {keep}");
     }
     let startup = Startup::new();
     let running = Server::start_with(config, &|event| startup.report(event));
@@ -57,10 +53,10 @@ pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<Outcom
     log::info!("ending");
     running.shut_down().map_err(|error| not_ended(&error))?;
     log::info!("ended");
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-/// A filter beyond the memory of the machine or the container would only be found out by the OOM
+/// A filter beyond the memory of the machine or the container would only be noticed by the OOM
 /// killer.
 fn with_memory(mut config: Config) -> Config {
     if let (None, Some(memory)) = (config.max_memory, Memory::found()) {
@@ -70,7 +66,7 @@ fn with_memory(mut config: Config) -> Config {
     config
 }
 
-/// Takes the settings that can change, and names the others.
+/// Applies the settings that can change, and names the others.
 fn reload(running: &Running, load: &Load) {
     let Loaded { config, warnings } = match load() {
         Ok(loaded) => loaded,
@@ -82,17 +78,14 @@ fn reload(running: &Running, load: &Load) {
     match running.shared().reload(with_memory(config)) {
         Ok(reloaded) => {
             let changed = reloaded.changed.join(", ");
-            log::info!("settings reloaded; changed: {}", or_nothing(&changed));
+            let changed = if changed.is_empty() { "nothing" } else { &changed };
+            log::info!("settings reloaded; changed: {changed}");
             if !reloaded.after_restart.is_empty() {
                 log::warn!("after a restart: {}", reloaded.after_restart.join(", "));
             }
         }
         Err(error) => log::error!("settings not reloaded: {error}"),
     }
-}
-
-const fn or_nothing(text: &str) -> &str {
-    if text.is_empty() { "nothing" } else { text }
 }
 
 /// Reads the certificate, as a start would.
@@ -105,14 +98,15 @@ fn not_started(error: &StartError) -> Error {
         error if is_out_of_files(error) => MORE_FILES,
         StartError::Network(error) => network_hint(error),
         StartError::Http { .. } => {
-            "is another server running? choose another port with --http \
-                                    PORT"
+            "is another server running? choose another port with --http PORT"
         }
-        StartError::Data(error) => data_hint(error),
+        StartError::Filters(OpenError::Data(error)) => {
+            return Error::usage(message_of_data(error), data_hint(error));
+        }
         StartError::Key(KeyFileError::NoKey { .. }) => {
             "a key file has 32 hex digits or 16 bytes; create one with --new-key-file FILE"
         }
-        StartError::Restore(_) => "give the server more memory",
+        StartError::Filters(OpenError::Restore(_)) => "give the server more memory",
         _ => "",
     };
     Error::usage(error.to_string(), hint)
@@ -121,8 +115,8 @@ fn not_started(error: &StartError) -> Error {
 fn not_ended(error: &ShutdownError) -> Error {
     let hint = match error {
         ShutdownError::Loops(error) => network_hint(error),
-        ShutdownError::Checkpoint(error) => data_hint(error),
-        _ => "see docs/operations.md",
+        ShutdownError::Filters(CloseError::Checkpoint(error)) => data_hint(error),
+        _ => "see mayhap man serve",
     };
     Error::usage(error.to_string(), hint)
 }
@@ -130,8 +124,7 @@ fn not_ended(error: &ShutdownError) -> Error {
 const fn network_hint(error: &net::Error) -> &'static str {
     match error {
         net::Error::Listen { .. } => {
-            "is another server running? choose another port with --port \
-                                      PORT"
+            "is another server running? choose another port with --port PORT"
         }
         net::Error::Files { .. } => MORE_FILES,
         _ => "",
@@ -146,7 +139,7 @@ fn data_hint(error: &durable::Error) -> &'static str {
         durable::Error::NoKey { .. } => {
             "the key is in the data folder of the server whose backup this is, or in a backup of it"
         }
-        durable::Error::Incomplete { .. } => "docs/operations.md has a section on backups",
+        durable::Error::Incomplete { .. } => "see mayhap man backup",
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
             "mayhap serve --repair, with the same settings, drops what is damaged and keeps a copy"
         }
@@ -160,7 +153,7 @@ fn data_hint(error: &durable::Error) -> &'static str {
         durable::Error::Io { action, .. } if matches!(action.as_bytes(), b"open") => {
             "--data DIR is a folder that this user can write to, or can create"
         }
-        _ => "see docs/operations.md",
+        _ => "see mayhap man serve",
     }
 }
 
@@ -188,10 +181,8 @@ fn wait(stop: &Stop, running: &Running, hangup: &AtomicBool, load: &Load) {
         // An interrupted wait is one that ends early.
         let _ = poll(&mut [PollFd::new(&wake, PollFlags::IN)], Some(&timeout));
         if let Some(signal) = stop.signal() {
-            log::info!(
-                "signal {signal}: finishing the requests in progress; a second signal stops \
-                        at once"
-            );
+            let next = "a second signal stops at once";
+            log::info!("signal {signal}: finishing the requests in progress; {next}");
             return;
         }
         // ORDERING: Relaxed. The signal's handler sets it, and it guards no memory.

@@ -4,7 +4,7 @@ use clap::builder::Str;
 use clap::{Arg, ArgMatches, Command};
 use mayhap_server::config::{Config, SETTINGS, Setting};
 
-/// What was said by flags: names of settings and values.
+/// The settings given by flags: names and values.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Settings(pub(super) Vec<(String, String)>);
 
@@ -37,11 +37,11 @@ impl clap::Args for Settings {
 fn argument(setting: &'static Setting, default: &Config) -> Arg {
     let value = (setting.get)(default);
     let is_told = !setting.value.is_empty() && !value.is_empty();
-    let help = if is_told && !setting.help.ends_with(']') {
-        format!("{} [default: {value}]", setting.help)
-    } else {
-        setting.help.into()
-    };
+    // The library names other settings, `<bind>`; here they are options.
+    let mut help = setting.help.replace('<', "--").replace('>', "");
+    if is_told && !help.ends_with(']') {
+        help = format!("{help} [default: {value}]");
+    }
     let argument = Arg::new(setting.name)
         .long(Str::from(setting.name.replace('_', "-")))
         .help(help)

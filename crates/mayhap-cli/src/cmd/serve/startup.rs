@@ -1,18 +1,18 @@
 //! Progress and results of a start, as messages: a bar would wait for its terminal.
 
-use mayhap_server::Event;
-use mayhap_server::durable::{Progress, Report};
-use mayhap_units::number::{format_bytes, format_count, noun};
+use mayhap_engine::Event;
+use mayhap_engine::durable::{Progress, Report};
+use mayhap_units::number::{counted_short, format_bytes};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two messages about recovery.
+/// The time between two messages about recovery.
 const MESSAGE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Reports a start; called from several threads.
 pub(super) struct Startup {
-    /// When it was last said how far recovery is.
+    /// The time of the last report on the progress of recovery.
     last: Mutex<Instant>,
 }
 
@@ -46,15 +46,11 @@ impl Startup {
 }
 
 fn say_recovered(data: &Path, report: &Report, filters: usize, time: Duration) {
-    let mut text = format!(
-        "opened {}: {} {}, {} of images, {} of log, in {:.2} s",
-        data.display(),
-        format_count(filters as u64),
-        noun(filters as u64, "filter"),
-        format_bytes(report.image_bytes),
-        format_bytes(report.log_bytes),
-        time.as_secs_f64()
-    );
+    let (data, filters) = (data.display(), counted_short(filters as u64, "filter"));
+    let (images, log) = (format_bytes(report.image_bytes), format_bytes(report.log_bytes));
+    let seconds = time.as_secs_f64();
+    let mut text =
+        format!("opened {data}: {filters}, {images} of images, {log} of log, in {seconds:.2} s");
     if report.operations + report.digests + report.keys == 0 {
         text += "; nothing to replay";
     }

@@ -1,14 +1,12 @@
-//! Files that change while the server runs: the certificate with its key, and those that name
-//! users. In a container nobody sends a signal when they are renewed, and what is mounted is
-//! swapped as a link.
+//! Files that change while the server runs: the certificate with its key, and files with users. In
+//! a container no signal is sent when they are renewed, and a mounted folder is swapped as a link.
 //!
-//! Only these are taken: other settings hold until SIGHUP, so that a certificate which is renewed
-//! does not take back what `CONFIG SET` has set. A thread of its own looks, as a folder over the
-//! network may stand still.
+//! Only these are reloaded: other settings hold until SIGHUP, so that a renewed certificate does
+//! not revert values of `CONFIG SET`. A dedicated thread watches, as a network folder may hang.
 
-use super::run::Load;
+use crate::error::Error;
 use mayhap_server::Shared;
-use mayhap_server::config::Users;
+use mayhap_server::config::{Loaded, Users};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,35 +16,39 @@ use std::time::Duration;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks after which files that are of no use are reported: before, somebody may be writing them.
+/// The number of checks after which unusable files are reported: before, they may still be being
+/// written.
 const PATIENCE: u32 = 3;
 
-/// What is known of the files.
+/// Reads the settings again.
+pub(super) type Load = Arc<dyn Fn() -> Result<Loaded, Error> + Send + Sync>;
+
+/// The known state of the files.
 struct Watch {
-    /// Whose files they are, as long as the server runs.
+    /// The server that uses the files, as long as it runs.
     shared: Weak<Shared>,
-    /// Reads the settings, if users come from files.
+    /// Reads the settings, if users are read from files.
     load: Option<Load>,
-    /// The certificate's file and its key's at the last look.
+    /// The files of the certificate and its key at the last check.
     seen: [Option<Stamp>; 2],
     certificate: Trouble,
     users: Trouble,
-    /// Other users that the last look has found: taken if the next one finds the same.
+    /// Changed users found by the last check: applied if the next one finds the same.
     pending: Option<Arc<Users>>,
 }
 
-/// What changes when a file does, wherever links lead.
+/// The metadata that changes with a file, after following links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([u64; 2], u64, [i64; 4]);
 
-/// Files that are of no use, look after look.
+/// The number of consecutive checks with unusable files.
 #[derive(Default)]
 struct Trouble {
     looks: u32,
     said: Option<String>,
 }
 
-/// Begins to look, until the server has ended.
+/// Starts the checks, until the server has ended.
 pub(super) fn begin(shared: &Arc<Shared>, load: Option<Load>) {
     let mut watch = Watch {
         shared: Arc::downgrade(shared),
@@ -68,7 +70,7 @@ pub(super) fn begin(shared: &Arc<Shared>, load: Option<Load>) {
 }
 
 impl Watch {
-    /// Takes what has changed; false once the server has ended.
+    /// Reloads changed files; false once the server has ended.
     fn look(&mut self) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
         self.look_at_certificate(&shared);
@@ -84,7 +86,7 @@ impl Watch {
             return;
         };
         let now = [stamp(cert), stamp(key)];
-        // One that is of no use is read again at each look: it may be written at this moment.
+        // An unusable one is reread at each check: it may just be being written.
         if now == self.seen && self.certificate.looks == 0 {
             return;
         }
@@ -125,7 +127,7 @@ impl Watch {
             );
         }
         if !self.pending.as_ref().is_some_and(|pending| pending.is_same(&users)) {
-            // Somebody may still be writing.
+            // The file may still be being written.
             self.pending = Some(users);
             return;
         }
@@ -143,7 +145,7 @@ impl Watch {
 }
 
 impl Trouble {
-    /// Files are of no use at one more look; that is reported once it has lasted, and only once.
+    /// Files are unusable at one more check; that is reported once it has lasted, and only once.
     fn again(&mut self, problem: String) {
         self.looks = self.looks.saturating_add(1);
         if self.looks >= PATIENCE && self.said.as_ref() != Some(&problem) {

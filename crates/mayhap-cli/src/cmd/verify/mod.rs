@@ -1,76 +1,50 @@
-//! `mayhap verify`: whether a filter is what it says.
+//! `mayhap verify`: checks a filter against its own claims.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `chance.rs` | the spread of a rate: the largest that a sound filter shows |
+//! | `counts.rs` | counting false positives, and what is within chance |
+//! | `presence.rs` | whether all keys of some input are in a filter: for `verify` |
+//! | `rate.rs` | the verdict on a rate from a count of false positives |
+//! | `report.rs` | the findings, for a filter of any system |
 
+mod chance;
+mod counts;
 mod presence;
 mod rate;
 mod report;
 
-use crate::args::url::is_url;
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Reporter, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
-use crate::set::file::ReadFile;
-use crate::set::foreign;
-use crate::set::open::{self, Digests};
-use crate::set::remote::{self, Access};
+use crate::set::notes::say;
+use crate::set::open::{self, Digests, locate};
+use chance::{Full, Lanes};
+use counts::{Count, sample, samples_for};
 use mayhap::native::Kind;
+#[cfg(feature = "redis")]
+use mayhap::set::Repeats;
 use mayhap::{Bitmap, BloomMatrix, Digest, Health};
-use mayhap_foreign::{ForeignFile, ForeignSet};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
-use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
-use mayhap_sets::{KeySet, Numbers, matrix_state};
+use mayhap_sets::file::ForeignSet;
+use mayhap_sets::{KeySet, Located, Measurements, Note, ReadFile, State, matrix_state};
 use mayhap_units::number::{format_bytes, parse_count};
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_by_formula, verdict_on};
-use report::{RateFound, RateVerdict, Report, Row};
-use serde::Serialize;
+use report::{Found, RateFound, Report, Row};
 use std::convert::Infallible;
 use std::path::PathBuf;
-
-const EXAMPLES: &str = "\
-Examples:
-  mayhap verify seen.mayhap                      # is the file intact, does it keep its rate?
-  mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
-  mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
-  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
-  mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
-
-const NOTES: &str = "\
-First, every page is compared with its checksum. Then the filter is queried for random digests \
-(SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % confidence, but from 1 to \
-33.5 million; --samples sets another number. The interval is Wilson's. Finally, if KEYS are \
-given, each of them, extracted with the filter's key options, must be in it.
-
-The rate is off if the count contradicts the bits: if a sound filter gives such a count less than \
-once in 10^9 (Chernoff's bound). It is above the target if the bits imply more keys than the \
-filter was created for, or if the count contradicts the highest rate that chance gives a filter \
-with exactly its keys; either happens to a sound filter less than once in 10^9 too. For growing \
-filters and windows that highest rate is -p and 20/sqrt(n) of it. A time window forgets while it \
-is queried: there, a rate below the predicted one is correct. In a matrix the rate of each set is \
-measured, with fewer samples if there are many sets; a key must be in one of them.
-
-Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a missing log, a rate that is off or above the target, an absent key; 2 it could not be \
-verified: not a filter, unreadable, or its secret key is missing. After damage nothing more is \
-checked.
-
-A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
-1 million digests unless --samples says more, and may be added to meanwhile.
-
-Filters of other systems have no checksums: damage is found only if parts of a file contradict \
-each other. They are queried for random keys of their type. The rate is predicted by the system's \
-formula. It is off if it is above the target, allowing for chance, or, in files that record no \
-target, above that of a filter with all keys that its hash functions are for. Below that it may be \
-above the formula: several systems probe positions that depend on each other.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
-/// Those of a filter on a server.
+/// The numbers of samples for a filter on a server.
+#[cfg(feature = "redis")]
 const SERVER_SAMPLES: (u64, u64) = (100_000, 1_000_000);
-/// Those of a file of another system, where each costs k hashes or more.
+/// The numbers of samples for a file of another system, where each costs k hashes or more.
 const FOREIGN_SAMPLES: (u64, u64) = (1 << 17, 1 << 22);
 /// The most that can be requested.
 const MAX_REQUESTED: u64 = 1_000_000_000_000;
@@ -79,7 +53,6 @@ const MATRIX_ROWS: u64 = 8;
 
 /// Verify a filter: its checksums, its measured rate, and that given keys are in it
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
@@ -102,24 +75,12 @@ pub struct Args {
     lines: LineArgs,
 }
 
-/// What the bits say.
-#[derive(Debug, Serialize)]
-struct Found {
-    #[serde(flatten)]
-    numbers: Numbers,
-    /// In files of other systems.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key_type: Option<&'static str>,
-    #[serde(flatten)]
-    rate: RateFound,
-}
-
 /// Runs the verb.
 ///
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     if args.samples == Some(0) {
         return Err(Error::usage("--samples is 0, must be at least 1", "omit it"));
     }
@@ -132,16 +93,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
     let checked = Opened::any(args, talk).and_then(|opened| check(args, opened, sources, talk));
+    let name = args.file.display().to_string();
     let (report, answered) = match checked {
         Err(Error::Store(source)) if is_damage(&source) => {
-            let file = args.file.display().to_string();
-            (Report::damaged(file, "damaged", "checksums", source.to_string()), Ok(()))
+            let rows = vec![("checksums", format!("damaged: {source}"))];
+            (Report::damaged(name, "damaged", source.to_string(), rows), Ok(()))
         }
         Err(Error::Store(source)) if is_incomplete(&source) => {
-            (Report::incomplete(args.file.display().to_string(), source.to_string()), Ok(()))
+            let rows = vec![("checksums", "good".to_owned()), ("log", source.to_string())];
+            (Report::damaged(name, "good", source.to_string(), rows), Ok(()))
         }
         Err(Error::Foreign { name, source }) if is_foreign_damage(&source) => {
-            (Report::damaged(name, "none", "structure", source.to_string()), Ok(()))
+            let rows = vec![("structure", format!("damaged: {source}"))];
+            (Report::damaged(name, "none", source.to_string(), rows), Ok(()))
         }
         result => result?,
     };
@@ -149,7 +113,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     answered.map(|()| outcome)
 }
 
-/// Whether a filter was found that is not whole; else it was not found, or could not be read.
+/// Whether a filter was found that is incomplete; else it was not found, or could not be read.
 fn is_damage(error: &mayhap_store::Error) -> bool {
     use mayhap::Error as Core;
     match error {
@@ -172,8 +136,8 @@ fn is_incomplete(error: &mayhap_store::Error) -> bool {
     matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
-/// Whether a filter of another system was found that does not fit together; else it was none, or
-/// too large.
+/// Whether a filter of another system was found that is inconsistent; else the file was no filter,
+/// or too large.
 fn is_foreign_damage(error: &mayhap_formats::Error) -> bool {
     use mayhap_formats::Error as Formats;
     matches!(
@@ -185,14 +149,14 @@ fn is_foreign_damage(error: &mayhap_formats::Error) -> bool {
     )
 }
 
-/// What was found, and whether all lines were looked up.
-type Checked = (Report<Found>, Result<(), Error>);
+/// The findings, and whether all lines were looked up.
+type Checked = (Report, Result<(), Error>);
 
 fn check(
     args: &Args,
     mut opened: Opened,
     sources: Vec<Source>,
-    talk: Talk,
+    talk: Reporter,
 ) -> Result<Checked, Error> {
     let options = opened.options.clone().agree(&opened.name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
@@ -209,14 +173,10 @@ fn check(
     let mut keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     let answered = keys.as_mut().map_or(Ok(()), Presence::answered);
     subject.check_unchanged()?;
-    let off = matches!(
-        rate.rate_verdict,
-        RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::Overfull
-    );
-    let key_type = subject.key_type().filter(|_| matches!(numbers, Numbers::Foreign(_)));
+    let key_type = subject.key_type().filter(|_| matches!(numbers, Measurements::Foreign(_)));
     let mut rows = vec![opened.structure];
     rows.extend(rate_rows(&rate, &numbers, key_type));
-    let found = (Found { numbers, key_type, rate }, off, rows);
+    let found = (Found { numbers, key_type, rate }, rows);
     Ok((Report::new(opened.name, opened.checksums, found, keys), answered))
 }
 
@@ -224,7 +184,7 @@ fn check(
 struct Opened {
     name: String,
     subject: Subject,
-    /// How its keys are cut.
+    /// The options by which its keys are cut.
     options: KeyOptions,
     facts: Facts,
     checksums: &'static str,
@@ -232,23 +192,40 @@ struct Opened {
 }
 
 impl Opened {
-    fn any(args: &Args, talk: Talk) -> Result<Self, Error> {
-        if is_url(&args.file)
-            && let Some(found) = remote::open(&args.file, Access::of(&args.open)?, talk)?
-        {
-            return Ok(Self::server(args, found));
+    fn any(args: &Args, talk: Reporter) -> Result<Self, Error> {
+        let how = args.open.how()?;
+        #[cfg(feature = "redis")]
+        if let Some((set, options)) = open::on_server(&args.file, &how, talk)? {
+            let expected_items = set.numbers(Repeats::Renew).expected_items;
+            let samples = SERVER_SAMPLES;
+            return Ok(Self {
+                name: set.url().to_owned(),
+                subject: Subject::Filter(set),
+                // Without a target they are as given.
+                options: options.unwrap_or_else(|| args.lines.key_options()),
+                facts: Facts { expected_items, samples, on_server: true, forgets: false },
+                checksums: "none",
+                structure: ("checksums", "none: a server has no file".into()),
+            });
         }
-        match foreign::open_for_keys(&args.file, &args.open, args.open.secret_key()?, talk)? {
-            Some(file) => {
-                file.check_filters()?;
-                Ok(Self::foreign(args, file))
-            }
-            None => Self::file(args, talk),
+        if let Located::Foreign(file) = locate(&args.file, &how, talk)? {
+            let set = ForeignSet::to_query(*file);
+            say(Note::of_guess(set.file().name(), &set), talk);
+            set.file().check_filters()?;
+            return Ok(Self {
+                name: set.file().name().to_owned(),
+                subject: Subject::Filter(Box::new(set)),
+                options: args.lines.key_options(),
+                facts: Facts { samples: FOREIGN_SAMPLES, ..Facts::default() },
+                checksums: "none",
+                structure: ("structure", "sound; the format has no checksums".into()),
+            });
         }
+        Self::file(args, talk)
     }
 
     /// Checks the checksums of a file, and opens it.
-    fn file(args: &Args, talk: Talk) -> Result<Self, Error> {
+    fn file(args: &Args, talk: Reporter) -> Result<Self, Error> {
         let name = args.file.display().to_string();
         let key = args.open.secret_key()?;
         let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
@@ -260,7 +237,8 @@ impl Opened {
             Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
         } else {
             let how = (args.open.without_log, false);
-            let file = ReadFile::open(&args.file, key, how, talk)?;
+            let file = ReadFile::open(&args.file, key, how, &|note| say([note], talk))?;
+            talk.notices();
             if file.recovery.dropped_bytes > 0 {
                 let torn = format_bytes(file.recovery.dropped_bytes);
                 checked = format!("good, but the last {torn} of the log are torn");
@@ -281,40 +259,16 @@ impl Opened {
             structure: ("checksums", checked),
         })
     }
-
-    fn foreign(args: &Args, file: ForeignFile) -> Self {
-        Self {
-            name: file.name().to_owned(),
-            subject: Subject::Filter(Box::new(ForeignSet::to_query(file))),
-            options: args.lines.key_options(),
-            facts: Facts { samples: FOREIGN_SAMPLES, ..Facts::default() },
-            checksums: "none",
-            structure: ("structure", "sound; the format has no checksums".into()),
-        }
-    }
-
-    fn server(args: &Args, (name, set, options): remote::Found) -> Self {
-        let (expected_items, samples) = (set.expected_items(), SERVER_SAMPLES);
-        Self {
-            name,
-            subject: Subject::Filter(set),
-            // Where it keeps none they are as given.
-            options: options.unwrap_or_else(|| args.lines.key_options()),
-            facts: Facts { expected_items, samples, on_server: true, forgets: false },
-            checksums: "none",
-            structure: ("checksums", "none: a server has no file".into()),
-        }
-    }
 }
 
-/// What is queried.
+/// The filter that is queried.
 enum Subject {
     Filter(Box<dyn KeySet>),
     Matrix(Box<BloomMatrix>),
 }
 
 impl Subject {
-    /// That all of this was read of one file.
+    /// An error unless all of this was read from one unchanged file.
     fn check_unchanged(&self) -> Result<(), Error> {
         match self {
             Self::Filter(filter) => Ok(filter.check_unchanged()?),
@@ -322,16 +276,16 @@ impl Subject {
         }
     }
 
-    fn numbers(&self) -> Numbers {
+    fn numbers(&self) -> Measurements {
         match self {
-            Self::Filter(filter) => filter.numbers(),
-            Self::Matrix(matrix) => Numbers::Own(matrix_state(matrix)),
+            Self::Filter(filter) => filter.measurements(),
+            Self::Matrix(matrix) => Measurements::Own(matrix_state(matrix)),
         }
     }
 
     fn key_type(&self) -> Option<&'static str> {
         match self {
-            Self::Filter(filter) => filter.key_types().map(|types| types.taken),
+            Self::Filter(filter) => filter.texts().map(|texts| texts.key_types().taken),
             Self::Matrix(_) => None,
         }
     }
@@ -340,7 +294,7 @@ impl Subject {
         &mut self,
         sources: Vec<Source>,
         cut: (&KeyOptions, Reading, bool),
-        talk: (Talk, Option<u64>),
+        talk: (Reporter, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
         let (mut digests, mut bits) = (Digests::of_one_key(cut.0), Bitmap::new());
         let keys = Presence::of(sources, cut, talk, |batch, absent| {
@@ -374,13 +328,13 @@ impl Subject {
     }
 }
 
-/// What a measurement has to know of a filter.
+/// The facts about a filter that a measurement needs.
 #[derive(Debug, Clone, Copy, Default)]
 struct Facts {
     /// Whether it forgets while it is queried.
     forgets: bool,
     on_server: bool,
-    /// Keys that its file says it was created for.
+    /// The number of keys that it was created for, by its file.
     expected_items: u64,
     /// The least and the most random keys.
     samples: (u64, u64),
@@ -390,20 +344,20 @@ fn measure_filter(
     filter: &mut dyn KeySet,
     args: &Args,
     Facts { forgets, on_server, expected_items, samples: (least, most) }: Facts,
-    (numbers, talk): (&Numbers, Talk),
+    (numbers, talk): (&Measurements, Reporter),
 ) -> Result<RateFound, Error> {
     let predicted = numbers.estimated_fpp();
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
     let mut progress = Progress::new(talk, Some(samples));
     let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
-    let by_key = filter.takes_keys();
+    let by_key = filter.digest_function().is_none();
     sample(args.seed, samples, Digest::new, |digests| {
-        if by_key {
-            let texts: Vec<_> = digests.iter().map(|it| filter.random_key(it.get())).collect();
+        if let (true, Some(system)) = (by_key, filter.texts()) {
+            let texts: Vec<_> = digests.iter().map(|it| system.random_key(it.get())).collect();
             let keys: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            filter.contains_keys_into(keys[..].into(), &mut bits)?;
+            filter.contains_into(keys[..].into(), &mut bits)?;
         } else {
-            filter.contains_digests_into(digests, &mut bits)?;
+            filter.contains_into(digests.into(), &mut bits)?;
         }
         hits += bits.count_ones() as u64;
         done += digests.len() as u64;
@@ -412,13 +366,13 @@ fn measure_filter(
     })?;
     progress.clear();
     let count = Count { samples, hits };
-    let verdict = match (numbers, filter.estimated_items()) {
-        (_, Some((estimate, params))) => {
-            verdict_on(Full::of(&params).judge(count, predicted, &estimate))
+    let verdict = match numbers {
+        Measurements::Own(State { estimated_items: Some((estimate, params)), .. }) => {
+            verdict_on(Full::of(params).judge(count, predicted, estimate))
         }
-        (Numbers::Own(state), None) if !on_server => {
+        Measurements::Own(state) if !on_server => {
             let is_over = !forgets && state.health == Health::OverCapacity;
-            // A window of time has forgotten some since it was added to, and keeps its rate by
+            // A time window has forgotten some since it was added to, and keeps its rate by
             // forgetting.
             let off =
                 if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
@@ -426,13 +380,13 @@ fn measure_filter(
             let is_above = predicted > state.target_fpp && is_over || count.is_above(highest);
             verdict_on((off, is_above))
         }
-        // Its system has a formula at most.
+        // Its system has at most a formula.
         _ => verdict_by_formula(count, numbers),
     };
     Ok(RateFound::new(args.seed, count, predicted, verdict))
 }
 
-/// Measures each set by itself: what one answers says nothing of another.
+/// Measures each set by itself: the rate of one says nothing about another.
 fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let fpps = matrix.estimated_fpps();
     let (sets, target) = (fpps.len() as u64, matrix.target_fpp());
@@ -453,7 +407,7 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let (mut off, mut above) = (0, 0);
     for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {
         let count = Count { samples, hits };
-        // A set counts no key that did not change it, so never more than came.
+        // A set counts no key that did not change it, so never more than were inserted.
         let overfilled = predicted > target && matrix.inserted_items(set) > matrix.expected_items();
         if count.contradicts(predicted) {
             off += 1;
@@ -461,20 +415,12 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
             above += 1;
         }
     }
-    let false_positives = hits.iter().sum();
+    let (count, verdict) = (Count { samples, hits: hits.iter().sum() }, (off > 0, above > 0));
     RateFound {
-        seed: args.seed,
-        samples,
-        false_positives,
-        fpp_predicted: predicted,
-        measured_fpp: false_positives as f64 / samples as f64 / sets as f64,
+        measured_fpp: count.rate() / sets as f64,
         fpp_low: None,
         fpp_high: None,
-        rate_verdict: match (off, above) {
-            (0, 0) => RateVerdict::AsPredicted,
-            (0, _) => RateVerdict::AboveTarget,
-            _ => RateVerdict::Off,
-        },
         sets_off: Some(off + above),
+        ..RateFound::new(args.seed, count, predicted, verdict_on(verdict))
     }
 }

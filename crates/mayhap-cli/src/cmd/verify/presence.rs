@@ -1,40 +1,40 @@
 //! Whether all keys of some input are in a filter: for `verify`.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped};
+use crate::io::messages::{Reporter, counted, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, Reading, Source};
 use serde::Serialize;
 
-/// Absent lines that are shown, and bytes of each.
+/// The number of absent lines that are shown, and the bytes of each.
 const SHOWN_LINES: usize = 5;
 const SHOWN_BYTES: usize = 80;
 
-/// What became of the keys.
+/// The counts of present and absent keys.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Presence {
     keys_read: u64,
     keys_absent: u64,
     lines_without_key: u64,
     first_absent: Vec<String>,
-    /// Why not all lines were looked up.
+    /// The reason why not all lines were looked up.
     #[serde(skip)]
     unanswered: Option<Error>,
 }
 
 impl Presence {
-    /// Reads all lines, if there are sources; `query` gathers those of a batch that has keys which
-    /// are absent, and says how many have no key after all.
+    /// Reads all lines, if there are sources; `query` collects the absent keys of a batch, and
+    /// returns the number of lines that turn out to have no key.
     ///
     /// # Errors
     ///
-    /// Those of [`reader::open`] and of `query`.
+    /// The errors of [`reader::open`] and of `query`.
     pub(super) fn of(
         sources: Vec<Source>,
         (options, reading, skip_bad): (&KeyOptions, Reading, bool),
-        (talk, total_bytes): (Talk, Option<u64>),
+        (talk, total_bytes): (Reporter, Option<u64>),
         mut query: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
     ) -> Result<Option<Self>, Error> {
         if sources.is_empty() {
@@ -72,7 +72,7 @@ impl Presence {
     ///
     /// # Errors
     ///
-    /// Those of [`reader::answered`].
+    /// The errors of [`reader::answered`].
     pub(super) fn answered(&mut self) -> Result<(), Error> {
         self.unanswered.take().map_or(Ok(()), Err)
     }
@@ -82,7 +82,7 @@ impl Presence {
         self.keys_absent > 0
     }
 
-    /// As rows of a report.
+    /// The rows of a report.
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let read = grouped(self.keys_read);
         let mut rows = vec![(

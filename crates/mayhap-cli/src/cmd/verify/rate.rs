@@ -1,12 +1,13 @@
-//! What a count of false positives says of a rate.
+//! Verdicts on a rate from a count of false positives.
 
+use super::chance::highest_of_bits;
+use super::counts::Count;
 use super::report::{RateFound, RateVerdict, Row};
 use crate::io::messages::{counted, grouped, rate};
 use mayhap::Health;
-use mayhap_measure::{Count, highest_of_bits};
-use mayhap_sets::{ByFormula, Numbers, State};
+use mayhap_sets::{ByFormula, Measurements, State};
 
-/// A formula is right that is this near to the truth: some are drawn, and all are rounded.
+/// A formula counts as right if it is this close: some are sampled, and all are rounded.
 const TOLERANCE: f64 = 0.05;
 
 /// The verdict on a rate.
@@ -18,14 +19,14 @@ pub(super) fn verdict_on((is_off, is_above): (bool, bool)) -> RateVerdict {
     }
 }
 
-/// The target of a filter of several parts, and what chance may add to it where the keys are few:
+/// The target of a filter of several parts, plus an allowance for chance where the keys are few:
 /// several standard deviations of 1.7/√n of it for each part.
 pub(super) fn allowed(target: f64, items: u64) -> f64 {
     (target * (1.0 + 20.0 / (items as f64).sqrt())).min(1.0)
 }
 
-/// The highest rate of a sound filter of another system, if it has a target: what chance, and the
-/// whole k of its system, add to it with exactly its keys.
+/// The highest rate of a sound filter of another system, if it has a target: with the effects of
+/// chance, and of the system's integer k, for exactly its keys.
 fn highest(numbers: &ByFormula) -> Option<f64> {
     let of_bits = |items| highest_of_bits(numbers.num_bits, numbers.num_hashes, items);
     numbers.target_fpp.map(|target| numbers.expected_items.map_or(target, of_bits).max(target))
@@ -37,17 +38,17 @@ fn highest_of_k(numbers: &ByFormula) -> f64 {
     numbers.highest_full_fill().powf(f64::from(numbers.num_hashes))
 }
 
-/// What a count says of a filter whose system has a formula at most.
-pub(super) fn verdict_by_formula(count: Count, numbers: &Numbers) -> RateVerdict {
+/// The verdict of a count on a filter whose system has at most a formula.
+pub(super) fn verdict_by_formula(count: Count, numbers: &Measurements) -> RateVerdict {
     match numbers {
-        Numbers::Own(state) => {
+        Measurements::Own(state) => {
             let target = Some(state.target_fpp).filter(|target| !target.is_nan());
             if target.is_none() && state.health == Health::OverCapacity {
                 return RateVerdict::Overfull;
             }
             verdict_of(count, state.estimated_fpp, target)
         }
-        Numbers::Foreign(numbers) => {
+        Measurements::Foreign(numbers) => {
             let highest = highest(numbers);
             let is_over = highest.is_none()
                 && (numbers.overfilled().is_some()
@@ -60,8 +61,8 @@ pub(super) fn verdict_by_formula(count: Count, numbers: &Numbers) -> RateVerdict
     }
 }
 
-/// What a count says of a rate: whether it is above the target, if that is known, and whether it is
-/// that of the formula, if there is one.
+/// The verdict of a count on a rate: whether it is above the target, if that is known, and whether
+/// it agrees with the formula, if there is one.
 fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict {
     let above = count.is_above(predicted * (1.0 + TOLERANCE));
     match target {
@@ -74,13 +75,18 @@ fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict 
     }
 }
 
-/// What is said of a rate, of a filter whose keys are of this type.
-pub(super) fn rate_rows(found: &RateFound, numbers: &Numbers, key_type: Option<&str>) -> Vec<Row> {
+/// The rows about a rate, for a filter whose keys are of this type.
+pub(super) fn rate_rows(
+    found: &RateFound,
+    numbers: &Measurements,
+    key_type: Option<&str>,
+) -> Vec<Row> {
     match numbers {
-        Numbers::Own(state) => rows_from_bits(found, state),
-        Numbers::Foreign(numbers) => {
+        Measurements::Own(state) => rows_from_bits(found, state),
+        Measurements::Foreign(numbers) => {
             let target = numbers.target_fpp.map(|target| format!(", target {}", rate(target)));
-            let verdict = format!("{}{}", found.rate_verdict, target.unwrap_or_default());
+            let verdict = <&str>::from(found.rate_verdict);
+            let verdict = format!("{verdict}{}", target.unwrap_or_default());
             let queried = format!("keys ({})", key_type.unwrap_or_default());
             let mut rows = found.rows("by its formula", &queried, verdict);
             rows.extend(numbers.overfilled().map(|problem| ("warning", problem)));
@@ -104,7 +110,7 @@ fn rows_from_bits(found: &RateFound, state: &State) -> Vec<Row> {
         RateVerdict::Off => {
             "off: differs from the bits (chosen digests, or damage before it was saved)".into()
         }
-        verdict => format!("{verdict}, target {target} ({holds})"),
+        verdict => format!("{}, target {target} ({holds})", <&str>::from(verdict)),
     };
     found.rows("from the bits", "digests", verdict)
 }
@@ -129,7 +135,7 @@ mod tests {
             [of(high, None), of(high, Some(0.01))],
             [RateVerdict::AboveFormula, RateVerdict::AboveTarget]
         );
-        // Above its own formula, but not above what it is for.
+        // Above its own formula, but not above its target.
         let within = of(high, Some(0.02));
         assert_eq!(within, RateVerdict::AboveFormulaWithinTarget);
         assert_eq!(of(same, Some(0.001)), RateVerdict::AboveTarget);
@@ -138,10 +144,10 @@ mod tests {
     }
 
     /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the
-    /// textbook formula and with the whole k nearest to the best: none of 20,000 is called above.
+    /// textbook formula and with the whole k nearest to the best: none of 20,000 is judged above.
     #[test]
     fn sound_and_exactly_full_filters_are_never_above() {
-        use mayhap_measure::Numbers;
+        use super::super::counts::Numbers;
         let (mut numbers, mut filters) = (Numbers::new(15), 0);
         for (items, target) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
             let bits = (-(items as f64) * f64::ln(target) / std::f64::consts::LN_2.powi(2)) as u64;
@@ -155,7 +161,7 @@ mod tests {
                 }
                 let ones = set.iter().filter(|&&set| set).count() as f64;
                 let rate = (ones / bits as f64).powf(f64::from(num_hashes));
-                // As many as are expected: chance in the count is tested with `Count`.
+                // The expected number: chance in the count is tested with `Count`.
                 let hits = (rate * MAX_SAMPLES as f64) as u64;
                 let count = Count { samples: MAX_SAMPLES, hits };
                 let found = verdict_of(count, rate, Some(highest));

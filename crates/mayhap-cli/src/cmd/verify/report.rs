@@ -1,15 +1,16 @@
-//! What `verify` found, in a filter of any system.
+//! The report of `verify`, for a filter of any system.
 
+use super::counts::Count;
 use super::presence::Presence;
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
+use crate::io::messages::{Reporter, grouped, print_findings, rate, row};
 use crate::outcome::Outcome;
-use mayhap_measure::Count;
-use serde::{Serialize, Serializer};
-use std::fmt;
+use mayhap_sets::Measurements;
+use serde::Serialize;
 
 /// The verdict on a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(into = "&'static str")]
 pub(super) enum RateVerdict {
     /// It is right.
     AsPredicted,
@@ -17,148 +18,136 @@ pub(super) enum RateVerdict {
     AboveTarget,
     /// It holds too many keys, and no target is known.
     Overfull,
-    /// It is higher than the formula of its system says, and no target is known: positions that
+    /// It is higher than by the formula of its system, and no target is known: positions that
     /// depend on each other are found more often while there are few keys.
     AboveFormula,
     /// It is higher than that, and not higher than was promised.
     AboveFormulaWithinTarget,
     /// It is lower than that.
     BelowFormula,
-    /// Nothing is known to compare it with.
+    /// There is no known rate to compare it with.
     NotPredicted,
-    /// The bits say another one.
+    /// The bits give another one.
     Off,
 }
 
-impl fmt::Display for RateVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AsPredicted => "as predicted",
-            Self::AboveTarget => "above the target",
-            Self::Overfull => "overfull",
-            Self::AboveFormula => "above its formula",
-            Self::AboveFormulaWithinTarget => "within the target, above its formula",
-            Self::BelowFormula => "below its formula",
-            Self::NotPredicted => "not predicted",
-            Self::Off => "off",
-        })
-    }
-}
-
-impl Serialize for RateVerdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// The verdict on a filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Good,
-    Off,
-}
-
-impl Verdict {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Off => "off",
+impl From<RateVerdict> for &'static str {
+    fn from(verdict: RateVerdict) -> Self {
+        match verdict {
+            RateVerdict::AsPredicted => "as predicted",
+            RateVerdict::AboveTarget => "above the target",
+            RateVerdict::Overfull => "overfull",
+            RateVerdict::AboveFormula => "above its formula",
+            RateVerdict::AboveFormulaWithinTarget => "within the target, above its formula",
+            RateVerdict::BelowFormula => "below its formula",
+            RateVerdict::NotPredicted => "not predicted",
+            RateVerdict::Off => "off",
         }
     }
 }
 
-/// A line of a report in words: what is named, and what is said of it.
+/// A line of a report in words: the name and the text.
 pub(super) type Row = (&'static str, String);
 
-/// What was found, as `--json` prints it; what could not be looked at is left out.
+/// The findings, as `--json` prints them; parts that could not be examined are left out.
 #[derive(Debug, Serialize)]
-pub(super) struct Report<F> {
+pub(super) struct Report {
     file: String,
-    verdict: Verdict,
+    /// Whether all is good, else something is off.
+    verdict: &'static str,
     checksums: &'static str,
     damage: Option<String>,
     #[serde(flatten)]
-    found: Option<F>,
+    found: Option<Found>,
     #[serde(flatten)]
     keys: Option<Presence>,
     #[serde(skip)]
     rows: Vec<Row>,
 }
 
-impl<F: Serialize> Report<F> {
-    /// Of a filter that could be looked at, with the rows for what was `found`; it is off if that
+/// The findings from the bits.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    #[serde(flatten)]
+    pub(super) numbers: Measurements,
+    /// In files of other systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key_type: Option<&'static str>,
+    #[serde(flatten)]
+    pub(super) rate: RateFound,
+}
+
+impl Report {
+    /// The report of a filter that could be examined, with the rows for `found`; it is bad if that
     /// is, or a key is absent.
     pub(super) fn new(
         file: String,
         checksums: &'static str,
-        (found, is_off, rows): (F, bool, Vec<Row>),
+        (found, rows): (Found, Vec<Row>),
         keys: Option<Presence>,
     ) -> Self {
+        let is_off = matches!(
+            found.rate.rate_verdict,
+            RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::Overfull
+        );
         let is_off = is_off || keys.as_ref().is_some_and(Presence::any_absent);
-        let verdict = if is_off { Verdict::Off } else { Verdict::Good };
+        let verdict = if is_off { OFF } else { "good" };
         Self { file, verdict, checksums, damage: None, found: Some(found), keys, rows }
     }
 
-    /// Of a file that is not whole, as the row of this name says.
+    /// The report of a file that is not whole, or only a part of its filter, with rows that say
+    /// why.
     pub(super) fn damaged(
         file: String,
         checksums: &'static str,
-        row: &'static str,
         damage: String,
+        rows: Vec<Row>,
     ) -> Self {
-        let rows = vec![(row, format!("damaged: {damage}"))];
         let damage = Some(damage);
-        Self { file, verdict: Verdict::Off, checksums, damage, found: None, keys: None, rows }
-    }
-
-    /// Of a file that is sound, and only a part of its filter, for this reason.
-    pub(super) fn incomplete(file: String, why: String) -> Self {
-        let rows = vec![("checksums", "good".to_owned()), ("log", why.clone())];
-        let (checksums, damage) = ("good", Some(why));
-        Self { file, verdict: Verdict::Off, checksums, damage, found: None, keys: None, rows }
+        Self { file, verdict: OFF, checksums, damage, found: None, keys: None, rows }
     }
 
     /// Prints it to stdout.
     ///
     /// # Errors
     ///
-    /// Those of the write.
-    pub(super) fn print(&self, json: bool, talk: Talk) -> Result<Outcome, Error> {
-        if json {
-            Talk::json(self, true)?;
-        } else if !talk.is_quiet() {
-            print_stdout(&self.text())?;
+    /// The errors of the write.
+    pub(super) fn print(&self, json: bool, talk: Reporter) -> Result<Outcome, Error> {
+        if json || !talk.is_quiet() {
+            print_findings(json, self, Self::text)?;
         }
-        Ok(if self.verdict == Verdict::Off { Outcome::Off } else { Outcome::Done })
+        Ok(if self.verdict == OFF { Outcome::Off } else { Outcome::Done })
     }
 
     fn text(&self) -> String {
         let mut text = row("file", &self.file);
         let keys = self.keys.iter().flat_map(Presence::rows);
         text.extend(self.rows.iter().cloned().chain(keys).map(|(name, value)| row(name, &value)));
-        text + &row("verdict", self.verdict.name())
+        text + &row("verdict", self.verdict)
     }
 }
+
+/// The verdict on a filter that is not good.
+const OFF: &str = "off";
 
 /// A rate that was measured, as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub(super) struct RateFound {
     /// Where the random keys begin.
     pub seed: u64,
-    /// How many there were.
+    /// The number of samples.
     pub samples: u64,
-    /// Those that were found, of a matrix in all sets.
+    /// The number of samples found; for a matrix, in all sets.
     pub false_positives: u64,
-    /// The rate that the filter says it has.
+    /// The rate that the filter reports.
     pub fpp_predicted: f64,
     /// The rate that it has.
     pub measured_fpp: f64,
     /// `null` for a matrix, whose sets answer the same digests.
     pub fpp_low: Option<f64>,
-    /// As above.
+    /// Same as `fpp_low`.
     pub fpp_high: Option<f64>,
-    /// What that means.
+    /// The verdict.
     pub rate_verdict: RateVerdict,
     /// Sets of a matrix that are above their rate or off.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,7 +155,7 @@ pub(super) struct RateFound {
 }
 
 impl RateFound {
-    /// Of one filter.
+    /// The findings for one filter.
     pub(super) fn new(seed: u64, count: Count, predicted: f64, rate_verdict: RateVerdict) -> Self {
         let (low, high) = count.interval();
         Self {
@@ -182,7 +171,7 @@ impl RateFound {
         }
     }
 
-    /// In words: by what the rate was predicted, what was queried, and the verdict.
+    /// The rows in words: the basis of the prediction, the queried keys, and the verdict.
     pub(super) fn rows(&self, by: &str, queried: &str, verdict: String) -> Vec<Row> {
         let of_set = if self.sets_off.is_some() { " for a set, on average" } else { "" };
         let interval = match (self.fpp_low, self.fpp_high) {

@@ -96,13 +96,13 @@ fn hybrid_machines_have_both_versions_and_either_may_limit() {
 
 #[test]
 fn groups_outside_of_our_namespace_are_looked_up_where_they_can_be() {
-    // The mounts were made before the namespace, or are those of the machine.
+    // The mounts were made before the namespace, or belong to the machine.
     let mounts = V2.replace("0:26 / ", "0:26 /../.. ");
     let outside = ("/proc/self/mountinfo", mounts.as_str());
     let limit = ("/sys/fs/cgroup/pod/c/memory.max", "268435456\n");
     let group = ("/proc/self/cgroup", "0::/../../pod/c\n");
     assert_eq!(found(&[group, outside, limit]), Some(256 * MIB));
-    // It has no name below the mount: what is mounted is the best that is known.
+    // It has no name below the mount: the mounted group is the best that is known.
     let namespaced = ("/proc/self/mountinfo", V2);
     let at_the_mount = ("/sys/fs/cgroup/memory.max", "134217728\n");
     assert_eq!(found(&[group, namespaced, at_the_mount, limit]), Some(128 * MIB));
@@ -153,6 +153,6 @@ fn mounts_may_have_spaces_in_their_names() {
 
 #[test]
 fn this_machine_has_a_limit_or_none() {
-    // Whatever it is: it is found out without a panic, and is never 0.
+    // Any input: it is parsed without a panic, and the limit is never 0.
     assert_ne!(limit(Path::new("/")), Some(0));
 }

@@ -73,7 +73,7 @@ pub fn of_digests(
     Ok(BinaryFuse::build(width(size, digests.len() as u64)?, function, digests)?)
 }
 
-/// The bytes of memory that building it from so many digests takes.
+/// The bytes of memory that building it from this many digests takes.
 pub fn building_bytes(digests: u64) -> u64 {
     digests.saturating_mul(BYTES_PER_LINE)
 }

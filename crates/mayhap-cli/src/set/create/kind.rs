@@ -3,19 +3,21 @@
 use super::FIRST_ITEMS;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
+use mayhap::set::Repeats;
 use mayhap::{CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
-use mayhap_sets::{KeySet, LayoutName, ScalableFile, WindowFile};
+use mayhap_sets::{KeySet, LayoutName, OwnSet};
+use mayhap_units::window::WindowSize;
 
 /// A kind to make, its numbers checked for what contradicts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Create {
-    /// A window of so many keys.
+    /// A window of this many keys.
     WindowItems(u64),
     /// Counters instead of bits.
     Counting(Option<u64>),
-    /// A chain whose first layer has room for so many keys.
+    /// A chain whose first layer has room for this many keys.
     Scalable(u64),
-    /// A window of so many milliseconds, and the keys expected in it.
+    /// A window of this many milliseconds, and the keys expected in it.
     WindowMillis(u64, u64),
 }
 
@@ -49,7 +51,7 @@ impl Create {
                 ));
             }
             LayoutName::Scalable => Self::Scalable(items.unwrap_or(FIRST_ITEMS)),
-            LayoutName::WindowItems(window) => {
+            LayoutName::Window(WindowSize::Items(window)) => {
                 if let Some(given) = items.filter(|&given| given != window) {
                     return Err(Error::usage(
                         format!("a window of {window} keys is requested, and -n {given}"),
@@ -58,7 +60,7 @@ impl Create {
                 }
                 Self::WindowItems(window)
             }
-            LayoutName::WindowMillis(span) => match items {
+            LayoutName::Window(WindowSize::Millis(span)) => match items {
                 Some(items) => Self::WindowMillis(span, items),
                 None => {
                     return Err(Error::usage(
@@ -87,10 +89,10 @@ impl Create {
         size: &SizeArgs,
         items: Option<u64>,
         digest: &DigestArgs,
-    ) -> Result<Box<dyn KeySet>, Error> {
+    ) -> Result<OwnSet, Error> {
         match Self::of(size, items)? {
             Some(create) => create.build(size, digest),
-            None => Ok(Box::new(size.build(items, digest)?)),
+            None => Ok(size.build(items, digest)?.into()),
         }
     }
 
@@ -100,7 +102,7 @@ impl Create {
     ///
     /// [`Error::TooMuchMemory`], [`Error::Useless`], [`Error::Filter`], those of
     /// [`DigestArgs::function`].
-    pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<Box<dyn KeySet>, Error> {
+    pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<OwnSet, Error> {
         let make = |function| {
             self.build_with(function, size).map_err(|error| match error {
                 mayhap::Error::TooLarge { limit, found: needed, .. }
@@ -112,8 +114,8 @@ impl Create {
             })
         };
         if let Self::Counting(Some(items)) = self {
-            let filter = make(DigestFunction::default())?;
-            size.check_rate(items, filter.num_bytes(), filter.target_fpp())?;
+            let numbers = make(DigestFunction::default())?.numbers(Repeats::Renew);
+            size.check_rate(items, numbers.num_bytes, numbers.target_fpp)?;
         }
         if digest.new_key_file.is_some() {
             // So that no key file is made for a filter that is refused.
@@ -126,7 +128,7 @@ impl Create {
         self,
         function: DigestFunction,
         size: &SizeArgs,
-    ) -> Result<Box<dyn KeySet>, mayhap::Error> {
+    ) -> Result<OwnSet, mayhap::Error> {
         let (fpp, max_bytes) = (size.fpp.unwrap_or(DEFAULT_FPP), size.max_bytes());
         let window = WindowBloomFilter::builder()
             .target_fpp(fpp)
@@ -145,7 +147,7 @@ impl Create {
                 if size.fpp.is_some() || items.is_none() || size.mem.is_none() {
                     builder = builder.target_fpp(fpp);
                 }
-                Box::new(builder.build()?)
+                builder.build()?.into()
             }
             Self::Scalable(items) => {
                 let mut filter = ScalableBloomFilter::new(items, fpp, function)?;
@@ -155,13 +157,11 @@ impl Create {
                     return Err(mayhap::Error::TooLarge { field, limit: max_bytes, found });
                 }
                 filter.set_max_bytes(size.max_memory.unwrap_or(u64::MAX));
-                Box::new(ScalableFile::new(filter))
+                filter.into()
             }
-            Self::WindowItems(items) => {
-                Box::new(WindowFile::new(window.window_items(items).build()?, false))
-            }
+            Self::WindowItems(items) => window.window_items(items).build()?.into(),
             Self::WindowMillis(span, items) => {
-                Box::new(WindowFile::new(window.window_time(span, items).build()?, true))
+                OwnSet::new(Box::new(window.window_time(span, items).build()?), true)
             }
         })
     }

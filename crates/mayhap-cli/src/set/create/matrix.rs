@@ -2,7 +2,7 @@
 
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::set::fill::{self, Counts};
@@ -13,7 +13,7 @@ use mayhap_units::number::{counted, format_bytes, format_count, grouped};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Below so many sets, filters of their own take less memory: a row has bits for 512.
+/// Below this many sets, filters of their own take less memory: a row has bits for 512.
 const FEW_SETS: usize = 100;
 
 /// The lists of the sets, and how they are read.
@@ -27,10 +27,10 @@ pub struct Lists<'a> {
     pub reading: Reading,
     /// Whether lists of which hardly a line has a key are taken.
     pub skip_bad: bool,
-    /// What ends the run.
+    /// The signal that ends the run.
     pub stop: &'a Arc<Stop>,
     /// For messages.
-    pub talk: Talk,
+    pub talk: Reporter,
 }
 
 /// Builds a matrix with a set for each list, named as the list is. Without -n each set gets room

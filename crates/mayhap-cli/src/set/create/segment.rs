@@ -4,6 +4,7 @@ use crate::args::{DigestArgs, SizeArgs};
 use crate::error::Error;
 use crate::io::progress::Progress;
 use crate::memory;
+use crate::set::fill::Counts;
 use mayhap::{Bitmap, Layout, Segment, Segments};
 use mayhap_lists::LineReader;
 
@@ -30,15 +31,6 @@ impl Part {
             .filter(|part| (1..=part.count).contains(&part.number))
             .ok_or_else(|| "must be I/N, from 1/N to N/N, as 3/16".into())
     }
-}
-
-/// What came of the input.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Taken {
-    /// Lines whose keys belong to the segment.
-    pub lines: u64,
-    /// Those whose key was not in it.
-    pub new: u64,
 }
 
 /// An empty segment.
@@ -82,10 +74,10 @@ pub fn fill(
     segment: &mut Segment,
     reader: &mut LineReader,
     progress: &mut Progress,
-) -> Result<Taken, Error> {
+) -> Result<Counts, Error> {
     let (function, range) = (*segment.digest_function(), segment.digests());
     reader.digest_by(function);
-    let (mut taken, mut digests, mut new) = (Taken::default(), Vec::new(), Bitmap::new());
+    let (mut taken, mut digests, mut new) = (Counts::default(), Vec::new(), Bitmap::new());
     loop {
         let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());
         let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };

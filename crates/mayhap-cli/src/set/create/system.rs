@@ -3,8 +3,8 @@
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, SystemArgs};
 use crate::error::Error;
 use mayhap::Preset;
-use mayhap_foreign::{ForeignFile, ForeignSet, Size};
 use mayhap_formats::{BloomFileterRate, Format, NewFilter, RedissonFilter};
+use mayhap_sets::file::{ForeignFile, ForeignSet, Size};
 use std::path::Path;
 
 /// n and p of a filter in Redis by the constructor without arguments of its class.
@@ -119,10 +119,10 @@ impl<'a> NewSystemFile<'a> {
 
     fn refused(&self, source: mayhap_formats::Error) -> Error {
         let (name, format) = (self.path.display().to_string(), self.format);
-        mayhap_foreign::Error::Create { name, format, source }.into()
+        mayhap_sets::file::Error::Create { name, format, source }.into()
     }
 
-    /// Creates the filter for so many keys, and says what the file does not record.
+    /// Creates the filter for this many keys, and says what the file does not record.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl<'a> NewSystemFile<'a> {
     }
 }
 
-/// What its system, or another command, needs beside the file.
+/// Files that its system, or another command, needs beside this one.
 fn notes(file: &ForeignFile) -> Vec<String> {
     let Some(shape) = file.unrecorded_shape() else { return Vec::new() };
     let (name, format) = (file.name(), file.filter().format());

@@ -1,117 +1,23 @@
 //! Connections, and what waits for them.
 
-use crate::args::url::redacted;
 use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use mayhap::SecretKey;
-use mayhap_redis::{Address, Found, NativeFilter, Server, ServerOptions, WaitReplicas, find};
-use mayhap_remote::{Origin, wait};
+use mayhap_redis::{Found, NativeFilter, find};
+use mayhap_sets::server::{Error as ServerError, Origin, ServerUrl, wait};
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How long a connection may take, within the time that is given.
-const CONNECT: Duration = Duration::from_secs(5);
-/// A reply may take this part of it, so that a silent node is tried again, or its replica.
-const TRIES: u32 = 3;
-/// How long replicas may take before a write is sent again.
-const REPLICAS: Duration = Duration::from_millis(500);
-
-const SERVER_EXAMPLE: &str = "for example: redis://127.0.0.1:6379";
-
-/// Where a filter is.
-#[derive(Debug)]
-pub struct Place {
-    address: Address,
-    /// The URL, without the password.
-    pub name: String,
-    /// The name of the filter there.
-    pub filter: String,
-}
-
-impl Place {
-    /// Reads the URL of a filter.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if it is none, or names no filter.
-    pub fn of(path: &Path) -> Result<Self, Error> {
-        let example = "for example: redis://127.0.0.1:6379/0/seen";
-        let address = parse(path, example)?;
-        let name = address.to_string();
-        let Some(filter) = address.name().map(str::to_owned) else {
-            return Err(Error::usage(
-                format!("{name} names a server but no filter"),
-                format!("append the name of the filter; {example}"),
-            ));
-        };
-        Ok(Self { address, name, filter })
-    }
-
-    /// Reads a URL of one server as a whole.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if it is none, or names a cluster or a filter.
-    #[cfg(feature = "server")]
-    pub fn of_server(path: &Path) -> Result<Self, Error> {
-        let place = Self::without_filter(path)?;
-        if place.address.is_cluster() {
-            let problem = format!("{} is a cluster, not a server", place.name);
-            return Err(Error::usage(problem, SERVER_EXAMPLE));
-        }
-        Ok(place)
-    }
-
-    /// Reads a URL of a server or a cluster as a whole.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if it is none, or names a filter.
-    pub fn without_filter(path: &Path) -> Result<Self, Error> {
-        let address = parse(path, SERVER_EXAMPLE)?;
-        let name = address.to_string();
-        if address.name().is_some() {
-            let problem = format!("{name} names a filter, not the server alone");
-            return Err(Error::usage(problem, SERVER_EXAMPLE));
-        }
-        Ok(Self { address, name, filter: String::new() })
-    }
-
-    /// Whether the connection is encrypted.
-    #[cfg(feature = "server")]
-    pub fn is_tls(&self) -> bool {
-        self.address.is_tls()
-    }
-}
-
-/// The address that a URL stands for. Where it has no password, that of the environment is taken.
-fn parse(path: &Path, example: &str) -> Result<Address, Error> {
-    let url = path.to_str().ok_or_else(|| {
-        Error::usage(format!("{} is not UTF-8", redacted(&path.to_string_lossy())), example)
-    })?;
-    if !crate::args::url::is_url(path) {
-        return Err(Error::usage(format!("{} is not the URL of a server", redacted(url)), example));
-    }
-    let address = Address::parse(url).map_err(|error| Error::usage(error.to_string(), ""))?;
-    Ok(match std::env::var("REDISCLI_AUTH") {
-        Ok(password) if !password.is_empty() => address.or_password(&password),
-        _ => address,
-    })
-}
 
 /// A connection, for calls that wait.
 #[derive(Debug)]
 pub struct Connection {
-    /// Where to.
-    pub place: Place,
-    /// The server.
-    pub server: Server,
+    /// The server, and the filter there.
+    pub origin: Origin,
     /// Where warnings go.
-    pub talk: Talk,
+    pub talk: Reporter,
     round_trip: Cell<Duration>,
 }
 
@@ -122,32 +28,14 @@ impl Connection {
     ///
     /// [`Error::Remote`].
     pub fn open(
-        place: Place,
+        url: ServerUrl,
         args: &ServerArgs,
         replicas: ReplicaArgs,
-        talk: Talk,
+        talk: Reporter,
     ) -> Result<Self, Error> {
         hear(talk);
-        let wait_replicas = replicas.wait_replicas.map(|count| WaitReplicas {
-            replicas: count.get(),
-            timeout: REPLICAS.min(args.timeout),
-        });
-        let options = ServerOptions {
-            connect_timeout: CONNECT.min(args.timeout),
-            response_timeout: args.timeout / TRIES,
-            deadline: args.timeout,
-            wait_replicas,
-            ..ServerOptions::default()
-        };
-        let server = wait(Server::connect(&place.address, options))?;
-        let server = server.map_err(|source| error(&place.name, &source))?;
-        Ok(Self { place, server, talk, round_trip: Cell::default() })
-    }
-
-    /// Where the filter is.
-    pub fn origin(&self) -> Origin {
-        let (server, url) = (self.server.clone(), self.place.name.clone());
-        Origin { server, url, name: self.place.filter.clone() }
+        let origin = url.connect(args.reach(replicas))?;
+        Ok(Self { origin, talk, round_trip: Cell::default() })
     }
 
     /// The filter that the URL names, in mayhap's own layout.
@@ -156,8 +44,8 @@ impl Connection {
     ///
     /// [`Error::Remote`], [`Error::Usage`] for one of another scheme.
     pub fn attach(&self, key: Option<SecretKey>) -> Result<NativeFilter, Error> {
-        let name = || self.place.filter.clone();
-        let missing = || self.error(&mayhap_redis::Error::NotFound { name: name() });
+        let name = || self.origin.name.clone();
+        let missing = || self.error(mayhap_redis::Error::NotFound { name: name() });
         self.find(key)?.ok_or_else(missing)
     }
 
@@ -172,7 +60,7 @@ impl Connection {
     ///
     /// As that.
     pub fn find(&self, key: Option<SecretKey>) -> Result<Option<NativeFilter>, Error> {
-        let found = self.timed(find(&self.server, &self.place.filter, key))?;
+        let found = self.timed(find(&self.origin.server, &self.origin.name, key))?;
         let (scheme, hint) = match found {
             Found::Native(filter) => return Ok(Some(filter)),
             Found::Nothing { filters_only: false } => return Ok(None),
@@ -196,7 +84,7 @@ impl Connection {
                  magnuss-redis",
             ),
         };
-        Err(Error::usage(format!("{} is {scheme}", self.place.name), hint))
+        Err(Error::usage(format!("{} is {scheme}", self.origin.url), hint))
     }
 
     /// [`Connection::wait`] for a search for the filter, whose time is kept.
@@ -223,7 +111,7 @@ impl Connection {
         &self,
         call: impl Future<Output = Result<T, mayhap_redis::Error>>,
     ) -> Result<T, Error> {
-        wait(call)?.map_err(|source| self.error(&source))
+        wait(call)?.map_err(|source| self.error(source))
     }
 
     /// Warns if the server may evict a filter that is made there, with this time to live.
@@ -232,40 +120,35 @@ impl Connection {
     ///
     /// [`Error::Remote`].
     pub fn warn_of_eviction(&self, ttl: Option<Duration>) -> Result<(), Error> {
-        let policy = self.wait(self.server.eviction())?;
+        let policy = self.wait(self.origin.server.eviction())?;
         let evicts = |policy: &String| ttl.is_some() || !policy.starts_with("volatile-");
         if let Some(policy) = policy.filter(evicts) {
             self.talk.warn(&format!(
                 "{}: this server evicts keys once its memory is full (maxmemory-policy {policy}): \
                  the filter may be gone then, which is an error and never \"surely not\"; keep it \
                  on a server with noeviction",
-                self.place.name
+                self.origin.url
             ));
         }
         Ok(())
     }
 
     /// An error of the library, with the name of the filter.
-    pub fn error(&self, source: &mayhap_redis::Error) -> Error {
-        error(&self.place.name, source)
+    pub fn error(&self, source: mayhap_redis::Error) -> Error {
+        ServerError::Redis { url: self.origin.url.clone(), source }.into()
     }
-}
-
-/// The error of a filter with this name.
-pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
-    let (message, hint) = mayhap_remote::problem(name, source);
-    Error::Remote { message, hint }
 }
 
 /// Prints what the library warns of, each text once.
 struct Warnings {
-    talk: OnceLock<Talk>,
+    talk: OnceLock<Reporter>,
     said: Mutex<Vec<String>>,
 }
 
 static WARNINGS: Warnings = Warnings { talk: OnceLock::new(), said: Mutex::new(Vec::new()) };
 
-fn hear(talk: Talk) {
+/// From now on, the warnings of the client are printed there.
+pub fn hear(talk: Reporter) {
     // Fails if it was done before, which is as good.
     let _ = WARNINGS.talk.set(talk);
     if log::set_logger(&WARNINGS).is_ok() {

@@ -1,20 +1,24 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
 use super::Connection;
-use crate::args::{DEFAULT_FPP, DigestArgs, Existing, ForeignArgs, SizeArgs, secret_key};
+use crate::args::{
+    DEFAULT_FPP, DigestArgs, Existing, ForeignArgs, ReplicaArgs, ServerArgs, SizeArgs, secret_key,
+};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Reporter, grouped};
 use crate::set::create::MAGNUS_DEFAULT;
-use crate::set::fill::Counts;
 use crate::set::summary::Summary;
+use mayhap::set::Repeats;
 use mayhap::{DigestFunction, FilterParams, Layout};
 use mayhap_formats::{Format, MagnusSizing};
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{
     BfGrowth, BfKind, BfOptions, Found, MagnusParams, NativeFilter, NativeOptions, find,
 };
-use mayhap_remote::{Known, NativeSet, Plan, magnus_params};
+use mayhap_sets::server::{Known, NativeSet, Plan, ServerUrl, magnus_params};
 use mayhap_sets::{KeySet, LayoutName};
+use mayhap_units::window::WindowSize;
+use std::path::Path;
 use std::time::Duration;
 
 /// A request for a filter.
@@ -72,11 +76,8 @@ impl Wanted<'_> {
         Ok(native)
     }
 
-    /// The numbers of a filter of another scheme; `None` for one in mayhap's own layout.
-    fn plan(&self, name: &str, scheme: Scheme, known: &Known) -> Result<Option<Plan>, Error> {
-        if scheme == Scheme::Native {
-            return Ok(None);
-        }
+    /// The numbers of a filter of this scheme, which is not mayhap's own layout.
+    fn plan(&self, name: &str, scheme: Format, known: &Known) -> Result<Plan, Error> {
         self.size.refuse_preset("server's")?;
         if self.size.mem.is_some() {
             return Err(Error::usage(
@@ -92,13 +93,13 @@ impl Wanted<'_> {
         }
         let (items, fpp) = (self.size.items.or_else(|| self.items_of_window()), self.size.fpp);
         let (items, fpp) = match (scheme, items, fpp) {
-            (Scheme::Magnus, None, None) => (Some(MAGNUS_DEFAULT.0), Some(MAGNUS_DEFAULT.1)),
+            (Format::MagnusRedis, None, None) => (Some(MAGNUS_DEFAULT.0), Some(MAGNUS_DEFAULT.1)),
             _ => (items, fpp),
         };
         let target_fpp = fpp.unwrap_or(DEFAULT_FPP);
-        if let (Scheme::Magnus, Some(_)) = (scheme, known.shape) {
+        if let (Format::MagnusRedis, Some(_)) = (scheme, known.shape) {
             let params = magnus_params(known)?;
-            return Ok(Some(Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }));
+            return Ok(Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) });
         }
         let Some(expected_items) = items else {
             return Err(Error::usage(
@@ -106,21 +107,19 @@ impl Wanted<'_> {
                 "for example: -n 10M -p 0.1%",
             ));
         };
-        Ok(Some(match scheme {
-            Scheme::Native | Scheme::Bf => Plan::Bf(self.bf_options(expected_items, target_fpp)?),
-            Scheme::Redisson => {
+        Ok(match scheme {
+            Format::Redisson => {
                 self.only_plain("redisson")?;
                 Plan::Redisson { expected_items, target_fpp }
             }
-            Scheme::Magnus => {
+            Format::MagnusRedis => {
                 self.only_plain("magnuss-redis")?;
                 // Of as many keys it is too large in any case.
                 let expected_items = i32::try_from(expected_items).unwrap_or(i32::MAX);
                 let sizing = MagnusSizing::RedisRate { fpp: target_fpp, expected_items };
                 let refused = |problem: String| {
-                    let problem = format!("cannot create {name}: {problem}");
                     Error::usage(
-                        problem,
+                        format!("cannot create {name}: {problem}"),
                         "choose fewer keys (-n) or a higher rate (-p), or several bitmaps of this \
                          size (--bitmaps COUNT)",
                     )
@@ -130,12 +129,13 @@ impl Wanted<'_> {
                 let params = params.map_err(|error| refused(error.to_string()))?;
                 Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }
             }
-        }))
+            _ => Plan::Bf(self.bf_options(expected_items, target_fpp)?),
+        })
     }
 
     fn items_of_window(&self) -> Option<u64> {
         match self.size.layout {
-            Some(LayoutName::WindowItems(items)) => Some(items),
+            Some(LayoutName::Window(WindowSize::Items(items))) => Some(items),
             _ => None,
         }
     }
@@ -156,8 +156,12 @@ impl Wanted<'_> {
             None | Some(LayoutName::Scalable) => {}
             Some(LayoutName::Blocked | LayoutName::Standard) => options.growth = BfGrowth::None,
             Some(LayoutName::Counting) => options.kind = BfKind::Counting,
-            Some(LayoutName::WindowItems(items)) => options.kind = BfKind::WindowItems(items),
-            Some(LayoutName::WindowMillis(millis)) => options.kind = BfKind::WindowMillis(millis),
+            Some(LayoutName::Window(WindowSize::Items(items))) => {
+                options.kind = BfKind::WindowItems(items);
+            }
+            Some(LayoutName::Window(WindowSize::Millis(millis))) => {
+                options.kind = BfKind::WindowMillis(millis);
+            }
             Some(LayoutName::Fuse) => return Err(refuse_kind("fuse")),
             Some(LayoutName::Matrix) => return Err(refuse_kind("matrix")),
         }
@@ -176,22 +180,14 @@ impl Wanted<'_> {
     }
 }
 
-/// The schemes that a filter on a server can have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scheme {
-    Native,
-    Bf,
-    Redisson,
-    Magnus,
-}
-
-/// That of the command line; else that of what is there, or of the server.
-fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Scheme, Error> {
-    let name = &connection.place.name;
+/// The scheme of the command line; else that of what is there, or of the server; `None` for
+/// mayhap's own layout.
+fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Option<Format>, Error> {
+    let name = &connection.origin.url;
     Ok(match wanted.foreign.format {
-        Some(Format::RedisBloom) => Scheme::Bf,
-        Some(Format::Redisson) => Scheme::Redisson,
-        Some(Format::MagnusRedis) => Scheme::Magnus,
+        Some(format @ (Format::RedisBloom | Format::Redisson | Format::MagnusRedis)) => {
+            Some(format)
+        }
         Some(format) => {
             return Err(Error::usage(
                 format!("{name}: filters of {} exist as files only", format.name()),
@@ -199,14 +195,16 @@ fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Scheme, Error> 
             ));
         }
         None => {
-            let (server, filter) = (&connection.server, &connection.place.filter);
+            let (server, filter) = (&connection.origin.server, &connection.origin.name);
             let key = secret_key(wanted.digest.key_file.as_deref())?;
-            match mayhap_remote::wait(find(server, filter, key))? {
-                Ok(Found::Bf(_) | Found::Nothing { filters_only: true }) => Scheme::Bf,
-                Ok(Found::Redisson(_)) => Scheme::Redisson,
+            match mayhap_sets::server::wait(find(server, filter, key))? {
+                Ok(Found::Bf(_) | Found::Nothing { filters_only: true }) => {
+                    Some(Format::RedisBloom)
+                }
+                Ok(Found::Redisson(_)) => Some(Format::Redisson),
                 // What creating it says of the key is right.
-                Ok(_) | Err(mayhap_redis::Error::Filter(_)) => Scheme::Native,
-                Err(source) => return Err(connection.error(&source)),
+                Ok(_) | Err(mayhap_redis::Error::Filter(_)) => None,
+                Err(source) => return Err(connection.error(source)),
             }
         }
     })
@@ -230,16 +228,17 @@ pub fn create(
     connection: &Connection,
     wanted: Wanted<'_>,
     force: bool,
-    (talk, json): (Talk, bool),
+    (talk, json): (Reporter, bool),
 ) -> Result<(), Error> {
-    let name = connection.place.name.clone();
+    let name = connection.origin.url.clone();
     connection.warn_of_eviction(wanted.ttl)?;
-    let known = wanted.foreign.known_of_server(None);
-    if let Some(plan) = wanted.plan(&name, scheme(connection, wanted)?, &known)? {
+    let known = wanted.foreign.known(None);
+    if let Some(scheme) = scheme(connection, wanted)? {
+        let plan = wanted.plan(&name, scheme, &known)?;
         return create_other(connection, (plan, known), (wanted, force), (talk, json));
     }
     let native = wanted.native(&name)?;
-    let (server, filter) = (&connection.server, &connection.place.filter);
+    let (server, filter) = (&connection.origin.server, &connection.origin.name);
     let filter = if force {
         connection.wait(async {
             // Readers see the old one or the new one.
@@ -252,7 +251,7 @@ pub fn create(
         connection.wait(NativeFilter::create(server, filter, &native))?
     };
     let was_there = !force && !filter.was_created();
-    let (file, _) = NativeSet::new(&connection.origin(), filter, connection.round_trip())?;
+    let (file, _) = NativeSet::new(&connection.origin, filter, connection.round_trip())?;
     if was_there {
         let keys = grouped(file.items());
         talk.say(&format!(
@@ -262,7 +261,7 @@ pub fn create(
             talk.warn("it keeps its original time to live");
         }
     }
-    Summary::new(name, Counts::default(), Duration::ZERO, true, file.numbers()).print(talk, json)
+    Summary::unfilled(name, file.measurements()).print(talk, json)
 }
 
 /// [`create`] of another scheme.
@@ -270,10 +269,10 @@ fn create_other(
     connection: &Connection,
     (plan, known): (Plan, Known),
     (wanted, force): (Wanted<'_>, bool),
-    (talk, json): (Talk, bool),
+    (talk, json): (Reporter, bool),
 ) -> Result<(), Error> {
-    let name = connection.place.name.clone();
-    let made = mayhap_remote::create(&connection.origin(), plan, (wanted.ttl, force), &known)?;
+    let name = connection.origin.url.clone();
+    let made = mayhap_sets::server::create(&connection.origin, plan, (wanted.ttl, force), &known)?;
     let (set, was_created) = made;
     if !was_created {
         talk.say(&format!("{name}: exists already with these parameters; unchanged"));
@@ -298,7 +297,7 @@ fn create_other(
             if num_bitmaps > 1 { format!(" --bitmaps {num_bitmaps}") } else { String::new() },
         ));
     }
-    Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers()).print(talk, json)
+    Summary::unfilled(name, set.measurements()).print(talk, json)
 }
 
 /// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict
@@ -308,14 +307,17 @@ fn create_other(
 ///
 /// [`Error::Usage`], [`Error::Remote`].
 pub fn find_or_create(
-    connection: &Connection,
+    path: &Path,
     wanted: Wanted<'_>,
+    (server, replicas): (&ServerArgs, ReplicaArgs),
+    talk: Reporter,
 ) -> Result<(Box<dyn KeySet>, KeyOptions), Error> {
-    let name = &connection.place.name;
-    let known = wanted.foreign.known_of_server(secret_key(wanted.digest.key_file.as_deref())?);
-    let (server, filter) = (&connection.server, &connection.place.filter);
+    let connection = &Connection::open(ServerUrl::of(path)?, server, replicas, talk)?;
+    let name = &connection.origin.url;
+    let known = wanted.foreign.known(secret_key(wanted.digest.key_file.as_deref())?);
+    let (server, filter) = (&connection.origin.server, &connection.origin.name);
     let found = connection.timed(find(server, filter, known.secret_key))?;
-    let origin = connection.origin();
+    let origin = &connection.origin;
     let filter = match found {
         Found::Native(filter) => {
             check(name, &filter, wanted)?;
@@ -327,16 +329,16 @@ pub fn find_or_create(
             connection.wait(NativeFilter::create(server, filter, &native))?
         }
         Found::Nothing { filters_only: true } => {
-            let Some(plan) = wanted.plan(name, Scheme::Bf, &known)? else {
-                return Err(refuse_kind("plain"));
-            };
-            let (set, _) = mayhap_remote::create(&origin, plan, (None, false), &known)?;
-            return Ok((set.into_key_set(), wanted.options.clone()));
+            let plan = wanted.plan(name, Format::RedisBloom, &known)?;
+            let (set, _) = mayhap_sets::server::create(origin, plan, (None, false), &known)?;
+            return Ok((set, wanted.options.clone()));
         }
         found => {
             let (set, _) =
-                mayhap_remote::of_found(&origin, found, &known, connection.round_trip())?;
-            if set.target_fpp().is_nan() || set.key_types().is_some_and(|types| types.is_guess) {
+                mayhap_sets::server::of_found(origin, found, &known, connection.round_trip())?;
+            let target_fpp = set.numbers(Repeats::Renew).target_fpp;
+            let is_guess = set.texts().is_some_and(|texts| texts.key_types().is_guess);
+            if target_fpp.is_nan() || is_guess {
                 return Err(Error::usage(
                     format!(
                         "{name} is a filter of {}, for which the share of lost lines is unknown",
@@ -346,13 +348,13 @@ pub fn find_or_create(
                      new keys of this one",
                 ));
             }
-            if let Some(given) = wanted.size.fpp.filter(|&given| given != set.target_fpp()) {
-                return Err(crate::args::conflict("-p", &given, &set.target_fpp(), name));
+            if let Some(given) = wanted.size.fpp.filter(|&given| given != target_fpp) {
+                return Err(crate::args::conflict("-p", &given, &target_fpp, name));
             }
-            return Ok((set.into_key_set(), wanted.options.clone()));
+            return Ok((set, wanted.options.clone()));
         }
     };
-    let (set, options) = NativeSet::new(&origin, filter, connection.round_trip())?;
+    let (set, options) = NativeSet::new(origin, filter, connection.round_trip())?;
     let options = options.agree(name, wanted.options)?;
     Ok((Box::new(set), options))
 }

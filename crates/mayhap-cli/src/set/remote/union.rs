@@ -1,20 +1,20 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
-use super::{Connection, Place};
+use super::Connection;
 use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
 use crate::error::{Error, Limit, over_full};
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
 use crate::memory;
-use crate::set::file::open_snapshot;
+use crate::set::notes::say;
 use crate::set::session::Waiting;
 use mayhap::native::{self, Header, Kind};
 use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
 use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
-use mayhap_remote::{NativeSet, wait};
-use mayhap_sets::{KeySet, State};
+use mayhap_sets::server::{NativeSet, ServerSet, ServerUrl, wait};
+use mayhap_sets::{State, open_snapshot};
 use mayhap_store::common_key_options;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub struct Reading<'a> {
     /// Read files without a log that is not there.
     pub without_log: bool,
     /// Where messages go.
-    pub talk: Talk,
+    pub talk: Reporter,
 }
 
 /// A plain filter in memory, wherever it came from.
@@ -62,9 +62,13 @@ impl Whole {
         how: Reading<'_>,
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<Self, Error> {
-        if crate::args::url::is_url(path) {
-            let connection =
-                Connection::open(Place::of(path)?, how.server, ReplicaArgs::default(), how.talk)?;
+        if mayhap_sets::is_url(path) {
+            let connection = Connection::open(
+                ServerUrl::of(path)?,
+                how.server,
+                ReplicaArgs::default(),
+                how.talk,
+            )?;
             let filter = connection.attach(how.key)?;
             return Self::download(&connection, &filter, how.max_bytes, (stop, progress));
         }
@@ -73,7 +77,7 @@ impl Whole {
             mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
         check_kind(&name, &header)?;
         memory::check(header.body_bytes(), how.max_bytes)?;
-        let snapshot = open_snapshot(path, how.without_log, how.talk)?;
+        let snapshot = open_snapshot(path, how.without_log, &|note| say([note], how.talk))?;
         let mut filter = snapshot.image().load(how.key, |_, _| {})?;
         snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
         let key_options = snapshot.header().key_options().to_owned();
@@ -100,7 +104,7 @@ impl Whole {
             }
         }
         let last = Self::try_download(connection, filter, max_bytes, (stop, progress), false)?;
-        last.ok_or_else(|| connection.error(&Switched { name: connection.place.filter.clone() }))
+        last.ok_or_else(|| connection.error(Switched { name: connection.origin.name.clone() }))
     }
 
     /// [`Whole::download`]; `None` if it was switched and `again` is set.
@@ -120,7 +124,7 @@ impl Whole {
         loop {
             let bytes = match wait(download.next())? {
                 Err(Switched { .. }) if again => return Ok(None),
-                next => next.map_err(|source| connection.error(&source))?,
+                next => next.map_err(|source| connection.error(source))?,
             };
             let Some(bytes) = bytes else { break };
             let bytes = bytes.as_chunks::<{ Block::BYTES }>().0;
@@ -140,7 +144,7 @@ impl Whole {
         // Where all bits are set there may be any number of keys.
         let items = uncounted.estimated_items().rounded().min(params.num_bits());
         Ok(Some(Self {
-            name: connection.place.name.clone(),
+            name: connection.origin.url.clone(),
             key_options: download.key_options().into(),
             filter: AnyFilter::from_parts(params, function, blocks, items)?,
         }))
@@ -198,7 +202,7 @@ impl Whole {
         options: &NativeOptions,
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<NativeFilter, Error> {
-        let (server, name) = (&connection.server, &connection.place.filter);
+        let (server, name) = (&connection.origin.server, &connection.origin.name);
         let mut upload = connection.wait(NativeFilter::upload(server, name, options))?;
         let mut done = 0;
         for blocks in self.filter.blocks().chunks(CHUNK_BLOCKS) {
@@ -268,12 +272,12 @@ impl Whole {
         filter: &NativeFilter,
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<(), Error> {
-        let name = &connection.place.name;
+        let name = &connection.origin.url;
         let mut switches = 0;
         'again: loop {
             self.check_options(name, &filter.key_options())?;
             let union = filter.union(&self.filter);
-            let mut union = union.map_err(|source| connection.error(&source))?;
+            let mut union = union.map_err(|source| connection.error(source))?;
             loop {
                 stop.check()?;
                 match wait(union.next())? {
@@ -283,22 +287,11 @@ impl Whole {
                         switches += 1;
                         continue 'again;
                     }
-                    Err(source) => return Err(connection.error(&source)),
+                    Err(source) => return Err(connection.error(source)),
                 }
             }
         }
     }
-}
-
-/// What `mayhap merge` made: the keys of each part, and the filter that they are in now.
-#[derive(Debug)]
-pub struct Merged {
-    /// Keys of each part.
-    pub items: Vec<u64>,
-    /// By the bits.
-    pub estimated_items: Option<f64>,
-    /// The state of the whole.
-    pub state: State,
 }
 
 /// Where a merge goes.
@@ -310,25 +303,30 @@ pub struct Output<'a> {
     pub force: bool,
     /// Write it even if it holds more keys than it was made for.
     pub overfill: bool,
-    /// What a write on a server has to reach.
+    /// The replicas that a write on a server has to reach.
     pub replicas: ReplicaArgs,
     /// How long others that change the file are waited for.
     pub lock: LockArgs,
 }
 
 /// Merges filters in memory into one that is saved, or whose keys go into one on a server, which is
-/// made if it is not there.
+/// made if it is not there. Returns the keys of each part, those of the whole by its bits, and its
+/// state.
 ///
 /// # Errors
 ///
 /// Those of [`Whole::read`]; [`Error::Usage`] for filters that are not alike; those of the file or
 /// of the server.
-pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<Merged, Error> {
+pub fn merge(
+    files: &[PathBuf],
+    output: Output<'_>,
+    how: Reading<'_>,
+) -> Result<(Vec<u64>, Option<f64>, State), Error> {
     let stop = Stop::on_signals()?;
     // Before anything is read: the output may be one of the inputs.
     let waiting = Waiting::new("merge", output.lock, how.talk, Some(&stop));
     let lock =
-        if crate::args::url::is_url(output.path) { None } else { Some(waiting.lock(output.path)?) };
+        if mayhap_sets::is_url(output.path) { None } else { Some(waiting.lock(output.path)?) };
     let mut progress = Progress::new(how.talk, None);
     let mut whole: Option<Whole> = None;
     let mut items = Vec::new();
@@ -349,7 +347,7 @@ pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<
         lock.save(&header, &[whole.filter.blocks()], output.force)?;
         State::of(&whole.filter)
     } else {
-        let place = Place::of(output.path)?;
+        let place = ServerUrl::of(output.path)?;
         let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
         let filter = if let Some(filter) = connection.find(how.key)? {
             if !output.overfill {
@@ -361,11 +359,10 @@ pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<
             let options = whole.native_options();
             whole.upload(&connection, &options, (&stop, &mut progress))?
         };
-        NativeSet::new(&connection.origin(), filter, connection.round_trip())?.0.state()
+        NativeSet::new(&connection.origin, filter, connection.round_trip())?.0.state()
     };
     let estimate = whole.filter.estimated_items().items;
-    let estimated_items = estimate.is_finite().then_some(estimate);
-    Ok(Merged { items, estimated_items, state })
+    Ok((items, estimate.is_finite().then_some(estimate), state))
 }
 
 /// Refuses kinds that cannot be on a server.

@@ -3,11 +3,10 @@
 //! Whoever makes or replaces a file takes its lock for that ([`Waiting::save`] in `waiting.rs`).
 //! Whoever adds to one or removes from it does so through a [`Writer`] (`writer.rs`), which holds
 //! the lock while there is something to do, and gives it up while its input pauses or when others
-//! have waited for a second. Our files have a log (`memory.rs` is what the store knows of the set);
-//! those of other systems are saved as a whole (`whole.rs`). Whoever replaces one by a filter of
-//! the same keys, from their digests, does so through [`Rebuilt`] (`rebuilt.rs`).
+//! have waited for a second. Our files have a log; those of other systems are saved as a whole
+//! (`whole.rs`). Whoever replaces one by a filter of the same keys, from their digests, does so
+//! through [`Rebuilt`] (`rebuilt.rs`).
 
-mod memory;
 mod rebuilt;
 mod waiting;
 mod whole;
@@ -15,4 +14,4 @@ mod writer;
 
 pub use rebuilt::Rebuilt;
 pub use waiting::Waiting;
-pub use writer::{Due, Recording, Writer, say_foreign};
+pub use writer::{Due, Recording, Writer};

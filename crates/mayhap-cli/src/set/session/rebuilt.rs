@@ -1,11 +1,10 @@
 //! A filter file that is replaced by another filter of the same keys, from their digests.
 
-use super::memory::OfFile;
 use super::waiting::Waiting;
 use crate::error::Error;
 use mayhap::native::Header;
 use mayhap::{Block, Digest};
-use mayhap_sets::KeySet;
+use mayhap_sets::OwnSet;
 use mayhap_store::{Image, Memory, Record, Session, SessionOptions};
 use std::path::Path;
 
@@ -25,7 +24,7 @@ impl Rebuilt {
     /// [`Error::Usage`] if none are kept.
     pub fn open(path: &Path, waiting: &Waiting) -> Result<Self, Error> {
         let options = SessionOptions::new(waiting.options()).keeps_digests();
-        let opening = Session::open(path, options).map_err(|error| waiting.error(error))?;
+        let opening = waiting.check(Session::open(path, options))?;
         let (session, _) = opening.follow(&mut Unread)?;
         if !session.keeps_digests() {
             let name = path.display();
@@ -37,7 +36,7 @@ impl Rebuilt {
         Ok(Self { session, waiting: waiting.clone() })
     }
 
-    /// What the file says of its filter.
+    /// The header of its file.
     pub fn header(&self) -> &Header {
         self.session.image().header()
     }
@@ -58,11 +57,9 @@ impl Rebuilt {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`], before which nothing has changed; [`Error::Usage`] for filters that are
-    /// not saved as files.
-    pub fn replace(mut self, set: &mut dyn KeySet) -> Result<(), Error> {
-        let replaced = self.session.checkpoint(&mut OfFile::of(set, None)?);
-        replaced.map_err(|error| self.waiting.error(error))
+    /// [`Error::Store`], before which nothing has changed.
+    pub fn replace(mut self, set: &mut OwnSet) -> Result<(), Error> {
+        self.waiting.check(self.session.checkpoint(set))
     }
 }
 

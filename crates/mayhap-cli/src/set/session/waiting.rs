@@ -1,14 +1,14 @@
-//! Waiting for others who change a file, and what is said meanwhile.
+//! Waiting for others to finish changing a file, with the messages meanwhile.
 
 use crate::args::LockArgs;
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::Reporter;
 use crate::set::kept::ReplacedDigests;
 use mayhap::native::Header;
 use mayhap::{Block, Digest};
 use mayhap_lists::Stop;
-use mayhap_sets::KeySet;
-use mayhap_store::{FilterLock, LockOptions, Wait};
+use mayhap_sets::{Contents, KeySet, OwnSet};
+use mayhap_store::{FilterLock, LockOptions, Memory, Wait};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,18 +17,23 @@ use std::time::Duration;
 /// Nobody wants to read of a wait that is over sooner.
 const WORTH_SAYING: Duration = Duration::from_secs(1);
 
-/// Who waits for a lock, and how.
+/// The waiting for a lock, and its messages.
 #[derive(Debug, Clone)]
 pub struct Waiting {
     verb: &'static str,
     args: LockArgs,
-    talk: Talk,
+    talk: Reporter,
     stop: Option<Arc<Stop>>,
 }
 
 impl Waiting {
     /// For a verb, until a signal comes if these are looked for.
-    pub fn new(verb: &'static str, args: LockArgs, talk: Talk, stop: Option<&Arc<Stop>>) -> Self {
+    pub fn new(
+        verb: &'static str,
+        args: LockArgs,
+        talk: Reporter,
+        stop: Option<&Arc<Stop>>,
+    ) -> Self {
         Self { verb, args, talk, stop: stop.map(Arc::clone) }
     }
 
@@ -61,7 +66,7 @@ impl Waiting {
     ///
     /// [`Error::Store`] if others hold it for too long; [`Error::Stopped`].
     pub fn lock(&self, path: &Path) -> Result<FilterLock, Error> {
-        FilterLock::take(path, &mut self.options()).map_err(|error| self.error(error))
+        self.check(FilterLock::take(path, &mut self.options()))
     }
 
     /// Saves a filter as a file of its own; one that is there is replaced, with its log, only if
@@ -97,24 +102,27 @@ impl Waiting {
         digests: Option<Vec<Digest>>,
         force: bool,
     ) -> Result<(), Error> {
-        if let Some(digests) = digests {
-            let contents = set.contents().ok_or_else(not_of_a_file)?;
-            let (header, lock) = (contents.header(key_options), self.lock(path)?);
-            return Ok(lock.save_with_digests(&header, &contents.segments(), digests, force)?);
+        match (set.contents().ok_or_else(not_of_a_file)?, digests) {
+            (Contents::Own(own), Some(digests)) => {
+                let (header, lock) = (own.header(key_options), self.lock(path)?);
+                Ok(lock.save_with_digests(&header, &own.segments(), digests, force)?)
+            }
+            (Contents::Own(own), None) => {
+                let header = own.header(key_options);
+                self.save(path, &header, &own.segments(), force)
+            }
+            (Contents::Whole(_), Some(_)) => Err(not_of_a_file()),
+            (Contents::Whole(file), None) => Ok(file.save(&self.lock(path)?, force)?),
         }
-        if let Some(contents) = set.contents() {
-            let header = contents.header(key_options);
-            return self.save(path, &header, &contents.segments(), force);
-        }
-        let file = set.whole_file().ok_or_else(not_of_a_file)?;
-        Ok(file.save_new(&self.lock(path)?, force)?)
     }
 
-    /// An error of the store; a signal that ended a wait is one.
-    pub(super) fn error(&self, error: mayhap_store::Error) -> Error {
-        match (&error, self.stop.as_ref().and_then(|stop| stop.signal())) {
-            (mayhap_store::Error::WaitStopped { .. }, Some(signal)) => Error::Stopped { signal },
-            _ => error.into(),
+    /// A result of the store; where a signal has ended a wait, that is the error.
+    pub(super) fn check<T>(&self, result: Result<T, mayhap_store::Error>) -> Result<T, Error> {
+        match (result, self.stop.as_ref().and_then(|stop| stop.signal())) {
+            (Err(mayhap_store::Error::WaitStopped { .. }), Some(signal)) => {
+                Err(Error::Stopped { signal })
+            }
+            (result, _) => Ok(result?),
         }
     }
 }
@@ -129,4 +137,9 @@ fn text(wait: &Wait<'_>) -> String {
 
 pub(super) fn not_of_a_file() -> Error {
     Error::usage("this filter is not in a file", "name a file")
+}
+
+/// The filter of a file of our own.
+pub(super) fn own(set: &mut dyn KeySet) -> Result<&mut OwnSet, Error> {
+    set.own_mut().ok_or_else(not_of_a_file)
 }

@@ -4,7 +4,7 @@
 use super::waiting::{Waiting, not_of_a_file};
 use super::writer::TURN;
 use crate::error::Error;
-use mayhap_sets::KeySet;
+use mayhap_sets::{Contents, KeySet, WholeFile};
 use mayhap_store::FilterLock;
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ impl Whole {
         if self.lock.is_some() {
             return Ok(false);
         }
-        let file = set.whole_file().ok_or_else(not_of_a_file)?;
+        let file = whole_file(set)?;
         let lock = waiting.lock(file.path())?;
         let is_changed = file.reload()?;
         self.lock = Some((lock, Instant::now()));
@@ -65,8 +65,15 @@ impl Whole {
     pub(super) fn release(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         let Some((lock, _)) = &self.lock else { return Ok(()) };
         let begun = Instant::now();
-        set.whole_file().ok_or_else(not_of_a_file)?.save(lock)?;
+        whole_file(set)?.save(lock, true)?;
         (self.lock, self.saved, self.save_took) = (None, Instant::now(), begun.elapsed());
         Ok(())
+    }
+}
+
+fn whole_file(set: &mut dyn KeySet) -> Result<&mut dyn WholeFile, Error> {
+    match set.contents() {
+        Some(Contents::Whole(file)) => Ok(file),
+        _ => Err(not_of_a_file()),
     }
 }

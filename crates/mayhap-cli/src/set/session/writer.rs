@@ -1,14 +1,14 @@
 //! A filter file that is added to or removed from, in turns with others.
 
-use super::memory::OfFile;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, own};
 use super::whole::Whole;
 use crate::error::Error;
-use crate::io::messages::Talk;
-use mayhap::native::Kind;
+use crate::io::messages::Reporter;
+use crate::set::notes::say;
+use mayhap::set::Repeats;
 use mayhap::{Bitmap, Digest, SecretKey};
 use mayhap_lists::Pause;
-use mayhap_sets::{KeySet, Refusal};
+use mayhap_sets::{KeySet, Note, OwnSet, Refusal};
 use mayhap_store::{Found, Image, LogFound, Operation, Recovery, Session, SessionOptions};
 use mayhap_units::number::{format_count, noun};
 use std::path::Path;
@@ -47,7 +47,6 @@ pub enum Recording {
 pub struct Writer {
     file: File,
     waiting: Waiting,
-    key: Option<SecretKey>,
     recording: Recording,
     recorded: Instant,
     looked: Instant,
@@ -86,7 +85,7 @@ impl File {
 impl Writer {
     /// For the file of a set that has no log; the lock is not held yet.
     pub fn of_whole(recording: Recording, waiting: &Waiting) -> Self {
-        Self::new(File::Whole(Whole::new()), waiting, None, recording)
+        Self::new(File::Whole(Whole::new()), waiting, recording)
     }
 
     /// Opens a filter to change it, with its log, and says what that had.
@@ -99,14 +98,13 @@ impl Writer {
         key: Option<SecretKey>,
         (recording, without_log): (Recording, bool),
         waiting: &Waiting,
-        talk: Talk,
-    ) -> Result<(Box<dyn KeySet>, Self), Error> {
+        talk: Reporter,
+    ) -> Result<(OwnSet, Self), Error> {
         let name = path.display().to_string();
-        let opening = Session::open(path, options(waiting, recording, without_log));
-        let opening = opening.map_err(|error| waiting.error(error))?;
+        let how = options(waiting, recording, without_log);
+        let opening = waiting.check(Session::open(path, how))?;
         let mut set = load(opening.image(), &name, key)?;
-        let mut memory = OfFile::of(&mut *set, key)?;
-        let (session, recovery) = opening.follow(&mut memory)?;
+        let (session, recovery) = opening.follow(&mut set)?;
         if without_log && session.has_to_be_saved() {
             talk.warn(&format!("{name}: continues without its log; the keys in it are lost"));
         }
@@ -116,9 +114,9 @@ impl Writer {
         }
         talk.notices();
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
-            say_foreign(talk, session.log_path());
+            say([Note::LogOfAnother { log: session.log_path() }], talk);
         }
-        Ok((set, Self::new(File::Logged(Box::new(session)), waiting, key, recording)))
+        Ok((set, Self::new(File::Logged(Box::new(session)), waiting, recording)))
     }
 
     /// Makes the file of a filter that is not there yet.
@@ -128,20 +126,18 @@ impl Writer {
     /// As [`Waiting::lock`]; [`Error::Store`].
     pub fn create(
         path: &Path,
-        set: &mut dyn KeySet,
-        (options, key): (&str, Option<SecretKey>),
+        set: &mut OwnSet,
+        options: &str,
         waiting: &Waiting,
     ) -> Result<Self, Error> {
         let how = self::options(waiting, Recording::Always, false);
-        let mut memory = OfFile::of(set, key)?;
-        let session = Session::create(path, how, &mut memory, options);
-        let session = session.map_err(|error| waiting.error(error))?;
-        Ok(Self::new(File::Logged(Box::new(session)), waiting, key, Recording::Always))
+        let session = waiting.check(Session::create(path, how, set, options))?;
+        Ok(Self::new(File::Logged(Box::new(session)), waiting, Recording::Always))
     }
 
-    fn new(file: File, waiting: &Waiting, key: Option<SecretKey>, recording: Recording) -> Self {
+    fn new(file: File, waiting: &Waiting, recording: Recording) -> Self {
         let (waiting, now) = (waiting.clone(), Instant::now());
-        Self { file, waiting, key, recording, recorded: now, looked: now }
+        Self { file, waiting, recording, recorded: now, looked: now }
     }
 
     /// Whether the lock is held.
@@ -159,9 +155,7 @@ impl Writer {
     pub fn ready(&mut self, set: &mut dyn KeySet) -> Result<bool, Error> {
         let is_changed = match &mut self.file {
             File::Logged(session) => {
-                let mut memory = OfFile::of(set, self.key)?;
-                let found = session.ready(&mut memory);
-                found.map_err(|error| self.waiting.error(error))? == Found::Changed
+                self.waiting.check(session.ready(own(set)?))? == Found::Changed
             }
             File::Whole(whole) => whole.ready(set, &self.waiting)?,
         };
@@ -183,25 +177,34 @@ impl Writer {
     }
 
     /// Notes digests that were inserted into the set: all, or those that were new where the others
-    /// changed nothing.
+    /// changed nothing. Writes digests to keep, if those that were noted take much memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
     pub fn note_inserted(
         &mut self,
-        set: &dyn KeySet,
-        absent_only: bool,
+        set: &OwnSet,
+        repeats: Repeats,
         (digests, new): (&[Digest], &Bitmap),
-    ) {
-        let all = set.repeats_change_it(absent_only) || self.keeps_digests();
+    ) -> Result<(), Error> {
+        let renews = repeats == Repeats::Renew && set.capabilities().renews;
+        let all = renews || self.keeps_digests();
         let noted = if all { digests.len() } else { new.count_ones() };
         let time = set.log_time(noted);
         if all {
             self.note(Operation::Insert, time, digests.iter().copied());
-        } else if noted == 0 && set.moves_with_repeats() {
+        } else if noted == 0 && set.moves_with_repeats(repeats) {
             self.note(Operation::Pass, time, [Digest::default()]);
         } else {
             // Most lines are new, or most are not: both are few runs.
             for run in new.runs() {
                 self.note(Operation::Insert, time, digests[run].iter().copied());
             }
+        }
+        match &mut self.file {
+            File::Logged(session) => Ok(session.spill_digests()?),
+            File::Whole(_) => Ok(()),
         }
     }
 
@@ -211,19 +214,7 @@ impl Writer {
         matches!(&self.file, File::Logged(session) if session.keeps_digests())
     }
 
-    /// Writes the digests to keep that were noted, if they take much memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`].
-    pub fn spill_digests(&mut self) -> Result<(), Error> {
-        match &mut self.file {
-            File::Logged(session) => Ok(session.spill_digests()?),
-            File::Whole(_) => Ok(()),
-        }
-    }
-
-    /// What is due after a batch. Where lines are printed they have to be out before they are
+    /// Work that is due after a batch. Where lines are printed they have to be out before they are
     /// recorded.
     #[inline]
     pub fn due(&mut self) -> Due {
@@ -244,7 +235,7 @@ impl Writer {
         if is_due { Due::Record } else { Due::Nothing }
     }
 
-    /// What is due when the next lines have not been there for so long.
+    /// Work that is due after waiting this long for the next lines.
     pub fn due_in_pause(&self, paused: Duration) -> Due {
         if !self.file.is_held() {
             return Due::Nothing;
@@ -289,8 +280,7 @@ impl Writer {
             File::Logged(session) => session,
             File::Whole(whole) => return whole.release(set),
         };
-        let saved = session.checkpoint(&mut OfFile::of(set, self.key)?);
-        saved.map_err(|error| self.waiting.error(error))
+        self.waiting.check(session.checkpoint(own(set)?))
     }
 
     /// Records what was noted.
@@ -300,12 +290,13 @@ impl Writer {
         if !session.is_held() {
             return Ok(());
         }
-        let limit = MIN_LOG_BYTES.max(set.num_bytes());
-        let mut memory = OfFile::of(set, self.key)?;
-        let recorded = session.record(&mut memory).and_then(|()| {
-            if session.log_bytes() > limit { session.checkpoint(&mut memory) } else { Ok(()) }
-        });
-        recorded.map_err(|error| self.waiting.error(error))
+        let set = own(set)?;
+        self.waiting.check(session.record(set).and_then(|()| {
+            let bytes = session.log_bytes();
+            // The numbers of a set take a while.
+            let is_long = bytes > MIN_LOG_BYTES && bytes > set.numbers(Repeats::Renew).num_bytes;
+            if is_long { session.checkpoint(set) } else { Ok(()) }
+        }))
     }
 
     /// Records, and lets others have the lock.
@@ -319,8 +310,7 @@ impl Writer {
             // What cannot be recorded is not given away either: the others wait, or give up.
             return Ok(());
         }
-        let released = session.release(&mut OfFile::of(set, self.key)?);
-        released.map_err(|error| self.waiting.error(error))
+        self.waiting.check(session.release(own(set)?))
     }
 
     /// Ends it: the file is the whole filter, unless others go on with it, or a large one was given
@@ -331,23 +321,20 @@ impl Writer {
     /// As [`Writer::ready`] and [`Writer::settle`].
     pub fn finish(self, set: &mut dyn KeySet) -> Result<(), Error> {
         match self.file {
-            File::Logged(session) => {
-                let finished = session.finish(&mut OfFile::of(set, self.key)?);
-                finished.map(|_| ()).map_err(|error| self.waiting.error(error))
-            }
+            File::Logged(session) => self.waiting.check(session.finish(own(set)?).map(|_| ())),
             File::Whole(mut whole) => whole.release(set),
         }
     }
 }
 
-/// What a writer has to do now.
+/// The next step of a writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     /// Nothing.
     Nothing,
     /// Nothing yet: to be looked at again soon, in a pause.
     Later,
-    /// What was done is to be recorded.
+    /// Record the changes.
     Record,
     /// It is to be recorded, and others are to have the lock.
     Release,
@@ -363,20 +350,19 @@ fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> Sessio
 }
 
 /// The filter in a file, if it can be changed.
-fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
-    if image.header().kind() == Kind::Fuse {
+fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<OwnSet, Error> {
+    let refused = |why| Error::Refused { name: name.into(), why };
+    if !image.header().kind().capabilities().inserts {
         // Nothing of it has to be read to know.
-        return Err(Error::Refused { name: name.into(), why: Refusal::NeverChanges });
+        return Err(refused(Refusal::NeverChanges));
     }
     let set = mayhap_sets::load(image, key)?;
-    match set.refuses_insert() {
-        Some(why) => Err(Error::Refused { name: name.into(), why }),
-        None => Ok(set),
-    }
+    set.capabilities().inserts.map_err(refused)?;
+    Ok(set)
 }
 
 impl Due {
-    /// What a reader of lines does after this was done.
+    /// The next step of the reader of lines.
     pub fn pause(self) -> Pause {
         match self {
             Self::Later | Self::Record => Pause::CallAgain,
@@ -386,7 +372,7 @@ impl Due {
 }
 
 /// Says what a run that did not end has left, or what those that go on have done.
-fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
+fn say_recovery(talk: Reporter, name: &str, recovery: &Recovery, is_shared: bool) {
     if recovery.replayed_digests == 0 {
         return;
     }
@@ -397,9 +383,4 @@ fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
     } else {
         format!("{name}: recovered {lines} from its log")
     });
-}
-
-/// Names a log that is none of the filter beside it.
-pub fn say_foreign(talk: Talk, log_path: &Path) {
-    talk.warn(&format!("{} belongs to another filter; not touched", log_path.display()));
 }

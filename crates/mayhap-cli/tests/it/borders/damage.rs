@@ -5,19 +5,18 @@ use super::is_whole;
 use crate::support::{folder, lines, mayhap, run, stderr, succeed};
 use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, SecretKey, Segment};
-use mayhap_cli::io::messages::{Color, Talk};
-use mayhap_cli::set::file::ReadFile;
-use mayhap_server::keyspace::{Keyspace, Options};
-use mayhap_store::{LiveFilter, Snapshot};
+use mayhap_engine::keyspace::{Files, Keyspace, Options};
+use mayhap_sets::{KeySet, Keys, ReadFile};
+use mayhap_store::{LiveFilter, Memory, Snapshot};
 use std::fs;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 /// Keys in each filter, of several pages.
 const KEYS: u64 = 2_000;
-/// Of these, the ones that only a log has, where there is one.
+/// The number of these keys that only a log has, where there is one.
 const IN_LOG: u64 = 300;
-/// Of one that is held beside the mapped filter.
+/// The same for a log that is held beside the mapped filter.
 const IN_SHORT_LOG: u64 = 100;
 /// Damages of each file.
 const DAMAGES: u64 = 400;
@@ -40,8 +39,7 @@ const KINDS: [(&str, &[&str]); 13] = [
     ("with a short log", &["build -q -n 12k -p 1e-4 -o f keys.txt"]),
 ];
 
-/// The verbs that read `f`, and what shows that a key is taken for absent: lines of the first that
-/// are missing, or lines of the second.
+/// The verbs that read `f`, and the sign of a key taken for absent: missing lines, or printed ones.
 const VERBS: [(&str, Shows); 9] = [
     ("check f keys.txt", Shows::AllKeys),
     ("filter f keys.txt", Shows::AllKeys),
@@ -54,15 +52,15 @@ const VERBS: [(&str, Shows); 9] = [
     ("grow --force -n 20k -o g f", Shows::AllKeysIn("g")),
 ];
 
-/// What a command that ends well says of keys that are in the filter.
+/// The output of a successful command for keys that are in the filter.
 #[derive(Debug, Clone, Copy)]
 enum Shows {
     /// All of them, a line each.
     AllKeys,
-    /// None of them.
+    /// None of the keys.
     NoKey,
     Nothing,
-    /// Nothing, but this file has all of them.
+    /// No output, but this file has all of them.
     AllKeysIn(&'static str),
 }
 
@@ -108,7 +106,7 @@ fn damaged(bytes: &[u8], number: u64) -> Vec<u8> {
 
 /// A filter of a kind in `folder`, and a list of its keys.
 fn write(folder: &Path, (kind, commands): (&str, &[&str])) {
-    // How many keys, and how many in each record.
+    // The number of keys in the log, and in each record.
     let (in_log, in_record) = match kind {
         "with a log" => (IN_LOG, 1),
         "with a short log" => (IN_SHORT_LOG, IN_SHORT_LOG as usize),
@@ -138,11 +136,11 @@ fn digests(function: &DigestFunction) -> Vec<Digest> {
     (0..KEYS).map(|i| function.digest(&*format!("key-{i}"))).collect()
 }
 
-/// How many of the keys a server finds that serves the file from its start; `None` where it answers
-/// with an error, as it does for kinds that it does not serve.
+/// The number of keys found by a server that serves the file from its start; `None` where it
+/// answers with an error, as for kinds that it does not serve.
 fn found_by_a_server(path: &Path) -> Option<u64> {
     let keyspace = Keyspace::new(Options::new(SecretKey::new([7; 16])));
-    let served = keyspace.serve_file(path).is_ok();
+    let served = Files::serve(&keyspace, path).is_ok();
     let entry = keyspace.get(b"f", 0).expect("its name is taken");
     let keys = (0..KEYS).map(|i| entry.contains(format!("key-{i}").as_bytes(), 1));
     let found = keys.filter(|&found| found).count() as u64;
@@ -151,9 +149,8 @@ fn found_by_a_server(path: &Path) -> Option<u64> {
     is_sound.then_some(found)
 }
 
-/// How many of the keys each way to read the file finds; nothing for one that reports an error.
+/// The number of keys found by each way to read the file; nothing for one that reports an error.
 fn found(path: &Path) -> Vec<(&'static str, u64)> {
-    let talk = Talk::new(true, Color::Never, false);
     let mut found = Vec::new();
     let mut bits = Bitmap::new();
     if let Ok(matrix) = mayhap_store::load_as::<BloomMatrix>(path, None) {
@@ -171,9 +168,9 @@ fn found(path: &Path) -> Vec<(&'static str, u64)> {
             segment.filter.contains_digests(&digests).unwrap().count_ones() as u64,
         ));
     }
-    if let Ok(file) = ReadFile::open(path, None, (false, false), talk) {
-        let digests = digests(&file.set.digest_function());
-        let read = file.set.contains_digests_into(&digests, &mut bits);
+    if let Ok(mut file) = ReadFile::open(path, None, (false, false), &|_| {}) {
+        let digests = digests(&file.set.digest_function().unwrap());
+        let read = file.set.contains_into(Keys::from(&*digests), &mut bits);
         if read.and_then(|()| file.set.check_unchanged()).is_ok() {
             found.push(("queries", bits.count_ones() as u64));
         }
@@ -188,13 +185,12 @@ fn found(path: &Path) -> Vec<(&'static str, u64)> {
     found.extend(found_by_a_server(path).map(|keys| ("a server", keys)));
     if let Ok(snapshot) = Snapshot::open(path)
         && let Ok(mut set) = mayhap_sets::load(snapshot.image(), None)
+        && snapshot.check().is_ok()
+        && snapshot.replay(|record| set.apply(record)).is_ok()
     {
-        let contents = set.contents().unwrap();
-        if snapshot.check().is_ok() && snapshot.replay(|record| contents.apply(record)).is_ok() {
-            let digests = digests(&set.digest_function());
-            set.contains_digests_into(&digests, &mut bits).unwrap();
-            found.push(("changes", bits.count_ones() as u64));
-        }
+        let digests = digests(&set.digest_function().unwrap());
+        set.contains_into(Keys::from(&*digests), &mut bits).unwrap();
+        found.push(("changes", bits.count_ones() as u64));
     }
     found
 }
@@ -228,14 +224,14 @@ fn no_damage_of_a_file_makes_a_key_absent() {
     assert!(wrong.is_empty(), "{} wrong: {:?}", wrong.len(), &wrong[..wrong.len().min(9)]);
 }
 
-/// Writes files again as they were.
+/// Restores files.
 fn restore(files: &[(&PathBuf, Vec<u8>)]) {
     for (path, bytes) in files {
         fs::write(path, bytes).unwrap();
     }
 }
 
-/// What is wrong with what a verb said of the filter in this folder.
+/// The error in a verb's output about the filter in this folder, if any.
 fn wrong(folder: &Path, (verb, shows): (&str, Shows), kernel: &str) -> Option<String> {
     let words = verb.split(' ').collect::<Vec<_>>();
     let mut command = mayhap(folder);
@@ -253,7 +249,7 @@ fn wrong(folder: &Path, (verb, shows): (&str, Shows), kernel: &str) -> Option<St
         Shows::Nothing => code == Some(0),
         Shows::AllKeysIn(name) => {
             let output = run(folder, &["check", "-c", name, "keys.txt"], b"");
-            // A matrix is not for `check`, which says so.
+            // `check` refuses a matrix.
             output.status.code() == Some(2) || output.stdout == format!("{KEYS}\n").as_bytes()
         }
     };
@@ -272,7 +268,7 @@ fn no_verb_takes_a_key_of_a_damaged_file_for_absent() {
         let sound: Vec<_> = names.iter().map(|path| (path, fs::read(path).unwrap())).collect();
         let path = &folder.join("f");
         let bytes = fs::read(path).unwrap();
-        // Of the sound file: a matrix and a segment are not for all verbs, nor is growing.
+        // The sound file: a matrix and a segment are not for all verbs, nor is growing.
         for verb in VERBS {
             assert_eq!(wrong(folder, verb, "avx512"), None, "{}", kind.0);
             restore(&sound);

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs a command all of whose calls of these names are met with a fault: those on files in the
-/// folder, or on the folder itself.
+/// Runs a command all of whose calls of these names fail: on files in the folder, or on the folder
+/// itself.
 fn struck(
     folder: &Path,
     (calls, fault): (&str, &str),
@@ -42,7 +42,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 const N: [&str; 4] = ["-n", "2000", "-p", "1e-9"];
 
-/// Verbs that write files, each with what has to be there before.
+/// Verbs that write files, each with the files that it needs.
 const VERBS: [(&[&str], &[&str]); 9] = [
     (&[], &["create", "f", "-n", "2000", "-p", "1e-9"]),
     (&[], &["build", "-o", "f", "-n", "2000", "-p", "1e-9", "in-a"]),
@@ -249,7 +249,7 @@ fn a_filter_and_its_digests_are_replaced_together_wherever_a_command_ends() {
     assert!(left[0] > 4 && left[1] > 2, "{left:?}");
 }
 
-/// Whether the new filter is there, and not the old one; each goes on with its digests.
+/// Whether the new filter is in place, rather than the old one; each continues with its digests.
 fn is_replaced(folder: &Path, keeps: bool, what: &str) -> bool {
     let is_old = run(folder, &["check", "-q", "f"], b"a-1\n").status.success();
     let info = json(&succeed(folder, &["info", "--json", "f"], b""));
@@ -321,7 +321,7 @@ fn a_log_that_was_cut_short_is_said_by_every_verb() {
         assert_eq!(info["torn_log_bytes"], torn);
         let verify = succeed(folder, &["verify", "--samples", "1000", "f"], b"");
         assert!(String::from_utf8_lossy(&verify).contains("of the log are torn"), "{cut}");
-        // Whoever writes cuts it off, and says so; then it is gone.
+        // A writer cuts it off, and reports it; then it is gone.
         let add = stderr(&run(folder, &["add", "f"], b"c-1\n"));
         assert!(add.contains(&format!("removed {said}")), "{add}");
         assert!(!stderr(&run(folder, &["add", "f"], b"c-2\n")).contains("torn"));

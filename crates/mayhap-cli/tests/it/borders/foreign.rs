@@ -1,10 +1,11 @@
-//! Headers of other systems with one bit flipped, by the command; `mayhap-foreign` tries all bits.
+//! Headers of other systems with one bit flipped, by the command; the tests of `mayhap-sets` try
+//! all bits.
 
 use super::is_whole;
 use crate::foreign::bytes;
 use crate::support::{file, folder, run};
 
-/// A golden file, the bytes of its header, and those of them that nothing else in it contradicts.
+/// A golden file, the bytes of its header, and the bytes that nothing else in it contradicts.
 const FILES: [(&str, usize, std::ops::Range<usize>); 6] = [
     ("dcso/dcso_a.bloom", 48, 0..0),
     ("python/pybloomlive4_a.bin", 40, 0..0),
@@ -36,7 +37,8 @@ fn a_flipped_bit_of_a_header_is_refused_and_nothing_is_written() {
                     "{line}"
                 );
             }
-            // What is still opened answers as before: a count, or flags that are ignored.
+            // A file that still opens answers as before: the byte is a count, or a flag that is
+            // ignored.
             for verb in ["info", "check", "add"] {
                 let output = run(folder, &[verb, "-q", "f"], b"user:1\n");
                 if verb == "check" {

@@ -1,6 +1,6 @@
 //! Lists of keys at their borders: line ends, marks, lines without a key, outputs that are closed.
-//! That no cut of any form changes a key is tested where lists are read (`mayhap_lists::borders`);
-//! here are some cuts through real pipes, and what the verbs make of it.
+//! That no cut of any form changes a key is tested in `mayhap_lists::borders`; here are some cuts
+//! through real pipes, and the behaviour of the verbs.
 
 use super::is_whole;
 use crate::support::{fail, file, folder, json, json_and_talk, lines, run, start, stderr, succeed};
@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 
 const BUILD: [&str; 7] = ["build", "-q", "-n", "1k", "-p", "1e-9", "-o"];
 
-/// A filter of these keys whose file does not record what became of carriage returns, as those of
-/// mayhap 0.1 and of programs.
+/// A filter of these keys whose file does not record the treatment of carriage returns, like files
+/// of mayhap 0.1 and of programs.
 fn unrecorded(folder: &Path, name: &str, keys: &[&str]) {
     let builder = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(1e-9);
     let mut filter = builder.build().unwrap();
@@ -21,8 +21,8 @@ fn unrecorded(folder: &Path, name: &str, keys: &[&str]) {
     mayhap_store::save(&folder.join(name), &filter, "").unwrap();
 }
 
-/// What a command prints of input that comes in two pieces, of which it reads the first before the
-/// second is written: its line has to be out.
+/// The output of a command for input that arrives in two pieces; it reads the first before the
+/// second is written: the first line must be printed by then.
 fn in_two(folder: &Path, arguments: &[&str], first: &[u8], second: &[u8]) -> Vec<u8> {
     let mut child = start(folder, arguments);
     let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -124,7 +124,7 @@ fn raw_keeps_carriage_returns_and_the_file_knows() {
     }
     assert_eq!(json(&succeed(folder, &["info", "--json", "f"], b""))["crlf"], "keep");
     assert!(fail(folder, &["check", "--crlf", "f"], b"").contains("--crlf is given, but f"));
-    // What the file records holds: bytes as they are would find nothing of it.
+    // The file's record takes precedence: with bytes as they are, no key would be found.
     succeed(folder, &[&BUILD[..], &["g"]].concat(), b"a\r\n");
     assert_eq!(succeed(folder, &["check", "--raw", "g"], b"a\r\n"), b"a\r\n");
 }
@@ -140,7 +140,7 @@ fn a_filter_without_a_record_is_queried_by_both_keys_of_a_line() {
     }
     let which = succeed(folder, &["which", "-f", "old"], list);
     assert_eq!(which, b"old\tone\r\nold\ttwo\nold\ttwo\r\n");
-    // Beside one with a record, too.
+    // Also together with a filter that has a record.
     succeed(folder, &[&BUILD[..], &["new"]].concat(), b"six\n");
     let check = ["check", "-f", "old", "-f", "new"];
     assert_eq!(succeed(folder, &check, list), b"one\r\ntwo\ntwo\r\nsix\r\n");
@@ -148,7 +148,7 @@ fn a_filter_without_a_record_is_queried_by_both_keys_of_a_line() {
     succeed(folder, &["verify", "--samples", "1k", "old", "list"], b"");
     // Where the line ends are named there is one key.
     assert_eq!(succeed(folder, &["check", "--crlf", "old"], list), b"two\ntwo\r\n");
-    // A state goes on: nothing comes out again.
+    // A state continues: nothing is printed again.
     let dedup = ["dedup", "-q", "--state", "old"];
     assert_eq!(succeed(folder, &dedup, list), b"one\nsix\r\n");
     assert_eq!(succeed(folder, &dedup, list), b"");
@@ -259,7 +259,7 @@ fn a_line_without_a_key_is_not_absent() {
     let summary = json_and_talk(&output.stderr).0;
     assert_eq!(summary["lines_without_key"], 2);
     assert_eq!(summary["filters"][0]["surely_absent"], 1);
-    // "Not weak" is an answer that nobody has.
+    // "Not weak" cannot be answered.
     assert_eq!(run(folder, &["check", "-q", "f"], b"hunter2\n").status.code(), Some(2));
     assert_eq!(run(folder, &["check", "-q", "f"], b"feed\nhunter2\n").status.code(), Some(0));
 }
@@ -317,7 +317,7 @@ fn output_that_is_closed_is_an_error_and_loses_nothing() {
         assert!(talk.contains("cannot write standard output: Bad file descriptor"), "{talk}");
     }
     assert_eq!(succeed(folder, &["dedup", "-q", "--state", "s"], b"a\n"), b"a\n");
-    // What prints nothing needs none.
+    // A command that prints nothing needs no output.
     assert_eq!(closed(folder, &["check", "-q", "f"], b"a\n").status.code(), Some(0));
     assert_eq!(closed(folder, &["build", "-n", "9", "-o", "g"], b"a\n").status.code(), Some(0));
 }
@@ -356,7 +356,7 @@ fn the_first_process_of_a_container_ends_on_sigterm() {
 fn a_file_that_grows_while_it_is_read_is_read_to_its_end() {
     let folder = folder();
     let folder = folder.path();
-    // More than the reader and the pipe hold, so that what is appended comes before the end.
+    // More than the reader and the pipe hold, so that the appended lines arrive before the end.
     let (before, after) = (lines("before", 0..400_000), lines("after", 0..100_000));
     let path = file(folder, "log", &before);
     let mut child = start(folder, &["dedup", "--json", "log"]);

@@ -1,6 +1,6 @@
-//! The systematic part of what happens at the borders: every form of input cut at every byte, every
-//! header with one bit flipped, every kind of file damaged. Each test takes a sample; with
-//! `BORDERS=1`, as `make borders` sets, all of it.
+//! The systematic tests of borders: every form of input cut at every byte, every header with one
+//! bit flipped, every kind of file damaged. Each test takes a sample; with `BORDERS=1`, as `make
+//! borders` sets, all of it.
 
 mod damage;
 mod files;
@@ -10,7 +10,7 @@ mod numbers;
 mod parquet;
 mod streams;
 
-/// Whether all cases are tried, and not a sample.
+/// Whether all cases are tried, rather than a sample.
 pub(crate) fn is_whole() -> bool {
     std::env::var_os("BORDERS").is_some_and(|value| value != "0")
 }

@@ -1,4 +1,4 @@
-//! Numbers that are printed, each against a model of its own: what was put in is known.
+//! Printed numbers, each against a model of its own: the inserted keys are known.
 
 use super::is_whole;
 use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
@@ -38,13 +38,13 @@ fn the_rate_now_is_at_least_that_of_equal_digests() {
             ("info", number(&info(folder, "f"), "estimated_fpp")),
             ("verify", number(&verified, "fpp_predicted")),
         ] {
-            // As the size was planned, within what chance does to the fill.
+            // As the size was planned, within the effect of chance on the fill.
             assert!(found >= least && found < 1.3e-15, "{verb} of {layout}: {found}");
         }
     }
 }
 
-/// One answer to "is it full", by whatever verb.
+/// One answer to "is it full", by every verb.
 #[test]
 fn all_verbs_report_one_health() {
     let folder = folder();
@@ -74,8 +74,8 @@ fn x_of_y(text: &str) -> (u64, u64) {
     (plain(held), plain(made_for))
 }
 
-/// Keys are the distinct keys that came, in every message: not those that the filter answered to be
-/// new, of which a full one at a high rate has far fewer.
+/// Keys are the distinct keys inserted, in every message: not the keys answered "new", which are
+/// far fewer in a full filter with a high rate.
 #[test]
 fn a_full_filter_counts_the_keys_that_came_in_every_message() {
     let folder = folder();
@@ -97,7 +97,7 @@ fn a_full_filter_counts_the_keys_that_came_in_every_message() {
             assert!(off.abs() < 0.04, "{verb:?} at {fpp}: {held} keys, {stopped} lines: {full}");
         }
     }
-    // What is far over-full says the same number as its summary.
+    // A far overfilled filter reports the same number as its summary.
     build(folder, "f", &["-n", "10", "-p", "1%", "--overfill"], &lines("key", 0..200));
     let text = fail(folder, &["add", "f"], b"another\n");
     let shown = info(folder, "f");
@@ -166,11 +166,11 @@ fn a_segment_shows_the_bits_that_it_has() {
     succeed(folder, &words, &lines("key", 0..1000));
     let shown = info(folder, "s");
     assert_eq!(number(&shown, "num_bits"), 8.0 * number(&shown, "num_bytes"), "{shown}");
-    // Those of each key are those of the whole filter.
+    // Bits per key are of the whole filter.
     assert!((9.0..12.0).contains(&number(&shown, "bits_per_item")), "{shown}");
 }
 
-/// No memory makes a filter of so many hashes usable.
+/// No amount of memory makes a filter with this many hashes usable.
 #[test]
 fn a_filter_of_too_many_hashes_is_not_allowed_by_more_memory() {
     let folder = folder();
@@ -202,7 +202,7 @@ fn growing_without_a_number_never_makes_a_filter_smaller() {
 }
 
 #[test]
-fn what_stays_in_saturated_counters_is_said_and_goes_on_counting() {
+fn keys_stuck_in_saturated_counters_are_reported_and_still_count() {
     let folder = folder();
     let folder = folder.path();
     let create = ["create", "-q", "--layout", "counting", "-n", "1000", "-p", "1%", "c"];
@@ -222,7 +222,7 @@ fn what_stays_in_saturated_counters_is_said_and_goes_on_counting() {
     assert_eq!(counts, [Some(1), Some(1), Some(1), Some(29)], "{removed}");
     let found = succeed(folder, &["check", "-c", "c"], &[&b"hot\n"[..], &others].concat());
     assert_eq!(found, b"10\n");
-    // Nobody makes room by removing what stays.
+    // Removing keys that stay makes no room.
     let mut taken = 0;
     for round in 0..5 {
         let keys = lines("more", round * 900..(round + 1) * 900);
@@ -236,7 +236,7 @@ fn what_stays_in_saturated_counters_is_said_and_goes_on_counting() {
     assert!(number(&shown, "estimated_fpp") < 0.012, "{shown}");
 }
 
-/// A filter that lets nearly everything through says so to those who query it, in one line.
+/// A filter that lets nearly everything through warns its users when queried, in one line.
 #[test]
 fn an_overfilled_filter_says_so_when_it_is_queried() {
     let folder = folder();

@@ -47,7 +47,7 @@ fn a_column_whose_name_has_the_mark_is_named_by_the_option() {
     let folder = folder();
     let folder = folder.path();
     files(folder);
-    // Another file whose name is that of the file and the first part of the column.
+    // Another file whose name is the name of the file and the first part of the column.
     file(folder, "pyarrow-types.parquet#a", &bytes("parquet/duckdb-types.parquet"));
     for verb in ["check", "filter"] {
         let found = succeed(folder, &[verb, "pyarrow-types.parquet", "--column", "a#b"], b"7\n");
@@ -80,7 +80,7 @@ fn a_file_without_a_filter_may_contain_any_line_beside_others() {
     assert_eq!(found, format!("{with},{without}\t70000000\n{without}\t1\n"));
     let surely_not = run(folder, &[&["check", "-l", "-v"], &both[..]].concat(), b"1\n");
     assert_eq!(surely_not.stdout, b"duckdb-types.parquet#u32\n");
-    // Alone, nothing can be said of it.
+    // Alone, it cannot be queried.
     for verb in [&["check"][..], &["check", "-v"], &["filter"], &["info"], &["verify"]] {
         let talk = fail(folder, &[verb, &[without]].concat(), b"1\n");
         assert!(talk.contains("no filter") && talk.contains("Bloom filters"), "{verb:?}: {talk}");
@@ -112,7 +112,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(*bytes[at..].first_chunk().unwrap())
 }
 
-/// Where the header of field 14 of a column stands, in its second row group.
+/// The offset of the header of field 14 of a column, in its second row group.
 fn second_offset(footer: &[u8], column: &str) -> usize {
     let path = [&[0x18, column.len() as u8], column.as_bytes()].concat();
     let mut paths = footer.windows(path.len()).enumerate().filter(|(_, window)| *window == path);

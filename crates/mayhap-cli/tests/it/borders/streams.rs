@@ -17,7 +17,7 @@ fn draw(seed: u64, n: u64, end: u64) -> u64 {
     (z ^ (z >> 27)) % end
 }
 
-/// What `dedup --json` says of a stream, and the lines that it let through.
+/// The summary of `dedup --json` for a stream, and the lines that it let through.
 fn dedup(folder: &Path, options: &[&str], input: &[u8]) -> (Value, Vec<u8>) {
     let words = [&["dedup", "--json", "-o", "out", "--force"], options].concat();
     let output = run(folder, &words, input);
@@ -50,11 +50,11 @@ fn the_numbers_of_dedup_are_those_of_the_stream() {
         assert_eq!(number(&said, "bytes_read"), input.len() as f64);
         assert_eq!(number(&said, "lines_kept"), kept);
         assert_eq!(number(&said, "lines_dropped"), keys.len() as f64 - kept);
-        // Each line that is kept is new; what is new and dropped is lost.
+        // Each line that is kept is new; lines that are new and dropped are lost.
         lost += distinct as f64 - kept;
         expected += number(&said, "expected_lost_lines");
         variance += number(&said, "expected_lost_lines_sigma").powi(2);
-        // Those that were new to the filter, which are let through.
+        // The lines new to the filter, which are let through.
         assert_eq!(number(&said, "items"), kept, "{said}");
         // The rate is that of the bits.
         let hashes = (-fpp.log2()).round().max(1.0);

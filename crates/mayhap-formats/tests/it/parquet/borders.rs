@@ -7,7 +7,7 @@ use mayhap_formats::{Error, ForeignFilter, Format, KeyType, Limits, ParquetColum
 use std::collections::{BTreeMap, BTreeSet};
 use test_data::golden::Golden;
 
-/// Whether all cases are tried, and not a sample.
+/// Whether all cases are tried, rather than a sample.
 fn is_whole() -> bool {
     std::env::var_os("BORDERS").is_some_and(|value| value != "0")
 }
@@ -40,12 +40,12 @@ fn encoded(column: &ParquetColumn, text: &str) -> Result<Vec<u8>, Error> {
     column.encode_key(column.key_types()[0], text.as_bytes(), &mut scratch).map(<[u8]>::to_vec)
 }
 
-/// Whether a text may be a value; `None` where that cannot be said.
+/// Whether a text may be a value; `None` where that is undecided.
 fn maybe(column: &ParquetColumn, text: &str) -> Option<bool> {
     encoded(column, text).ok().map(|key| column.contains(&key))
 }
 
-/// Those that have no text, or no filter.
+/// The types without text, or without a filter.
 const WITHOUT: [&str; 2] = ["interval", "bool"];
 
 #[test]
@@ -140,7 +140,7 @@ fn equal_values_are_found_whatever_their_bytes() {
     let files = of_types();
     for (file, path) in [(0, "f32"), (0, "f64"), (2, "f16"), (2, "f32"), (2, "f64")] {
         let column = column(&files[file].0, path).unwrap();
-        // The file has -0.0, and a not-a-number of its writer.
+        // The file has -0.0, and the NaN of its writer.
         for text in ["0", "0.0", "-0.0", "nan", "-nan", "NaN", "inf"] {
             assert_eq!(maybe(&column, text), Some(true), "{path} {text}");
         }
@@ -178,7 +178,7 @@ fn filter_offsets(bytes: &[u8]) -> Vec<Vec<Option<usize>>> {
         .collect()
 }
 
-/// Where the names of columns stand in the footer.
+/// The places of the names of columns in the footer.
 fn names_in<'a>(whole: &[u8], paths: impl Iterator<Item = &'a String>) -> Vec<(usize, String)> {
     let footer = footer_start(whole);
     let mut names = Vec::new();
@@ -193,15 +193,15 @@ fn names_in<'a>(whole: &[u8], paths: impl Iterator<Item = &'a String>) -> Vec<(u
     names
 }
 
-/// The columns that a byte of the footer may have to do with, and another one, which takes turns.
+/// The columns that a byte of the footer may affect, and one of the others in turn.
 fn near(names: &[(usize, String)], at: usize, turn: usize) -> impl Iterator<Item = &String> {
     let after = names.partition_point(|(name, _)| *name <= at);
     let near = names[after.saturating_sub(1)..].iter().take(2);
     near.chain([&names[turn % names.len()]]).map(|(_, path)| path)
 }
 
-/// Every bit of the footer, of its length and mark, and of the header of each filter: keys that are
-/// there are never "surely not".
+/// Every bit of the footer, of its length and mark, and of the header of each filter: the answer
+/// for present keys is never "surely not".
 #[test]
 fn one_flipped_bit_never_makes_a_key_absent() {
     let golden = Golden::of("parquet");
@@ -265,7 +265,7 @@ fn a_filter_without_bits_beside_rows_is_refused() {
     }
 }
 
-/// A header that claims other bytes than there are, where no length is recorded.
+/// A header that claims a wrong number of bytes, in a file that records no length.
 #[test]
 fn a_filter_ends_where_the_next_part_of_the_file_starts() {
     let whole = Golden::of("parquet").bytes("parquet-mr-1.13.1.parquet");

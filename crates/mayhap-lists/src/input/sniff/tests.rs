@@ -129,7 +129,7 @@ proptest! {
         prop_assert_eq!(sniff(&sample), sniff(&sample));
     }
 
-    /// What has no control characters is never refused, but for UTF-16 with its mark.
+    /// Input without control characters is never refused, except for UTF-16 with its mark.
     #[test]
     fn text_is_never_refused(text in "[ -~\\t\\r\\n\u{A0}-\u{2FFF}]{0,600}") {
         prop_assert!(look(text.as_bytes()).is_ok());

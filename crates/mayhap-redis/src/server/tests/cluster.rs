@@ -29,13 +29,13 @@ async fn a_batch_is_one_pipeline_for_each_master_and_its_replies_keep_their_orde
     let keys = keys(3000);
     let reads = |node: &RedisServer| info(node, "stats", "total_reads_processed");
     let before = total(&cluster, reads);
-    // Bit i % 7 and then the same again: what was set shows where the order was lost.
+    // Bit i % 7 and then the same again: the old bits show any loss of order.
     let commands = |i: usize| set(&keys[i / 2], (i / 2 % 7) as u32);
     let replies = server.run((0..6000).map(commands).collect()).await.unwrap();
     let expected: Vec<i64> = (0..6000).map(|i| i % 2).collect();
     assert_eq!(ints(&replies), expected);
     assert_eq!(repeated(&replies), 0);
-    // Masters hear it from us, replicas from their masters what has changed.
+    // Masters execute all commands, replicas only the changes.
     assert_eq!(total(&cluster, |node| calls(node, "bitfield")), 6000 + 3000);
     assert_eq!(total(&cluster, |node| calls(node, "wait")), 3);
     assert!(total(&cluster, reads) - before < 1500);
@@ -56,7 +56,7 @@ async fn slots_that_moved_cost_no_reply() {
     cluster.reshard(from, to, 500).unwrap();
     let replies = server.run(sets(1)).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
-    assert_eq!(repeated(&replies), 0, "the server has said that it did nothing");
+    assert_eq!(repeated(&replies), 0, "the server has reported that it did nothing");
     let again = replies.iter().filter(|reply| reply.again).count();
     assert!((1..1000).contains(&again), "{again} were sent again");
     let moved = |node: &RedisServer| {
@@ -64,7 +64,7 @@ async fn slots_that_moved_cost_no_reply() {
         u64::from(text.contains("errorstat_MOVED"))
     };
     assert_eq!(total(&cluster, moved), 1, "nothing had moved");
-    // And one command by itself, of another slot that has moved.
+    // And a single command, for another slot that has moved.
     let slot = 500;
     cluster.reshard(from, to, 100).unwrap();
     let reply = server.one(set(&key_of(slot), 0)).await.unwrap();
@@ -84,7 +84,7 @@ async fn moving_keys_are_queried_where_they_are() {
     for key in &keys[..10] {
         halfway.migrate(key);
     }
-    // Those that went, those that stay, and others on all nodes, in one call.
+    // Keys of moved slots, keys of the others, and keys on all nodes, in one call.
     let others = self::keys(100);
     let all: Vec<&String> = keys.iter().chain(&others).collect();
     let replies = server.run(all.iter().map(|key| set(key, 1)).collect()).await.unwrap();
@@ -93,7 +93,7 @@ async fn moving_keys_are_queried_where_they_are() {
     let errors = halfway.from.cli(&["INFO", "errorstats"]).unwrap();
     assert!(errors.contains("errorstat_ASK:"), "{errors}");
 
-    // A command about a key that went and one that stays.
+    // A command about a key of the moved slot and one of a slot that stays.
     let mut both = cmd("BITOP");
     both.arg("OR").arg(&keys[0]).arg(&keys[0]).arg(&keys[19]);
     let call = {
@@ -117,7 +117,7 @@ async fn moving_keys_are_queried_where_they_are() {
     assert!(ints(&replies).iter().all(|&bit| bit == 1));
 }
 
-/// A slot on its way, for as long as a test wants.
+/// A slot in migration, for as long as a test needs.
 struct Halfway<'a> {
     slot: String,
     from: &'a RedisServer,
@@ -185,7 +185,7 @@ async fn a_node_that_hangs_for_ever_holds_up_no_other_and_is_replaced() {
         call.await.unwrap().unwrap();
     }
     assert_ne!(cluster.master_of_slot(0).unwrap(), hung);
-    // Back again, it is a replica, and what was sent to it late does no harm.
+    // Back again, it is a replica, and commands sent to it late do no harm.
     cluster.resume(hung).unwrap();
     cluster.wait_ok().unwrap();
     let replies = server.run(of_others.iter().map(|key| get(key, 1)).collect()).await.unwrap();
@@ -207,10 +207,10 @@ async fn a_killed_master_is_replaced_and_a_write_waits_for_it() {
         tokio::spawn(async move { server.run(sets).await })
     };
     cluster.wait_ok().unwrap();
-    // Its replica is alone now: nothing can be confirmed until the other is back.
+    // Its replica is alone now: nothing can be confirmed until the killed node is back.
     cluster.restart(killed).unwrap();
     let replies = call.await.unwrap().unwrap();
-    // The others have confirmed the first time.
+    // The others confirmed the first attempt.
     let of_killed = |key: &&String| {
         let slot = slot_of(key);
         cluster.master_of_slot(slot).unwrap() == cluster.master_of_slot(0).unwrap()

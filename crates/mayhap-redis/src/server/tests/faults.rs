@@ -44,7 +44,7 @@ async fn writes_that_wait_are_one_pipeline_and_keep_their_first_reply() {
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
     assert_eq!((calls(&master, "wait"), repeated(&replies)), (1, 0));
     assert_eq!(replica.cli(&["BITCOUNT", "k"]).unwrap(), "1000");
-    // Written at once, confirmed later: new all the same.
+    // Written at once, confirmed later: still new.
     let server = connect(&master.url(), waiting(60_000)).await;
     replica.pause().unwrap();
     let call = tokio::spawn(async move { server.one(set("k", 1000)).await });
@@ -64,7 +64,7 @@ async fn a_lost_confirmation_does_not_make_the_reply_unsure() {
     let server = connect(&url, waiting(60_000)).await;
     replica.pause().unwrap();
     let call = tokio::spawn(async move { server.one(set("k", 1)).await });
-    // The second is sent when the reply of the first is here.
+    // The second is sent when the reply to the first has arrived.
     until("a second WAIT", || calls(&master, "bitfield") >= 2).await;
     proxy.lose(1);
     until("a reply that is lost", || proxy.left_to_lose() == 0).await;
@@ -84,7 +84,7 @@ async fn an_error_of_wait_confirms_nothing() {
     let call = tokio::spawn(async move { server.one(set("k", 1)).await });
     until("a write", || master.cli(&["GETBIT", "k", "1"]).unwrap() == "1").await;
     until("a client that waits", || info(&master, "clients", "blocked_clients") == 1).await;
-    // It loses its office while a client waits: that one gets UNBLOCKED.
+    // It is demoted to a replica while a client waits: the client gets UNBLOCKED.
     let port = replica.port().to_string();
     master.cli(&["REPLICAOF", "127.0.0.1", &port]).unwrap();
     let result = call.await.unwrap();

@@ -1,8 +1,9 @@
-//! `Server::run` against real servers: what it promises when they fail.
+//! `Server::run` against real servers: its guarantees when they fail.
 
 mod cluster;
 mod faults;
 mod proxy;
+pub(crate) mod script;
 mod single;
 
 use super::{Address, Command, Reply, Server, ServerOptions, WaitReplicas};
@@ -10,7 +11,7 @@ use redis::{Value, cmd};
 use std::time::{Duration, Instant};
 use test_servers::{RedisCluster, RedisOptions, RedisServer, ready};
 
-/// No test asserts a time: these are for what must not hang.
+/// No test asserts a time: this is for calls that must not hang.
 const NEVER: Duration = Duration::from_secs(100);
 
 fn start(options: &RedisOptions) -> Option<RedisServer> {
@@ -87,7 +88,7 @@ fn info(server: &RedisServer, section: &str, name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {name} in {text}")).trim().parse().unwrap()
 }
 
-/// How often a server has run a command, done or refused.
+/// The number of times that a server has run a command, successful or refused.
 fn calls(server: &RedisServer, command: &str) -> u64 {
     let text = server.cli(&["INFO", "commandstats"]).unwrap();
     let line = text.lines().find_map(|line| {
@@ -96,7 +97,7 @@ fn calls(server: &RedisServer, command: &str) -> u64 {
     line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap())
 }
 
-/// Waits until something is so. What hangs is a failure.
+/// Waits until a condition holds. A hang is a failure.
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = Instant::now() + NEVER;
     while !is_so() {

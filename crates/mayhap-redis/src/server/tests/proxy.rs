@@ -1,4 +1,4 @@
-//! Something between client and server that loses replies.
+//! A proxy between client and server that loses replies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// Forwards to a server on loopback, and cuts connections on request.
 pub(super) struct Proxy {
     pub(super) port: u16,
-    /// How many replies to lose from now on; with each its connection is cut.
+    /// The number of replies to lose from now on; each loss cuts its connection.
     pub(super) to_lose: Arc<AtomicUsize>,
 }
 
@@ -38,8 +38,8 @@ impl Proxy {
     }
 }
 
-/// Ends, and closes both connections, with the first reply to be lost: the server has done what it
-/// was requested then.
+/// Ends, and closes both connections, with the first reply to be lost: the server has executed the
+/// request by then.
 async fn forward(client: TcpStream, server: TcpStream, to_lose: Arc<AtomicUsize>) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();

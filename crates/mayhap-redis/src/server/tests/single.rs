@@ -18,7 +18,7 @@ async fn replies_stand_in_the_order_of_the_commands_of_one_pipeline() {
     assert_eq!(ints(&replies), expected);
     assert_eq!(repeated(&replies), 0);
     assert_eq!(calls(&redis, "bitfield"), 1000);
-    // 50 KB in pieces of 16; a round trip for each command were a thousand.
+    // 50 KB in pieces of 16 KB; a round trip per command would take a thousand reads.
     assert!(info(&redis, "stats", "total_reads_processed") - reads < 50);
     // Larger than a pipeline: still all, still in order.
     let replies = server.run((0..40_000).map(|bit| get("k", bit)).collect()).await.unwrap();
@@ -37,7 +37,7 @@ async fn a_command_whose_reply_was_lost_says_so_and_no_other_does() {
     proxy.lose(1);
     let lost = server.one(set("k", 2)).await.unwrap();
     assert_eq!(proxy.left_to_lose(), 0);
-    // It was carried out twice, and the reply is that of the second time.
+    // It was executed twice, and the reply is the second one.
     assert_eq!((int(&lost), lost.repeated), (1, true));
     assert_eq!(calls(&redis, "bitfield"), 3);
     let next = server.one(set("k", 3)).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_server_that_loads_is_waited_for_and_no_reply_is_taken_for_lost() {
     let server = connect(&redis.url(), ServerOptions::default()).await;
     let keys: Vec<String> = (0..1000).map(|i| format!("k{i}")).collect();
     server.run(keys.iter().map(|key| set(key, 0)).collect()).await.unwrap();
-    // The delay is that of snapshots.
+    // `key-load-delay` only applies to snapshots, so the log becomes one.
     redis.cli(&["BGREWRITEAOF"]).unwrap();
     let rewritten = || {
         let number = |name| info(&redis, "persistence", name);
@@ -95,11 +95,11 @@ async fn a_server_that_loads_is_waited_for_and_no_reply_is_taken_for_lost() {
     until("LOADING", loading).await;
     let fresh = connect(&redis.url(), ServerOptions::default()).await;
     let replies = fresh.run(keys.iter().map(|key| set(key, 1)).collect()).await.unwrap();
-    assert_eq!(repeated(&replies), 0, "the server has said that it did nothing");
+    assert_eq!(repeated(&replies), 0, "the server has reported that it did nothing");
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
     assert!(redis.cli(&["INFO", "errorstats"]).unwrap().contains("errorstat_LOADING"));
     restart.join().unwrap();
-    // That the old connection has gone is found out by losing something.
+    // The loss of the old connection is noticed by losing a command.
     let replies = server.run(keys.iter().map(|key| get(key, 0)).collect()).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 1), "with AOF nothing is lost");
 }
@@ -133,7 +133,7 @@ async fn what_was_never_sent_is_not_taken_for_repeated() {
     let address = Address::parse(&redis.url()).unwrap();
     let server = Server::connect(&address, quick(400)).await.unwrap();
     redis.kill();
-    // Finds the connection gone, and then that none can be made.
+    // Finds the connection lost, and then that none can be made.
     server.one(set("k", 1)).await.unwrap_err();
     let call = tokio::spawn(async move {
         loop {
@@ -157,14 +157,14 @@ async fn a_wrong_password_is_reported_at_once_and_never_repeated() {
         let Err(Error::Unauthorized { reason, .. }) = &error else { panic!("{url}: {error:?}") };
         assert!(!reason.contains("wrong@"), "{reason}");
     }
-    // Changed under a connection that is open, and that is closed then.
+    // Changed while a connection is open, which is then closed.
     let server = connect(&redis.url(), ServerOptions::default()).await;
     redis.cli(&["CONFIG", "SET", "requirepass", "other"]).unwrap();
     assert_eq!(int(&server.one(set("k", 1)).await.unwrap()), 0);
     let proxy = Proxy::start(port).await;
     let through = Address::parse(&format!("redis://:other@127.0.0.1:{}", proxy.port)).unwrap();
     let server = Server::connect(&through, ServerOptions::default()).await.unwrap();
-    // Of the old password the server still knows the connection that is open.
+    // The open connection stays authenticated by the old password.
     let admin = Server::connect(&through, ServerOptions::default()).await.unwrap();
     let mut change = cmd("CONFIG");
     change.arg("SET").arg("requirepass").arg("third");
@@ -187,7 +187,8 @@ async fn a_paused_server_ends_a_call_at_its_deadline_or_with_its_resumption() {
     assert!(!call.is_finished());
     redis.resume().unwrap();
     call.await.unwrap().unwrap();
-    // What was given up may have been done or not; the connection goes on with the right replies.
+    // Abandoned commands may have been executed or not; the connection continues with the right
+    // replies.
     let replies = short.run((10..200).map(|bit| set("k", bit)).collect()).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
 }

@@ -1,4 +1,4 @@
-//! The crawler of the examples loses nothing when its workers are killed, wherever that is.
+//! The crawler of the examples loses nothing when its workers are killed at any point.
 
 #[path = "../../../examples/crawler/crawl.rs"]
 mod crawl;
@@ -48,7 +48,7 @@ async fn a_crawler_whose_workers_are_killed_fetches_every_page_and_none_twice_fo
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "guard::crawler::a_worker_of_the_crawler_ends_well"]);
         let Job { redis, place, places, pages } = job;
-        // Each dies in its third batch, the next in its place a step later.
+        // Each dies in its third batch, and its successor one step later.
         command.env(JOB, format!("{redis} {place} {places} {pages} {before}"));
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
@@ -59,7 +59,7 @@ async fn a_crawler_whose_workers_are_killed_fetches_every_page_and_none_twice_fo
     assert_eq!(verdict.again_for_nothing, 0, "{verdict:?}");
     assert!(verdict.same_bits && verdict.is_right(), "{verdict:?}");
     assert_eq!(verdict.unsure, 0, "{verdict:?}");
-    // Each place saw the four deaths by its own hand, or some by ours.
+    // Four deaths in each of three places; some may be kills by the test.
     assert!(verdict.deaths >= 12 && verdict.interrupted > 0 && verdict.again > 0, "{verdict:?}");
     assert_eq!(verdict.fetched + verdict.false_positives + verdict.hidden, 4_000);
     Ok(())

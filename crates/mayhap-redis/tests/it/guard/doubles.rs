@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Longer than timeout and rest together.
+/// Longer than the timeout and the breaker's open time together.
 pub(crate) const WAIT: Duration = Duration::from_secs(3);
 
-/// What is wrong with a double.
+/// The fault of a double.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) enum Flaw {
     #[default]
@@ -24,7 +24,7 @@ pub(crate) enum Flaw {
     Panic,
 }
 
-/// Lets other tasks run until something is so.
+/// Lets other tasks run until a condition holds.
 pub(crate) async fn turn(so: impl Fn() -> bool) {
     for _ in 0..100_000 {
         if so() {
@@ -32,10 +32,10 @@ pub(crate) async fn turn(so: impl Fn() -> bool) {
         }
         tokio::task::yield_now().await;
     }
-    panic!("it never comes about");
+    panic!("the condition is never met");
 }
 
-/// How a double behaves, and how often it was called.
+/// The behaviour of a double, and the number of its calls.
 #[derive(Debug, Default)]
 struct Manner {
     calls: AtomicUsize,
@@ -64,7 +64,7 @@ impl Manner {
     }
 }
 
-/// Never wrong, but where a key was added that does not exist.
+/// Never wrong, except where a key was added that does not exist.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TestFilter(Arc<(Manner, Mutex<HashSet<Vec<u8>>>)>);
 

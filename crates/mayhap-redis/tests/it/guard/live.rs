@@ -52,7 +52,7 @@ async fn a_server_that_dies_in_an_attack_makes_no_answer_wrong() -> Result<(), E
     let scene = Scene::start(&shop).await?;
     let seen = scene.guarded(ABSENT, Failing::Open, true).await?;
     assert_eq!((seen.outcome.requests, seen.outcome.wrong, seen.outcome.refused), (8_000, 0, 0));
-    // The second half of the attack went through to the database.
+    // The second half of the attack reached the database.
     assert!(seen.reads > 4_000 && seen.counts.filter_errors > 3_000, "{:?}", seen.counts);
 
     let scene = Scene::start(&shop).await?;
@@ -104,7 +104,7 @@ async fn entries_in_redis_are_any_bytes_and_expire() -> Result<(), Error> {
     assert!((1..=60_000).contains(&ttl_ms), "{ttl_ms}");
     cache.remove(b"text").await?;
     assert_eq!(cache.get(b"text").await?, None);
-    // Times that no server takes as they are.
+    // Times beyond the range of any server.
     cache.set(b"long", b"+", Duration::MAX).await?;
     assert_eq!(cache.get(b"long").await?.as_deref(), Some(&b"+"[..]));
     cache.set(b"short", b"+", Duration::from_nanos(1)).await?;

@@ -1,18 +1,19 @@
 //! `BF.ADD`, `BF.MADD`, `BF.REM`.
 
 use crate::command::call::{Call, Fault, Outcome};
-use crate::keyspace::{Entry, InsertError};
 use crate::metrics::Counter;
-use crate::resp::{Reply, Words};
+use crate::resp::Reply;
+use mayhap_engine::Words;
+use mayhap_engine::keyspace::{Entry, InsertError};
 
 pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
-    let (name, item, now) = (call.word(1), call.word(2), call.turn.now);
-    let turn = &mut *call.turn;
-    let added = call.shared.keyspace.with(name, now, |entry| entry.insert(item, turn));
+    let (name, item, now) = (call.word(1), call.word(2), call.turn.work.now);
+    let work = &mut call.turn.work;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert(item, work));
     let is_new = match added {
         Some(added) => added?,
-        None => super::create::by_default(call)?.insert(item, call.turn)?,
+        None => super::create::by_default(call)?.insert(item, &mut call.turn.work)?,
     };
     call.turn.wrote = true;
     call.turn.counts.add(Counter::ItemsAdded, 1);
@@ -22,12 +23,12 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 
 pub(in crate::command) fn add_many(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
-    let (name, items, now) = (call.word(1), call.words.from(2), call.turn.now);
-    let turn = &mut *call.turn;
-    let added = call.shared.keyspace.with(name, now, |entry| entry.insert_many(items, turn));
+    let (name, items, now) = (call.word(1), call.words.from(2), call.turn.work.now);
+    let work = &mut call.turn.work;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert_many(items, work));
     let outcome = match added {
         Some(outcome) => outcome,
-        None => super::create::by_default(call)?.insert_many(items, call.turn),
+        None => super::create::by_default(call)?.insert_many(items, &mut call.turn.work),
     };
     write_answers(call, items.len(), outcome);
     Ok(())
@@ -35,15 +36,15 @@ pub(in crate::command) fn add_many(call: &mut Call<'_, '_>) -> Outcome {
 
 /// Inserts items and answers for each whether it was new.
 pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
-    let outcome = entry.insert_many(items, call.turn);
+    let outcome = entry.insert_many(items, &mut call.turn.work);
     write_answers(call, items.len(), outcome);
     Ok(())
 }
 
-/// The answers of a batch of `len`.
+/// The answers to a batch of `len` items.
 ///
-/// Where an item cannot be inserted they end with its error, as in `RedisBloom`: those before it
-/// are in.
+/// If an item cannot be inserted they end with its error, as in `RedisBloom`: the items before it
+/// are inserted.
 fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize, InsertError)>) {
     call.turn.wrote = true;
     call.turn.counts.add(Counter::ItemsAdded, len as u64);
@@ -51,22 +52,22 @@ fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize
         Ok(()) => (len, None),
         Err((done, error)) => (done, Some(error)),
     };
-    let mut reply = Reply::new(call.out, call.session.resp3);
+    let mut reply = Reply::new(call.out, call.session.info.resp3);
     reply.array(done + usize::from(error.is_some()));
-    call.turn.answers.iter().take(done).for_each(|is_new| reply.boolean(is_new));
+    call.turn.work.answers.iter().take(done).for_each(|is_new| reply.boolean(is_new));
     if let Some(error) = error {
         reply.error(&Fault::from(error).0);
     }
 }
 
-/// `BF.REM key item [item …]`: takes items away again, each once.
+/// `BF.REM key item [item …]`: removes items, each once.
 pub(in crate::command) fn remove(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     let (entry, items) = (call.known(call.word(1))?, call.words.from(2));
-    entry.remove_many(items, call.turn)?;
+    entry.remove_many(items, &mut call.turn.work)?;
     call.turn.wrote = true;
-    let mut reply = Reply::new(call.out, call.session.resp3);
+    let mut reply = Reply::new(call.out, call.session.info.resp3);
     reply.array(items.len());
-    call.turn.answers.iter().for_each(|was_there| reply.boolean(was_there));
+    call.turn.work.answers.iter().for_each(|was_there| reply.boolean(was_there));
     Ok(())
 }

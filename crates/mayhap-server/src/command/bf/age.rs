@@ -1,4 +1,4 @@
-//! `BF.AGE`: how long ago items of a window came.
+//! `BF.AGE`: how long ago the items of a window were inserted.
 
 use crate::command::call::{Call, Outcome};
 use crate::resp::Reply;
@@ -6,12 +6,12 @@ use crate::resp::Reply;
 /// The most bytes of an answer for an item: two integers in an array.
 pub(super) const AGE_BYTES: u64 = 48;
 
-/// `BF.AGE key item [item …]`: for each item the bounds of its age, in items or in milliseconds as
-/// the window is; null for one that is surely not in it.
+/// `BF.AGE key item [item …]`: for each item the bounds of its age, in items or milliseconds
+/// depending on the window; null for an item that is surely not in it.
 pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
     let (entry, items) = (call.known(call.word(1))?, call.words.from(2));
-    let ages = entry.ages(items, call.turn.now)?;
-    let mut reply = Reply::new(call.out, call.session.resp3);
+    let ages = entry.ages(items, call.turn.work.now)?;
+    let mut reply = Reply::new(call.out, call.session.info.resp3);
     reply.array(items.len());
     let mut found = 0;
     for age in ages {
@@ -26,7 +26,7 @@ pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
             }
         }
     }
-    // What is being put back may have forgotten what it has to have.
+    // A filter that is being put back may lack keys that it has to have.
     entry.check_file()?;
     call.turn.counts.checked(items.len(), found);
     Ok(())

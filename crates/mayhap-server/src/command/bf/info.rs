@@ -1,11 +1,11 @@
-//! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what a filter says of itself.
+//! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: descriptions of a filter.
 
 use crate::command::bounds;
 use crate::command::call::{Call, Outcome};
-use crate::command::word::one_of;
-use crate::keyspace::{Entry, Info, LayerInfo, Shape, room_within};
-use crate::resp::Reply;
+use crate::command::word::is;
+use crate::resp::Value;
 use mayhap::sizing::scalable::SHARE;
+use mayhap_engine::keyspace::{Entry, Info, LayerInfo, Shape, room_within};
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.entry(call.word(1));
@@ -14,95 +14,99 @@ pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
         Some(entry) => entry.items(),
         None => call.nothing(0)?,
     };
-    call.reply().integer(signed(items));
-    Ok(())
+    call.count(items)
 }
 
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+/// The sources of the fields of `BF.INFO`.
+struct Facts<'a> {
+    entry: &'a Entry,
+    info: Info,
+    /// The most bytes that the filter may grow to.
+    max_bytes: u64,
 }
 
-/// A field of `BF.INFO`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
-    Capacity,
-    Size,
-    Filters,
-    Items,
-    Expansion,
-    Error,
-    Tightening,
-    MaxScaledCapacity,
-    Fpp,
-    Fill,
-    FillAlarm,
-    Kind,
-    Digest,
-    Reserved,
-    Distinct,
-    OverCapacity,
-    ForgottenEarly,
-    Clears,
-    ClockJumps,
-    Ahead,
-}
+/// Option of the request, name in the answer, value.
+type Field = (&'static str, &'static str, fn(&Facts<'_>) -> Value);
 
-/// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 20] = [
-    ("capacity", (Field::Capacity, "Capacity")),
-    ("size", (Field::Size, "Size")),
-    ("filters", (Field::Filters, "Number of filters")),
-    ("items", (Field::Items, "Number of items inserted")),
-    ("expansion", (Field::Expansion, "Expansion rate")),
-    ("error", (Field::Error, "Error rate")),
-    ("tightening", (Field::Tightening, "Tightening ratio")),
-    ("maxscaledcapacity", (Field::MaxScaledCapacity, "Max scaled capacity")),
-    ("fpp", (Field::Fpp, "False positive rate now")),
-    ("fill", (Field::Fill, "Fill ratio")),
-    ("fillalarm", (Field::FillAlarm, "Fill alarm")),
-    ("kind", (Field::Kind, "Kind")),
-    ("digest", (Field::Digest, "Digest")),
-    ("requested", (Field::Reserved, "Requested capacity")),
-    ("distinct", (Field::Distinct, "Number of distinct items")),
-    ("overcapacity", (Field::OverCapacity, "Over capacity")),
-    ("forgottenearly", (Field::ForgottenEarly, "Number of items forgotten early")),
-    ("clears", (Field::Clears, "Number of clears")),
-    ("clockjumps", (Field::ClockJumps, "Number of clock jumps")),
-    ("ahead", (Field::Ahead, "Milliseconds ahead of the clock")),
+/// The fields; `RedisBloom` has the first five, and they are the answer to a request without one.
+const FIELDS: [Field; 20] = [
+    ("capacity", "Capacity", |it| Value::count(it.info.capacity)),
+    ("size", "Size", |it| Value::count(it.info.num_bytes)),
+    ("filters", "Number of filters", |it| Value::count(it.info.layers)),
+    ("items", "Number of items inserted", |it| Value::count(it.info.items)),
+    ("expansion", "Expansion rate", |it| Value::count(it.info.expansion.map(u64::from))),
+    ("error", "Error rate", |it| Value::Double(it.info.target_fpp)),
+    // Each layer has this share of the rate of the layer before it.
+    ("tightening", "Tightening ratio", |_| Value::Double(1.0 - SHARE)),
+    ("maxscaledcapacity", "Max scaled capacity", |it| Value::count(it.max_scaled_capacity())),
+    ("fpp", "False positive rate now", |it| Value::Double(it.info.expected_fpp)),
+    ("fill", "Fill ratio", |it| Value::Double(it.entry.measure().fill_ratio)),
+    ("fillalarm", "Fill alarm", |it| {
+        it.entry.measure().fill_alarm.map_or(Value::Null, Value::Boolean)
+    }),
+    ("kind", "Kind", |it| Value::text(it.info.kind)),
+    ("digest", "Digest", |it| it.entry.digest_name().map_or(Value::Null, Value::text)),
+    ("requested", "Requested capacity", |it| Value::count(it.entry.spec.shape.capacity())),
+    ("distinct", "Number of distinct items", |it| Value::count(it.info.distinct_items)),
+    ("overcapacity", "Over capacity", |it| Value::Boolean(it.info.over_capacity)),
+    ("forgottenearly", "Number of items forgotten early", |it| {
+        Value::count(it.info.forgotten_early)
+    }),
+    ("clears", "Number of clears", |it| Value::count(it.info.clears)),
+    ("clockjumps", "Number of clock jumps", |it| {
+        Value::count(it.info.clock_jumps.map(|jumps| jumps.count))
+    }),
+    ("ahead", "Milliseconds ahead of the clock", |it| {
+        Value::count(it.info.clock_jumps.map(|jumps| jumps.ahead))
+    }),
 ];
 
-/// A pass over all bits, for how full the filter is, and for every field of a file of another
-/// system.
+/// The fields for which all bits are read.
+const READ_ALL: [&str; 2] = ["fill", "fillalarm"];
+/// The fields that only filters have that grow.
+const OF_GROWTH: [&str; 2] = ["tightening", "maxscaledcapacity"];
+
+impl Facts<'_> {
+    fn max_scaled_capacity(&self) -> u64 {
+        match self.entry.spec.shape {
+            Shape::Growing { capacity, target_fpp, .. } => {
+                room_within(self.max_bytes, capacity, target_fpp)
+            }
+            _ => self.info.capacity,
+        }
+    }
+}
+
+/// A pass over all bits, for the fill ratio, and for every field of a foreign file.
 pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
-    let reads_all =
-        matches!(one_of(call.word(2), &FIELDS), Some((Field::Fill | Field::FillAlarm, _)));
-    let bytes = call.shared.keyspace.with(call.word(1), call.turn.now, |entry| {
+    let reads_all = READ_ALL.iter().any(|name| is(call.word(2), name));
+    let bytes = call.shared.keyspace.with(call.word(1), call.turn.work.now, |entry| {
         if reads_all || entry.is_read_only() { entry.num_bytes() } else { 0 }
     });
     bounds::reading(bytes.unwrap_or(0))
 }
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
+    let find = |word: &[u8]| FIELDS.iter().find(|(option, ..)| is(word, option));
     let field = match call.words.len() {
         2 => None,
-        3 => Some(one_of(call.word(2), &FIELDS).ok_or("Invalid information value")?),
+        3 => Some(find(call.word(2)).ok_or("Invalid information value")?),
         _ => return Err(Call::arity("bf.info")),
     };
     let entry = call.known(call.word(1))?;
     entry.check_file()?;
-    let info = entry.info();
-    let limit = call.shared.keyspace.options().max_filter_bytes;
+    let max_bytes = call.shared.keyspace.options().max_filter_bytes;
+    let facts = Facts { entry: &entry, info: entry.info(), max_bytes };
     let mut reply = call.reply();
-    let Some((field, name)) = field else {
+    let Some((option, name, value)) = field else {
         reply.map(5);
-        for (_, (field, name)) in &FIELDS[..5] {
+        for (_, name, value) in &FIELDS[..5] {
             reply.simple(name);
-            write_field(&mut reply, *field, &entry, &info, limit);
+            reply.value(&value(&facts));
         }
         return Ok(());
     };
-    let is_of_growth = matches!(field, Field::Tightening | Field::MaxScaledCapacity);
-    if is_of_growth && info.expansion.is_none() {
+    if OF_GROWTH.contains(option) && facts.info.expansion.is_none() {
         return Err("Invalid information value".into());
     }
     if reply.is_resp3() {
@@ -111,66 +115,11 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
     } else {
         reply.array(1);
     }
-    write_field(&mut reply, field, &entry, &info, limit);
-    if matches!(field, Field::Fill | Field::FillAlarm) {
+    reply.value(&value(&facts));
+    if READ_ALL.contains(option) {
         entry.check_file()?;
     }
     Ok(())
-}
-
-fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, limit: u64) {
-    match field {
-        Field::Capacity => reply.integer(signed(info.capacity)),
-        Field::Size => reply.integer(signed(info.num_bytes)),
-        Field::Filters => reply.integer(signed(info.layers)),
-        Field::Items => reply.integer(signed(info.items)),
-        Field::Distinct => reply.integer(signed(info.distinct_items)),
-        Field::Expansion => match info.expansion {
-            Some(by) => reply.integer(by.into()),
-            None => reply.null(),
-        },
-        Field::Error => reply.double(info.target_fpp),
-        // Each layer has this much of the rate of the one before.
-        Field::Tightening => reply.double(1.0 - SHARE),
-        Field::MaxScaledCapacity => {
-            let room = match entry.spec.shape {
-                Shape::Growing { capacity, error, .. } => room_within(limit, capacity, error),
-                _ => info.capacity,
-            };
-            reply.integer(signed(room));
-        }
-        Field::Fpp => reply.double(info.expected_fpp),
-        Field::OverCapacity => reply.boolean(info.over_capacity),
-        Field::ForgottenEarly => integer_or_null(reply, info.forgotten_early),
-        Field::Clears => integer_or_null(reply, info.clears),
-        Field::ClockJumps => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.count)),
-        Field::Ahead => integer_or_null(reply, info.clock_jumps.map(|jumps| jumps.ahead)),
-        Field::Fill => reply.double(entry.measure().fill_ratio),
-        Field::FillAlarm => match entry.measure().fill_alarm {
-            Some(alarm) => reply.boolean(alarm),
-            None => reply.null(),
-        },
-        Field::Kind => reply.bulk(info.kind.as_bytes()),
-        Field::Digest => match entry.digest_name() {
-            Some(name) => reply.bulk(name.as_bytes()),
-            None => reply.null(),
-        },
-        Field::Reserved => match entry.spec.shape {
-            Shape::Growing { capacity, .. }
-            | Shape::Fixed { capacity, .. }
-            | Shape::Counting { capacity, .. }
-            | Shape::Clearing { capacity, .. }
-            | Shape::Window { items: capacity, .. } => reply.integer(signed(capacity)),
-            Shape::RedisBloom | Shape::File => reply.null(),
-        },
-    }
-}
-
-fn integer_or_null(reply: &mut Reply<'_>, number: Option<u64>) {
-    match number {
-        Some(number) => reply.integer(signed(number)),
-        None => reply.null(),
-    }
 }
 
 /// The longest line: six numbers with their names.

@@ -1,41 +1,31 @@
 //! `BF.*`: the filters.
 //!
-//! `options.rs` reads what a filter is to be and `create.rs` creates it; `add.rs`, `exists.rs`,
-//! `age.rs`, `digests.rs` and `which.rs` are the data path, `info.rs` what a filter says of itself,
-//! `dump.rs` how filters move, `merge.rs` how they are united. `errors.rs` has the texts of their
-//! errors.
+//! `options.rs` reads the options of a new filter and `create.rs` creates it; `insert.rs`,
+//! `add.rs`, `exists.rs`, `age.rs`, `digests.rs` and `which.rs` are the data path, `info.rs`
+//! describes a filter, `dump.rs` moves filters, `merge.rs` unites them.
 
 mod add;
 mod age;
 mod create;
 mod digests;
 mod dump;
-mod errors;
 mod exists;
 mod info;
+mod insert;
 mod merge;
 mod options;
 mod which;
 
 use super::bounds::Answer;
-use super::row::{Command, Places, Right, row};
-use Right::{Read, ReadAndWrite, Write};
-
-const ONE: Places = Places::ONE;
+use super::row::Right::{Read, ReadAndWrite, Write};
+use super::row::{ALL, Command, NONE, ONE, row};
 
 pub(super) const COMMANDS: &[Command] = &[
     row("bf.add", 3, Write, ONE, "Adds an item to a filter.", add::add),
     row("bf.madd", -3, Write, ONE, "Adds items to a filter.", add::add_many).answers(ANSWERS),
-    row(
-        "bf.insert",
-        -2,
-        Write,
-        ONE,
-        "Creates a filter if there is none, adds items.",
-        create::insert,
-    )
-    .answers(ANSWERS)
-    .works(create::work_of_insert),
+    row("bf.insert", -2, Write, ONE, INSERT, insert::insert)
+        .answers(ANSWERS)
+        .works(insert::work_of_insert),
     row("bf.reserve", -4, Write, ONE, "Creates an empty filter.", create::reserve)
         .works(create::work_of_reserve),
     row("bf.exists", 3, Read, ONE, "Looks an item up.", exists::exists),
@@ -54,25 +44,19 @@ pub(super) const COMMANDS: &[Command] = &[
         .works(dump::work_of_scan),
     row("bf.loadchunk", 4, Write, ONE, "Accepts a part of a filter's bytes.", dump::load_chunk)
         .works(dump::work_of_load),
-    row(
-        "bf.merge",
-        -3,
-        ReadAndWrite,
-        Places::ALL,
-        "Creates a filter from several others.",
-        merge::merge,
-    )
-    .works(merge::work),
+    row("bf.merge", -3, ReadAndWrite, ALL, "Creates a filter from several others.", merge::merge)
+        .works(merge::work),
     row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add)
         .answers(Answer::Echo)
         .works(digests::work),
     row("bf.mexistshash", 3, Read, ONE, "Looks items up by their digests.", digests::exists)
         .answers(Answer::Echo)
         .works(digests::work),
-    row("bf.which", -4, Read, Places::NONE, "Looks items up in several filters.", which::which)
+    row("bf.which", -4, Read, NONE, "Looks items up in several filters.", which::which)
         .answers(Answer::Counted)
         .works(which::work),
 ];
 
-/// A yes or no for each item, and the error that ends them.
+const INSERT: &str = "Creates a filter if there is none, adds items.";
+/// A yes or no for each item, or an error that ends the list.
 const ANSWERS: Answer = Answer::Words(4);

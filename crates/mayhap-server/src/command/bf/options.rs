@@ -1,17 +1,17 @@
 //! The options of `BF.RESERVE` and `BF.INSERT`: from words to a reservation.
 //!
-//! Option words are strict: each stands for itself and not for what begins like it, and what is no
-//! option is an error. The two commands have their own texts for one mistake, as `RedisBloom` has.
+//! Option words are strict: each has to be spelled out, and any other word is an error. The two
+//! commands report the same mistake in their own texts, as in `RedisBloom`.
 
 use crate::command::call::Fault;
 use crate::command::number;
 use crate::command::word::one_of;
 use crate::config::Config;
-use crate::keyspace::MAX_EXPANSION;
 use crate::reservation::{Contradiction, LAYOUTS, Reservation, Window};
 use mayhap::Layout;
+use mayhap_engine::keyspace::MAX_EXPANSION;
 
-/// The command whose texts are used.
+/// The command whose error texts are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum For {
     Reserve,
@@ -28,78 +28,46 @@ impl For {
     }
 }
 
-/// The options of both commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
-    Expansion,
-    NonScaling,
-    Tightening,
-    Seed,
-    ScaleTo,
-    Keyed,
-    Counting,
-    Window,
-    NoRefresh,
-    ClearAt,
-    Layout,
-}
-
-const OPTIONS: [(&str, Name); 11] = [
-    ("expansion", Name::Expansion),
-    ("nonscaling", Name::NonScaling),
-    ("tightening", Name::Tightening),
-    ("seed", Name::Seed),
-    ("validatescaleto", Name::ScaleTo),
-    ("keyed", Name::Keyed),
-    ("counting", Name::Counting),
-    ("window", Name::Window),
-    ("norefresh", Name::NoRefresh),
-    ("clearat", Name::ClearAt),
-    ("layout", Name::Layout),
-];
-
 /// Takes one option that both commands have, with its value from `rest`.
 ///
-/// `Ok(false)` if the word is none of them.
+/// `Ok(false)` if the word is no such option.
 pub(super) fn take<'a>(
     reservation: &mut Reservation,
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     of: For,
 ) -> Result<bool, Fault> {
-    let Some(option) = one_of(word, &OPTIONS) else {
-        return Ok(false);
-    };
-    match option {
-        Name::NonScaling => reservation.fixed = true,
-        Name::Counting => reservation.counting = true,
-        Name::NoRefresh => reservation.refresh = false,
-        Name::ClearAt => reservation.clear_at = Some(share(rest.next())?),
-        Name::Expansion => reservation.expansion = Some(expansion(rest.next(), of)?),
-        Name::Tightening => tightening(rest.next())?,
-        Name::Seed => {
+    match &*word.to_ascii_lowercase() {
+        b"nonscaling" => reservation.fixed = true,
+        b"counting" => reservation.counting = true,
+        b"norefresh" => reservation.refresh = false,
+        b"clearat" => reservation.clear_at = Some(share(rest.next())?),
+        b"expansion" => reservation.expansion = Some(expansion(rest.next(), of)?),
+        b"tightening" => tightening(rest.next())?,
+        b"seed" => {
             let seed = rest.next().and_then(|seed| seed.try_into().ok());
             reservation.seed = Some(seed.ok_or("ERR invalid seed")?);
         }
-        Name::ScaleTo => {
+        b"validatescaleto" => {
             let keys = rest.next().and_then(number::count).filter(|&keys| keys > 0);
             reservation.scale_to = Some(keys.ok_or("ERR bad validatescaleto")?);
         }
-        Name::Keyed => reservation.keyed = Some(yes_or_no(rest.next())?),
-        Name::Window => reservation.window = Some(window(rest.next())?),
-        Name::Layout => reservation.layout = layout(rest.next())?,
+        b"keyed" => reservation.keyed = Some(yes_or_no(rest.next())?),
+        b"window" => reservation.window = Some(window(rest.next())?),
+        b"layout" => reservation.layout = layout(rest.next())?,
+        _ => return Ok(false),
     }
     Ok(true)
 }
 
-/// Looks at the options together.
+/// Checks the options together.
 pub(super) fn finish(
     mut reservation: Reservation,
     config: &Config,
     of: For,
 ) -> Result<Reservation, Fault> {
     if of == For::Insert && reservation.fixed {
-        // `RedisBloom` takes any with it, and the filter does not grow.
+        // `RedisBloom` accepts any value with it, and the filter does not grow.
         reservation.expansion = None;
     }
     Ok(reservation.finish(config)?)
@@ -136,7 +104,7 @@ pub(super) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
 
 /// `capacity` of a reserve or `CAPACITY` of an insert.
 ///
-/// `RedisBloom` ends at 2^30. Here the limits of memory decide, which say what they are.
+/// `RedisBloom` stops at 2^30. Here the memory limits decide, and their errors state the bound.
 pub(super) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
     const BAD: &str = "Bad capacity";
     let number = word.and_then(number::integer).ok_or(of.text("ERR bad capacity", BAD))?;
@@ -189,7 +157,7 @@ fn share(word: Option<&[u8]>) -> Result<f64, Fault> {
         .ok_or_else(|| "ERR CLEARAT must be a share of bits above 0, at most 1, such as 0.5".into())
 }
 
-/// What a filter that does not grow is made of; the server chooses where it may.
+/// The layout of a filter that does not grow; the server chooses it for the others.
 fn layout(word: Option<&[u8]>) -> Result<Option<Layout>, Fault> {
     let found = word.and_then(|word| one_of(word, &LAYOUTS));
     found.ok_or_else(|| "ERR LAYOUT must be auto, blocked or standard".into())

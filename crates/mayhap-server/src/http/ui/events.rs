@@ -1,33 +1,35 @@
-//! The numbers of the server and of the filters on the screen, once a second, as server-sent
+//! Statistics of the server and of the filters on the screen, once a second, as server-sent
 //! events.
 
-use super::super::name::Name;
+use super::super::describe::describe;
+use super::super::handler::need;
 use super::super::query::Query;
-use super::super::{Failure, State, filters};
-use crate::clock::unix_ms;
+use super::super::target::decode;
+use super::super::{Failure, State};
 use crate::config::Rights;
 use crate::metrics::Counter;
 use axum::extract::{Extension, State as From};
 use axum::response::Response;
-use mayhap_dashboard::events::{Numbers, Wanted, stream};
+use mayhap_dashboard::events::{EventsQuery, Numbers, stream};
+use mayhap_engine::unix_ms;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::watch;
 
 /// `GET /ui/events?filters=a,b`
 ///
-/// It ends when the server stops and when the users have changed. The connection counts as idle: it
-/// makes room for others. The browser opens it again.
+/// The stream ends when the server stops and when the users have changed. The connection counts as
+/// idle: it makes room for others. The browser reconnects.
 pub(super) async fn events(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Extension(mut stopped): Extension<watch::Receiver<bool>>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<EventsQuery>,
 ) -> Result<Response, Failure> {
-    filters::need(rights.read, "read")?;
+    need(rights.read, "read")?;
     let limit = state.shared.config().max_name_bytes;
     let names = wanted.names().map_err(Failure::bad)?.into_iter();
-    let names = names.map(|name| Ok(Name::decode(name, limit)?.0));
+    let names = names.map(|name| decode(name, limit));
     let names: Arc<[Vec<u8>]> = names.collect::<Result<_, Failure>>()?;
     let users_version = state.shared.users_version();
     let next = move || -> Numbers<Value> {
@@ -36,7 +38,7 @@ pub(super) async fn events(
             if state.shared.users_version() != users_version {
                 return None;
             }
-            // Beside the thread of all connections: a filter may be busy.
+            // Not on the thread of all connections: a filter may be busy.
             let numbers = move || {
                 let filters = described(&state, &rights, &names);
                 json!({ "server": server(&state), "filters": filters })
@@ -50,17 +52,17 @@ pub(super) async fn events(
     Ok(stream(wanted.events, next, end))
 }
 
-/// Those of the names that exist and that the user may read.
+/// The named filters that exist and that the user may read.
 fn described(state: &State, rights: &Rights, names: &[Vec<u8>]) -> Vec<Value> {
     let covered = names.iter().filter(|name| rights.covers(name));
     let found = covered.filter_map(|name| {
         let entry = state.shared.keyspace.get(name, unix_ms())?;
-        serde_json::to_value(filters::describe(name, &entry)).ok()
+        serde_json::to_value(describe(name, &entry)).ok()
     });
     found.collect()
 }
 
-/// What the metrics page has of the whole server, in few numbers.
+/// A few numbers of the metrics page about the whole server.
 fn server(state: &State) -> Value {
     let shared = &state.shared;
     let (metrics, keyspace) = (&shared.metrics, &shared.keyspace);

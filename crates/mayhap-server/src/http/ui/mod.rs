@@ -2,7 +2,7 @@
 //!
 //! Its files are those of `mayhap-dashboard`. `routes.rs` has its paths; `events.rs` is the stream
 //! of numbers, once a second; `people.rs` lists clients and slow requests. Filters are listed,
-//! queried and filled through `/v1`, so rights are those of the rest of HTTP.
+//! queried and filled through `/v1`, so the rights are the same as for the rest of HTTP.
 
 mod events;
 mod people;

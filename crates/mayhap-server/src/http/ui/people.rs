@@ -1,15 +1,16 @@
-//! Clients and slow requests, for administrators, as `CLIENT LIST` and `SLOWLOG` have them.
+//! Clients and slow requests, for administrators, as in `CLIENT LIST` and `SLOWLOG`.
 
-use super::super::{Failure, State, filters};
-use crate::clock::unix_ms;
+use super::super::handler::{json as answer, need};
+use super::super::{Failure, State};
 use crate::config::Rights;
 use axum::extract::{Extension, State as From};
 use axum::http::StatusCode;
 use axum::response::Response;
+use mayhap_engine::unix_ms;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// Rows of an answer.
+/// The most rows of an answer.
 const MAX_ROWS: usize = 1000;
 
 /// `GET /ui/clients`
@@ -17,7 +18,7 @@ pub(super) async fn clients(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
 ) -> Result<Response, Failure> {
-    filters::need(rights.admin, "admin")?;
+    need(rights.admin, "admin")?;
     let now = unix_ms();
     let rows = state.shared.clients.list().into_iter().take(MAX_ROWS).map(|client| {
         let info = client.info();
@@ -32,7 +33,7 @@ pub(super) async fn clients(
             "num_bytes": client.buffered_bytes(),
         })
     });
-    Ok(filters::json(StatusCode::OK, &rows.collect::<Vec<Value>>()))
+    Ok(answer(StatusCode::OK, &rows.collect::<Vec<Value>>()))
 }
 
 /// `GET /ui/slow`
@@ -40,7 +41,7 @@ pub(super) async fn slow(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
 ) -> Result<Response, Failure> {
-    filters::need(rights.admin, "admin")?;
+    need(rights.admin, "admin")?;
     let rows = state.shared.slow_log.newest(MAX_ROWS).into_iter().map(|slow| {
         let words: Vec<_> = slow.words.iter().map(|word| String::from_utf8_lossy(word)).collect();
         json!({
@@ -52,7 +53,7 @@ pub(super) async fn slow(
             "client": String::from_utf8_lossy(&slow.client),
         })
     });
-    Ok(filters::json(StatusCode::OK, &rows.collect::<Vec<Value>>()))
+    Ok(answer(StatusCode::OK, &rows.collect::<Vec<Value>>()))
 }
 
 fn address(address: Option<SocketAddr>) -> String {

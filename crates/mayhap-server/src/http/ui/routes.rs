@@ -1,6 +1,7 @@
 //! The paths of the dashboard.
 
-use super::super::{Failure, State, filters};
+use super::super::handler::need;
+use super::super::{Failure, State};
 use super::{events, people};
 use crate::config::Rights;
 use axum::Router;
@@ -20,10 +21,10 @@ pub(in crate::http) fn router() -> Router<State> {
         .route("/ui/slow", get(people::slow))
 }
 
-/// A file for whoever may read: for others the page would only be empty.
+/// A file for users with the right read: for others the page would only be empty.
 fn handler(file: File) -> MethodRouter<State> {
     get(move |Extension(rights): Extension<Rights>| async move {
-        filters::need(rights.read, "read")?;
+        need(rights.read, "read")?;
         Ok::<Response, Failure>(([(header::CONTENT_TYPE, file.kind)], file.text).into_response())
     })
 }

@@ -1,11 +1,11 @@
-//! What the parser takes, what it refuses and in which words.
+//! Accepted and refused input of the parser, and its errors.
 #![allow(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
 use super::{Limits, Malformed, Parser};
 
 type Request = Vec<Vec<u8>>;
 
-/// All requests at the front of `input`, given in pieces that end at `cuts`, and how it ended.
+/// All requests at the front of `input`, given in pieces that end at `cuts`, and the final result.
 fn parse(input: &[u8], cuts: &[usize], limits: &Limits) -> (Vec<Request>, Result<usize, String>) {
     let (mut parser, mut places, mut requests) = (Parser::new(), Vec::new(), Vec::new());
     let mut start = 0;
@@ -78,7 +78,7 @@ fn an_array_of_no_words_has_no_words() {
 }
 
 #[test]
-fn quotes_are_those_of_redis() {
+fn quotes_work_as_in_redis() {
     assert_eq!(words(b"a\"b c\"\r\n"), [b"ab c"]);
     assert_eq!(words(b"\"\" ''\n"), [b"", b""]);
     assert_eq!(words(b"\"\\x4g\\q\\\"\\t\"\n"), [b"x4gq\"\t"]);
@@ -89,7 +89,7 @@ fn quotes_are_those_of_redis() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_in_the_words_of_redis() {
+fn malformed_requests_are_refused_in_the_words_of_redis() {
     let limits = Limits::default();
     let digits = [b"*".as_slice(), &[b'1'; 100]].concat();
     for input in [
@@ -123,7 +123,7 @@ fn what_is_no_request_is_refused_in_the_words_of_redis() {
 }
 
 #[test]
-fn a_browser_is_told_nothing() {
+fn a_browser_gets_no_answer() {
     for input in [&b"POST / HTTP/1.1\r\n"[..], b"post /\n", b"Host: localhost\r\n", b"hOST:\n"] {
         assert_eq!(parse(input, &[], &Limits::default()).1, Err(String::new()));
     }
@@ -131,8 +131,8 @@ fn a_browser_is_told_nothing() {
 }
 
 #[test]
-fn strangers_are_told_that_they_are() {
-    let limits = Limits::STRANGER;
+fn errors_mention_a_missing_login() {
+    let limits = Limits::UNAUTHENTICATED;
     assert_eq!(refused(b"*11\r\n", &limits), "unauthenticated multibulk length");
     assert_eq!(refused(b"*1\r\n$16385\r\n", &limits), "unauthenticated bulk length");
     assert_eq!(refused(b"*1\r\n$-1\r\n", &limits), "invalid bulk length");
@@ -148,7 +148,7 @@ fn only_a_part_of_a_filter_may_be_large() {
     for (input, setting) in [
         (head("BF.LOADCHUNK", chunk + 1), "max_chunk_bytes"),
         (head("BF.ADD", 1_048_577), "max_word_bytes"),
-        // Of a first word it is not known yet.
+        // For a first word the command is not known yet.
         ("*1\r\n$16777216\r\n".to_owned(), "max_word_bytes"),
     ] {
         let (requests, end) = parse(input.as_bytes(), &[], &limits);
@@ -158,7 +158,7 @@ fn only_a_part_of_a_filter_may_be_large() {
     }
 }
 
-/// Requests that exceed a limit, each with a word that is not there otherwise, and a `PING` behind.
+/// Requests that exceed a limit, each with a word that occurs nowhere else, followed by a `PING`.
 fn too_large() -> (Vec<u8>, Vec<&'static str>) {
     let mut input = b"PING\r\n*5\r\n$4\r\nECHO\r\n".to_vec();
     input.extend_from_slice(&b"$3\r\nabc\r\n".repeat(4));
@@ -179,13 +179,13 @@ fn too_large() -> (Vec<u8>, Vec<&'static str>) {
 }
 
 #[test]
-fn what_is_larger_than_a_limit_is_refused_by_its_name_and_the_next_request_is_read() {
+fn oversized_requests_are_refused_with_the_limit_and_the_next_one_is_read() {
     let limits = Limits {
         max_words: 4,
         max_word_bytes: 10,
         max_chunk_bytes: 10,
         max_request_bytes: 40,
-        stranger: false,
+        unauthenticated: false,
     };
     let (input, expected) = too_large();
     let expected: Vec<Request> =

@@ -5,8 +5,8 @@ use super::{CountingBloomFilter, Lanes, with_lanes};
 use crate::{Bitmap, Digest, Key, Layout, simd};
 
 impl CountingBloomFilter {
-    /// Inserts many keys, in order: bit `i` of the result is what [`CountingBloomFilter::insert`]
-    /// would have returned for `keys[i]`.
+    /// Inserts many keys, in order: bit `i` of the result is the answer of
+    /// [`CountingBloomFilter::insert`] for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         let blocks = self.blocks.as_mut();
@@ -17,7 +17,7 @@ impl CountingBloomFilter {
         new
     }
 
-    /// [`CountingBloomFilter::insert_batch`] for keys that are already digests, into a reused
+    /// Like [`CountingBloomFilter::insert_batch`], for keys that are already digests, into a reused
     /// bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         let (blocks, words) = (self.blocks.as_mut(), new.reset(digests.len()));
@@ -49,8 +49,8 @@ impl CountingBloomFilter {
         self.inserted_items = self.inserted_items.saturating_add(new.count_ones() as u64);
     }
 
-    /// Removes many keys, in order: bit `i` of the result is what [`CountingBloomFilter::remove`]
-    /// would have returned for `keys[i]`.
+    /// Removes many keys, in order: bit `i` of the result is the answer of
+    /// [`CountingBloomFilter::remove`] for `keys[i]`.
     #[must_use = "zeros say that keys were absent or stay, and were not removed"]
     pub fn remove_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut removed = Bitmap::new();
@@ -62,7 +62,7 @@ impl CountingBloomFilter {
         removed
     }
 
-    /// [`CountingBloomFilter::remove_batch`] for keys that are already digests, into a reused
+    /// Like [`CountingBloomFilter::remove_batch`], for keys that are already digests, into a reused
     /// bitmap.
     pub fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) {
         let (blocks, words) = (self.blocks.as_mut(), removed.reset(digests.len()));
@@ -84,8 +84,8 @@ impl CountingBloomFilter {
         found
     }
 
-    /// [`CountingBloomFilter::contains_batch`] for keys that are already digests, into a reused
-    /// bitmap.
+    /// Like [`CountingBloomFilter::contains_batch`], for keys that are already digests, into a
+    /// reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_each(digests, found.reset(digests.len()));
     }

@@ -27,7 +27,7 @@ impl CounterBits {
         (1 << self.bits()) - 1
     }
 
-    /// From 4 or 8.
+    /// The width for 4 or 8 bits.
     ///
     /// # Errors
     ///
@@ -93,22 +93,13 @@ impl CountingBuilder {
         }
     }
 
-    /// n: the number of distinct keys that the filter will hold at one time.
-    pub fn expected_items(mut self, expected_items: u64) -> Self {
-        self.expected_items = Some(expected_items);
-        self
-    }
-
-    /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
-    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
-        self.target_fpp = Some(target_fpp);
-        self
-    }
-
-    /// The memory of the counters, at most; whole blocks of 64 bytes are used.
-    pub fn num_bytes(mut self, num_bytes: u64) -> Self {
-        self.num_bytes = Some(num_bytes);
-        self
+    setters! {
+        /// n: the number of distinct keys that the filter will hold at one time.
+        expected_items: u64,
+        /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
+        target_fpp: f64,
+        /// The memory of the counters, at most; whole blocks of 64 bytes are used.
+        num_bytes: u64,
     }
 
     /// The bits of a counter, 4 by default.
@@ -119,18 +110,12 @@ impl CountingBuilder {
 
     digest_setters!();
 
-    /// Rejects filters larger than this before any memory is allocated. No limit by default.
-    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
-
     /// Sizes the filter without building it: the parameters of its plain form, with a bit for each
     /// counter.
     ///
     /// # Errors
     ///
-    /// As the functions of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
+    /// The errors of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
     /// [`Error::FppUnreachable`] if `num_bytes` cannot keep `target_fpp`; [`Error::TooLarge`] above
     /// [`CountingBuilder::max_bytes`].
     pub fn params(&self) -> Result<FilterParams, Error> {
@@ -147,11 +132,7 @@ impl CountingBuilder {
             plain = plain.num_bits((bytes / 64).saturating_mul(layout.block_bits()));
         }
         let params = plain.params()?;
-        let found = super::num_blocks(&params) * 64;
-        if found > self.max_bytes {
-            let (field, limit) = ("filter bytes", self.max_bytes);
-            return Err(Error::TooLarge { field, limit, found });
-        }
+        Error::check_limit("filter bytes", self.max_bytes, super::num_blocks(&params) * 64)?;
         Ok(params)
     }
 
@@ -159,7 +140,7 @@ impl CountingBuilder {
     ///
     /// # Errors
     ///
-    /// As [`CountingBuilder::params`], and [`Error::OutOfMemory`].
+    /// Same as [`CountingBuilder::params`], and [`Error::OutOfMemory`].
     pub fn build(self) -> Result<CountingBloomFilter, Error> {
         CountingBloomFilter::empty(self.params()?, self.digest_function)
     }

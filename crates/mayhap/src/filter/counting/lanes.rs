@@ -54,8 +54,8 @@ impl<const BITS: u32> Lanes<BITS> {
         new
     }
 
-    /// Lowers those of the digest's counters that are not saturated, if none is 0; whether one was
-    /// lowered.
+    /// If none of the digest's counters is 0, decrements the unsaturated ones; returns whether any
+    /// was decremented.
     ///
     /// All lanes are always written, unchanged if the key is absent: no branch depends on the
     /// counters.
@@ -108,19 +108,19 @@ impl<const BITS: u32> Lanes<BITS> {
         half(left, right) | half(left >> BITS, right >> BITS) << BITS
     }
 
-    /// Adds the counters of `theirs`.
+    /// Adds the counters of `theirs` to `ours`.
     pub(super) fn add(ours: &mut Block, theirs: &Block) {
         for (lane, other) in ours.0.iter_mut().zip(theirs.0) {
             *lane = Self::saturating_add(*lane, other);
         }
     }
 
-    /// How many counters of the blocks are not 0.
+    /// The number of counters in the blocks that are not 0.
     pub(super) fn count_occupied(blocks: &[Block]) -> u64 {
         count(blocks, Self::occupied)
     }
 
-    /// How many counters of the blocks are saturated.
+    /// The number of saturated counters in the blocks.
     pub(super) fn count_saturated(blocks: &[Block]) -> u64 {
         count(blocks, Self::saturated)
     }

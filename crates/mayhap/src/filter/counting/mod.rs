@@ -46,10 +46,10 @@ use lanes::Lanes;
 /// * **A saturated counter** (15, or 255) means "this many or more" and stays forever, since
 ///   lowering it could lose a key. Keys that share it are still removed, by their other counters: a
 ///   removal that lowers one counter is the removal of one copy. A key all of whose counters are
-///   saturated *stays*: `remove` returns `false`, [`CountingBloomFilter::contains`] goes on
-///   answering "maybe", and its copies go on counting as inserted. With distinct keys that is rare:
-///   at the design load of 1 %, a 4-bit counter saturates with probability 2e-15. Repeated
-///   insertions of one key do it quickly: 15 of them are never undone.
+///   saturated *stays*: `remove` returns `false`, [`CountingBloomFilter::contains`] still answers
+///   "maybe", and its copies still count as inserted. With distinct keys that is rare: at the
+///   design load of 1 %, a 4-bit counter saturates with probability 2e-15. Repeated insertions of
+///   one key do it quickly: 15 of them are never undone.
 ///   [`CountingBloomFilter::saturated_counters`] returns the number of such counters.
 ///
 /// # Examples
@@ -59,7 +59,7 @@ use lanes::Lanes;
 ///
 /// let mut online = CountingBloomFilter::builder().expected_items(100).target_fpp(0.001).build()?;
 /// assert!(online.insert("ann") && online.insert("ben"));
-/// assert!(online.remove("ann")); // was there
+/// assert!(online.remove("ann")); // was present
 /// assert!(!online.contains("ann") && online.contains("ben"));
 /// assert!(!online.remove("ann")); // refused: surely absent
 /// # Ok::<(), mayhap::Error>(())
@@ -123,11 +123,8 @@ impl CountingBloomFilter {
         inserted_items: u64,
     ) -> Result<Self, Error> {
         check_layout(&params)?;
-        let (expected, found) = (num_blocks(&params), blocks.as_ref().len() as u64);
-        if expected != found {
-            let (expected, found) = (expected * 64, found * 64);
-            return Err(Error::WrongLength { field: "body", expected, found });
-        }
+        let found = blocks.as_ref().len() as u64 * 64;
+        Error::check_length("body", num_blocks(&params) * 64, found)?;
         Ok(Self { blocks, params, digest_function, inserted_items })
     }
 
@@ -140,7 +137,7 @@ impl CountingBloomFilter {
         self.insert_digest(digest)
     }
 
-    /// [`CountingBloomFilter::insert`] for a key that is already a digest.
+    /// Like [`CountingBloomFilter::insert`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         self.inserted_items = self.inserted_items.saturating_add(1);
@@ -161,7 +158,7 @@ impl CountingBloomFilter {
         self.remove_digest(digest)
     }
 
-    /// [`CountingBloomFilter::remove`] for a key that is already a digest.
+    /// Like [`CountingBloomFilter::remove`], for a key that is already a digest.
     #[inline]
     #[must_use = "`false` says that the key was absent or stays, and nothing was removed"]
     pub fn remove_digest(&mut self, digest: Digest) -> bool {
@@ -178,7 +175,7 @@ impl CountingBloomFilter {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`CountingBloomFilter::contains`] for a key that is already a digest.
+    /// Like [`CountingBloomFilter::contains`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.estimated_count_digest(digest) != 0
@@ -195,7 +192,7 @@ impl CountingBloomFilter {
         self.estimated_count_digest(self.digest_function.digest(key))
     }
 
-    /// [`CountingBloomFilter::estimated_count`] for a key that is already a digest.
+    /// Like [`CountingBloomFilter::estimated_count`], for a key that is already a digest.
     #[inline]
     pub fn estimated_count_digest(&self, digest: Digest) -> u32 {
         let blocks = self.blocks.as_ref();
@@ -306,10 +303,7 @@ const fn num_blocks(params: &FilterParams) -> u64 {
 
 fn check_layout(params: &FilterParams) -> Result<(), Error> {
     match params.layout() {
-        Layout::Blocked128 | Layout::Blocked64 => Ok(()),
-        other => {
-            let (left, right) = (Layout::Blocked128.id().into(), other.id().into());
-            Err(Error::Incompatible { parameter: "layout", left, right })
-        }
+        Layout::Blocked64 => Ok(()),
+        _ => params.check_layout(Layout::Blocked128),
     }
 }

@@ -1,10 +1,9 @@
-//! The native form: the header's numbers are those of the plain filter, the body is the counters.
+//! The native form: the header has the numbers of the plain filter, the body the counters.
 
 use super::{CountingBloomFilter, check_layout, num_blocks};
 use crate::bits::{Block, OwnedBlocks};
-use crate::native::kind::only_segment;
-use crate::native::{Fields, Kind, Native};
-use crate::{DigestFunction, Error, Layout};
+use crate::native::{Fields, Kind, Native, only_segment};
+use crate::{DigestFunction, Error};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -21,9 +20,7 @@ impl Native for CountingBloomFilter {
 
     fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
         let params = fields.bloom_params()?;
-        if !matches!(params.layout(), Layout::Blocked128 | Layout::Blocked64) {
-            return Err(Error::BadField { field: "layout", found: fields.layout.into() });
-        }
+        Error::check_field(check_layout(&params).is_ok(), "layout", fields.layout.into())?;
         Ok(vec![num_blocks(&params)])
     }
 
@@ -37,8 +34,6 @@ impl Native for CountingBloomFilter {
         segments: Vec<OwnedBlocks>,
     ) -> Result<Self, Error> {
         let params = fields.bloom_params()?;
-        check_layout(&params)?;
-        let blocks = only_segment(segments)?;
-        Self::from_parts(params, digest_function, blocks, fields.inserted_items)
+        Self::from_parts(params, digest_function, only_segment(segments)?, fields.inserted_items)
     }
 }

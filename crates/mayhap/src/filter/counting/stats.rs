@@ -60,8 +60,8 @@ impl CountingBloomFilter {
 
     /// Insertions less removals that returned `true`; a key that was inserted twice counts twice.
     ///
-    /// As long as only keys that were inserted are removed, it is the number of copies that are
-    /// there: never lower, since what stays in saturated counters goes on counting.
+    /// As long as only keys that were inserted are removed, it is the number of copies in the
+    /// filter: never lower, since copies stuck in saturated counters still count.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
     }
@@ -106,7 +106,7 @@ impl CountingBloomFilter {
         self.estimated_items().health(self.params.expected_items())
     }
 
-    fn num_occupied(&self) -> u64 {
+    pub(crate) fn num_occupied(&self) -> u64 {
         with_lanes!(self, L => L::count_occupied(self.blocks.as_ref()))
     }
 }

@@ -7,7 +7,7 @@ use crate::simd::{fits_cache, prefetch};
 use crate::sizing::fuse::FuseWidth;
 use crate::{Bitmap, Digest, Key};
 
-/// Keys whose three cache lines each are requested together.
+/// The number of keys whose three cache lines each are requested together.
 const GROUP: usize = 32;
 
 /// The place of 8-bit slot `slot` among the bytes of the lanes, whose lowest byte is the first.
@@ -35,7 +35,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`BinaryFuse::contains`] for a key that is already a digest.
+    /// Like [`BinaryFuse::contains`], for a key that is already a digest.
     #[inline(always)]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         if self.is_empty() {
@@ -56,21 +56,21 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         found
     }
 
-    /// [`BinaryFuse::contains_batch`] into a reused bitmap.
+    /// Like [`BinaryFuse::contains_batch`], but into a reused bitmap.
     pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
             self.contains_words(digests, words);
         });
     }
 
-    /// [`BinaryFuse::contains_batch`] for keys that are already digests.
+    /// Like [`BinaryFuse::contains_batch`], for keys that are already digests.
     pub fn contains_digests(&self, digests: &[Digest]) -> Bitmap {
         let mut found = Bitmap::new();
         self.contains_digests_into(digests, &mut found);
         found
     }
 
-    /// [`BinaryFuse::contains_digests`] into a reused bitmap.
+    /// Like [`BinaryFuse::contains_digests`], but into a reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_words(digests, found.reset(digests.len()));
     }

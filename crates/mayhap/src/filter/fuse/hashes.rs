@@ -33,7 +33,7 @@ impl Hashes {
         let mut hashes = Self { all: digests, attempt: 0, are_distinct: false };
         hashes.all.iter_mut().for_each(|hash| *hash = mix(*hash, seed(0)));
         let ends = hashes.partition()?;
-        // Of 32 partitions one.
+        // One of 32 partitions.
         let sample = &mut hashes.all[..ends[(ends.len() - 1) / 32]];
         sample.sort_unstable();
         if sample.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -74,7 +74,7 @@ impl Hashes {
         self.attempt
     }
 
-    /// Whether there were any.
+    /// Returns whether there were any.
     fn remove_duplicates(&mut self) -> bool {
         let len = self.all.len();
         self.all.sort_unstable();

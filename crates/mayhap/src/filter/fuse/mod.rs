@@ -31,7 +31,7 @@ use slots::Places;
 ///
 /// There is no `insert`: if the set changes, rebuild the filter. A key's fingerprint of 8 (16) bits
 /// is the exclusive or of three slots, so the answer for an absent key is "maybe" with p = 1/256
-/// (1/65,536) exactly, whatever is in the filter (Graf & Lemire 2022, *Binary Fuse Filters: Fast
+/// (1/65,536) exactly, whatever the filter holds (Graf & Lemire 2022, *Binary Fuse Filters: Fast
 /// and Smaller Than Xor Filters*).
 ///
 /// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`]
@@ -59,8 +59,8 @@ pub struct BinaryFuse<S = OwnedBlocks> {
 }
 
 impl BinaryFuse {
-    /// Builds the filter of these digests, which must come from `digest_function`; duplicates count
-    /// once, in any order.
+    /// Builds the filter of these digests, which must be computed by `digest_function`; duplicates
+    /// count once, in any order.
     ///
     /// The same set gives the same filter, bit for bit. 64 seeds are tried; each of them works for
     /// at least five sets in six, and for most sizes nearly always.
@@ -111,11 +111,11 @@ impl BinaryFuse {
         Err(Error::NoSeedFound { seeds_tried: build::MAX_SEEDS })
     }
 
-    /// [`BinaryFuse::build`] from keys.
+    /// Like [`BinaryFuse::build`], but from keys.
     ///
     /// # Errors
     ///
-    /// As [`BinaryFuse::build`].
+    /// Same as [`BinaryFuse::build`].
     pub fn from_keys<K: Key>(
         width: FuseWidth,
         digest_function: DigestFunction,
@@ -191,10 +191,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         blocks: S,
     ) -> Result<Self, Error> {
         let lanes = crate::bits::block::words(blocks.as_ref());
-        let (expected, found) = (params.num_bytes(), lanes.len() as u64 * 8);
-        if expected != found {
-            return Err(Error::WrongLength { field: "body", expected, found });
-        }
+        Error::check_length("body", params.num_bytes(), lanes.len() as u64 * 8)?;
         let used_bits = if params.items() == 0 { 0 } else { params.num_bits() };
         let past_end = |lane: usize| match used_bits.saturating_sub(lane as u64 * 64) {
             bits @ 0..64 => lanes[lane] >> bits,
@@ -202,10 +199,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         };
         let found: u32 =
             ((used_bits / 64) as usize..lanes.len()).map(|lane| past_end(lane).count_ones()).sum();
-        if found != 0 {
-            let field = "bits past the last slot";
-            return Err(Error::BadField { field, found: found.into() });
-        }
+        Error::check_field(found == 0, "bits past the last slot", found.into())?;
         let places = Places::new(params.segments());
         Ok(Self { params, places, blocks, digest_function })
     }

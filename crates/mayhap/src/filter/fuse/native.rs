@@ -2,8 +2,7 @@
 
 use super::{BinaryFuse, FuseParams};
 use crate::bits::{Block, OwnedBlocks};
-use crate::native::kind::only_segment;
-use crate::native::{Fields, Kind, Native};
+use crate::native::{Fields, Kind, Native, only_segment};
 use crate::sizing::fuse::FuseWidth;
 use crate::{DigestFunction, Error};
 use alloc::vec;
@@ -36,17 +35,16 @@ impl FuseParams {
     }
 
     fn from_fields(fields: &Fields) -> Result<Self, Error> {
-        let bad_field = |field, found| Err(Error::BadField { field, found });
         let [width, log2_segment_length, segment_count, seed, ..] = fields.extra;
         let Some(width) = u32::try_from(width).ok().and_then(FuseWidth::from_bits) else {
-            return bad_field("width", width);
+            return Error::bad_field("width", width);
         };
         let Ok(log2_segment_length) = u32::try_from(log2_segment_length) else {
-            return bad_field("log2_segment_length", log2_segment_length);
+            return Error::bad_field("log2_segment_length", log2_segment_length);
         };
         let items = fields.inserted_items;
         let params = Self::new(width, items, seed, log2_segment_length, segment_count)?;
-        // Everything else is derived, and must be what we would write.
+        // Everything else is derived, and must equal the values that we would write.
         let expected = params.to_fields();
         for (field, found, expected) in [
             ("layout", fields.layout.into(), expected.layout.into()),
@@ -56,9 +54,7 @@ impl FuseParams {
             ("target_fpp", fields.target_fpp.to_bits(), expected.target_fpp.to_bits()),
             ("layers", fields.layers.len() as u64, 0),
         ] {
-            if found != expected {
-                return bad_field(field, found);
-            }
+            Error::check_field(found == expected, field, found)?;
         }
         fields.check_extra_is_zero(4)?;
         Ok(params)

@@ -31,21 +31,13 @@ impl FuseParams {
         log2_segment_length: u32,
         segment_count: u64,
     ) -> Result<Self, Error> {
-        let out_of_range =
-            |parameter, min, max, found| Err(Error::OutOfRange { parameter, min, max, found });
-        if log2_segment_length > MAX_LOG2_SEGMENT {
-            let (max, found) = (MAX_LOG2_SEGMENT.into(), log2_segment_length.into());
-            return out_of_range("log2_segment_length", 0, max, found);
-        }
+        let max_log2 = MAX_LOG2_SEGMENT.into();
+        Error::check_range("log2_segment_length", 0..=max_log2, log2_segment_length.into())?;
         let segments = Segments { log2_length: log2_segment_length, count: segment_count };
         let max_slots = MAX_NUM_BITS / u64::from(width.bits());
         let max_count = (max_slots >> log2_segment_length) - 2;
-        if !(1..=max_count).contains(&segment_count) {
-            return out_of_range("segment_count", 1, max_count, segment_count);
-        }
-        if items > segments.num_slots() {
-            return out_of_range("items", 0, segments.num_slots(), items);
-        }
+        Error::check_range("segment_count", 1..=max_count, segment_count)?;
+        Error::check_range("items", 0..=segments.num_slots(), items)?;
         Ok(Self { width, items, seed, segments })
     }
 

@@ -55,7 +55,7 @@ impl Places {
         [first, second, third]
     }
 
-    /// The slots of a mixed digest but for `own`, in order.
+    /// The slots of a mixed digest except `own`, in order.
     #[inline(always)]
     pub(super) const fn others(self, hash: u64, own: u64) -> [u64; 2] {
         let [first, second, third] = self.slots(hash);

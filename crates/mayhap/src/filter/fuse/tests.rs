@@ -1,4 +1,4 @@
-//! What the public API does not show: how many seeds are needed, and numbers of 64 bits.
+//! Properties that the public API does not show: the number of seeds needed, and 64-bit numbers.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn unmix_undoes_mix() {
     }
 }
 
-/// Beyond 2^32 slots numbers have 64 bits: the same filter must come of them.
+/// Beyond 2^32 slots numbers have 64 bits: they must yield the same filter.
 #[test]
 fn numbers_of_32_and_64_bits_give_the_same_filter() {
     let items = if cfg!(miri) { 50 } else { 20_000 };
@@ -60,7 +60,7 @@ fn numbers_of_32_and_64_bits_give_the_same_filter() {
     }
 }
 
-/// Slot arithmetic needs no memory, so sizes beyond every machine can be looked at.
+/// Slot arithmetic needs no memory, so sizes beyond any machine can be tested.
 #[test]
 fn slots_of_huge_filters_reach_every_part_and_stay_inside() {
     for items in [1u64 << 32, 20_000_000_000, 1 << 47] {

@@ -43,30 +43,17 @@ impl MatrixBuilder {
         }
     }
 
-    /// N: the number of sets; more can be added later.
-    pub fn num_sets(mut self, num_sets: usize) -> Self {
-        self.num_sets = Some(num_sets);
-        self
-    }
-
-    /// n: the number of distinct keys that each set will hold (the largest, if they differ).
-    pub fn expected_items(mut self, expected_items: u64) -> Self {
-        self.expected_items = Some(expected_items);
-        self
-    }
-
-    /// p: the false-positive probability of each set up to `expected_items`. For a key that no set
-    /// holds, p × N sets are reported on average.
-    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
-        self.target_fpp = Some(target_fpp);
-        self
-    }
-
-    /// k: the rows of a key, from 1 to 8, or 16, instead of the fastest within 10 % of the fewest
-    /// bits.
-    pub fn num_hashes(mut self, num_hashes: u32) -> Self {
-        self.num_hashes = Some(num_hashes);
-        self
+    setters! {
+        /// N: the number of sets; more can be added later.
+        num_sets: usize,
+        /// n: the number of distinct keys that each set will hold (the largest, if they differ).
+        expected_items: u64,
+        /// p: the false-positive probability of each set up to `expected_items`. For a key that no
+        /// set holds, p × N sets are reported on average.
+        target_fpp: f64,
+        /// k: the rows of a key, from 1 to 8, or 16, instead of the fastest within 10 % of the
+        /// fewest bits.
+        num_hashes: u32,
     }
 
     /// Sets with the shape of a [`crate::BlockedBloomFilter`] with these parameters, with k = 8 or
@@ -78,41 +65,25 @@ impl MatrixBuilder {
 
     digest_setters!();
 
-    /// Sets a limit on the size, now and in [`BloomMatrix::add_sets`]. No limit by default.
-    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
-
     /// Sizes the matrix and allocates it, zeroed.
     ///
     /// # Errors
     ///
     /// [`Error::Missing`] if too few numbers are given; [`Error::OutOfRange`] unless there are from
     /// 1 to [`BloomMatrix::MAX_SETS`] sets, or if [`MatrixBuilder::like`] has k = 4;
-    /// [`Error::Incompatible`] if the parameters of [`MatrixBuilder::like`] are of another layout;
-    /// [`Error::TooLarge`] above [`MatrixBuilder::max_bytes`]; [`Error::OutOfMemory`]; and those of
-    /// [`crate::sizing::matrix::num_groups`].
+    /// [`Error::Incompatible`] if [`MatrixBuilder::like`] has parameters of another layout;
+    /// [`Error::TooLarge`] above [`MatrixBuilder::max_bytes`]; [`Error::OutOfMemory`]; and the
+    /// errors of [`crate::sizing::matrix::num_groups`].
     pub fn build(self) -> Result<BloomMatrix, Error> {
         let shape = self.shape()?;
         let num_sets = self.num_sets.ok_or(Error::Missing { parameter: "num_sets" })?;
-        if num_sets == 0 {
-            let max = BloomMatrix::MAX_SETS as u64;
-            return Err(Error::OutOfRange { parameter: "num_sets", min: 1, max, found: 0 });
-        }
         BloomMatrix::empty(shape, self.digest_function, num_sets, self.max_bytes)
     }
 
     fn shape(&self) -> Result<Shape, Error> {
         if let Some(like) = &self.like {
-            if like.layout() != Layout::Blocked {
-                let (left, right) = (Layout::Blocked.id().into(), like.layout().id().into());
-                return Err(Error::Incompatible { parameter: "layout", left, right });
-            }
-            if like.num_bits() > sizing::MAX_NUM_BITS {
-                let (limit, found) = (sizing::MAX_NUM_BITS, like.num_bits());
-                return Err(Error::TooLarge { field: "bits per set", limit, found });
-            }
+            like.check_layout(Layout::Blocked)?;
+            Error::check_limit("bits per set", sizing::MAX_NUM_BITS, like.num_bits())?;
             let shape = Shape {
                 num_groups: like.num_blocks(),
                 num_hashes: like.num_hashes(),

@@ -6,8 +6,8 @@ use super::shape::Shape;
 use super::{BloomMatrix, PANEL_SETS};
 use crate::bits::{Block, OwnedBlocks};
 use crate::native::{Fields, Kind, Native};
-use crate::sizing::matrix as sizing;
-use crate::{DigestFunction, Error, sizing::check_fpp};
+use crate::sizing::{check_fpp, check_items, matrix as sizing};
+use crate::{DigestFunction, Error};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -58,15 +58,9 @@ impl Native for BloomMatrix {
     ) -> Result<Self, Error> {
         let (shape, num_sets) = shape_of(fields)?;
         let lengths = Self::segment_blocks(fields)?;
-        let (expected, found) = (lengths.len() as u64, segments.len() as u64);
-        if expected != found {
-            return Err(Error::WrongLength { field: "segments", expected, found });
-        }
+        Error::check_length("segments", lengths.len() as u64, segments.len() as u64)?;
         for (segment, blocks) in segments.iter().zip(lengths) {
-            let (expected, found) = (blocks * 64, segment.as_ref().len() as u64 * 64);
-            if expected != found {
-                return Err(Error::WrongLength { field: "segment", expected, found });
-            }
+            Error::check_length("segment", blocks * 64, segment.as_ref().len() as u64 * 64)?;
         }
         let mut panels = segments;
         let name_bytes = fields.extra[1];
@@ -77,42 +71,9 @@ impl Native for BloomMatrix {
         let max_bytes = u64::MAX;
         let matrix = Self { shape, digest_function, panels, num_sets, counts, names, max_bytes };
         matrix.check_unused()?;
-        let found = fields.inserted_items;
-        if total(matrix.counts()) != found {
-            return Err(Error::BadField { field: "inserted_items", found });
-        }
+        let inserted = fields.inserted_items;
+        Error::check_field(total(matrix.counts()) == inserted, "inserted_items", inserted)?;
         Ok(matrix)
-    }
-}
-
-impl BloomMatrix {
-    /// Checks that the bits and counts of sets beyond the last are 0.
-    fn check_unused(&self) -> Result<(), Error> {
-        let counts = crate::bits::block::words(&self.counts);
-        if let Some(&found) = counts[self.num_sets..].iter().find(|&&count| count != 0) {
-            return Err(Error::BadField { field: "counts past num_sets", found });
-        }
-        let used = self.num_sets % PANEL_SETS;
-        if used == 0 {
-            return Ok(());
-        }
-        let unused: [u64; 8] = core::array::from_fn(|word| match used.saturating_sub(word * 64) {
-            0 => u64::MAX,
-            used @ 1..64 => u64::MAX << used,
-            _ => 0,
-        });
-        let mut any = [0; 8];
-        for row in self.panels.last().map_or(&[][..], AsRef::as_ref) {
-            for (any, word) in any.iter_mut().zip(row.0) {
-                *any |= word;
-            }
-        }
-        match any.iter().zip(unused).find(|(any, unused)| *any & unused != 0) {
-            None => Ok(()),
-            Some((any, unused)) => {
-                Err(Error::BadField { field: "bits past num_sets", found: any & unused })
-            }
-        }
     }
 }
 
@@ -122,27 +83,18 @@ fn total(counts: &[u64]) -> u64 {
 }
 
 fn shape_of(fields: &Fields) -> Result<(Shape, usize), Error> {
-    let bad_field = |field, found| Err(Error::BadField { field, found });
-    if fields.layout != 0 {
-        return bad_field("layout", fields.layout.into());
-    }
-    if !fields.layers.is_empty() {
-        return bad_field("layers", fields.layers.len() as u64);
-    }
+    Error::check_field(fields.layout == 0, "layout", fields.layout.into())?;
+    fields.check_no_layers()?;
     fields.check_extra_is_zero(2)?;
     sizing::check_num_hashes(fields.num_hashes)?;
     let group_bits = sizing::num_bits(1, fields.num_hashes);
     let num_bits = fields.num_bits;
-    if !(1..=sizing::MAX_NUM_BITS).contains(&num_bits) || !num_bits.is_multiple_of(group_bits) {
-        return bad_field("num_bits", num_bits);
-    }
+    let in_range = (1..=sizing::MAX_NUM_BITS).contains(&num_bits);
+    Error::check_field(in_range && num_bits.is_multiple_of(group_bits), "num_bits", num_bits)?;
     let num_sets = fields.extra[0];
-    if !(1..=BloomMatrix::MAX_SETS as u64).contains(&num_sets) {
-        return bad_field("num_sets", num_sets);
-    }
-    if fields.expected_items == 0 {
-        return Err(Error::ZeroItems);
-    }
+    let in_range = (1..=BloomMatrix::MAX_SETS as u64).contains(&num_sets);
+    Error::check_field(in_range, "num_sets", num_sets)?;
+    check_items(fields.expected_items)?;
     check_fpp(fields.target_fpp)?;
     let shape = Shape {
         num_groups: num_bits / group_bits,

@@ -21,13 +21,13 @@ impl BloomMatrix {
         sets
     }
 
-    /// [`BloomMatrix::which`] into a reused answer.
+    /// Like [`BloomMatrix::which`], but into a reused answer.
     #[inline]
     pub fn which_into<K: Key + ?Sized>(&self, key: &K, sets: &mut Sets) {
         self.which_digest_into(self.digest(key), sets);
     }
 
-    /// [`BloomMatrix::which_into`] for a key that is already a digest.
+    /// Like [`BloomMatrix::which_into`], for a key that is already a digest.
     #[inline]
     pub fn which_digest_into(&self, digest: Digest, sets: &mut Sets) {
         let (answers, _) = sets.reset(self.num_sets()).as_chunks_mut::<8>();
@@ -68,7 +68,7 @@ impl BloomMatrix {
         }
     }
 
-    /// [`BloomMatrix::which_batch`] for keys that are already digests.
+    /// Like [`BloomMatrix::which_batch`], for keys that are already digests.
     pub fn which_digests(&self, digests: &[Digest], answer: impl FnMut(usize, &Sets)) {
         self.which_digests_reusing(digests, &mut Sets::new(), answer);
     }
@@ -121,11 +121,11 @@ impl BloomMatrix {
         self.contains_digest(set, self.digest(key))
     }
 
-    /// [`BloomMatrix::contains`] for a key that is already a digest.
+    /// Like [`BloomMatrix::contains`], for a key that is already a digest.
     ///
     /// # Panics
     ///
-    /// As [`BloomMatrix::contains`].
+    /// Same as [`BloomMatrix::contains`].
     #[inline]
     pub fn contains_digest(&self, set: usize, digest: Digest) -> bool {
         let place = self.place(set);
@@ -135,11 +135,11 @@ impl BloomMatrix {
         word >> place.shift & 1 == 1
     }
 
-    /// [`BloomMatrix::contains`] for many digests, into a reused bitmap.
+    /// Like [`BloomMatrix::contains`], for many digests, into a reused bitmap.
     ///
     /// # Panics
     ///
-    /// As [`BloomMatrix::contains`].
+    /// Same as [`BloomMatrix::contains`].
     pub fn contains_digests_into(&self, set: usize, digests: &[Digest], found: &mut Bitmap) {
         let rows = self.panels[self.place(set).panel].as_ref();
         let words = found.reset(digests.len());

@@ -1,4 +1,4 @@
-//! What the public API does not show: the transposition.
+//! The transposition, which the public API does not show.
 
 use super::transpose::transpose;
 

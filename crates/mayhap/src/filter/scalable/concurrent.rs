@@ -13,10 +13,10 @@ use alloc::sync::Arc;
 
 /// [`ScalableBloomFilter`] with `insert(&self)`, lock-free except while a layer is added.
 ///
-/// Layers and rates are those of the exclusive form. A thread that finds the newest layer full
-/// creates the next one and publishes it; others that need it wait. The wait is short: memory is
-/// allocated but not written to. A background thread can create the layer before it is needed, and
-/// prepare its memory: [`ConcurrentScalableBloomFilter::grow_ahead`].
+/// Layers and rates are the same as in the exclusive form. A thread that finds the newest layer
+/// full creates the next one and publishes it; others that need it wait. The wait is short: memory
+/// is allocated but not written to. A background thread can create the layer before it is needed,
+/// and prepare its memory: [`ConcurrentScalableBloomFilter::grow_ahead`].
 ///
 /// A thread reserves room before it inserts, so no layer ever holds more keys than it was sized
 /// for, and the rate holds at all times. Each thread has at most 512 reserved places that it has
@@ -24,8 +24,8 @@ use alloc::sync::Arc;
 ///
 /// An inserted key is found if its insertion *happened before* the call (through a join, a channel
 /// or a lock). If several threads insert the same new key at once, at least one of them gets the
-/// answer "new", even if the chain grows in between; several may. Memory and cache lines are those
-/// of [`ScalableBloomFilter`]; a batch insertion writes one shared counter per 512 keys.
+/// answer "new", even if the chain grows in between; several may. Memory and cache lines are the
+/// same as for [`ScalableBloomFilter`]; a batch insertion writes one shared counter per 512 keys.
 ///
 /// # Examples
 ///
@@ -51,7 +51,7 @@ pub struct ConcurrentScalableBloomFilter {
     num_layers: AtomicU64,
     pub(super) limits: Limits,
     pub(super) digest_function: DigestFunction,
-    /// Other chains whose keys it has since it is in memory.
+    /// The number of other chains united into this one since it is in memory.
     pub(super) num_united: u32,
     /// The charge of all layers to a budget, if there is one.
     pub(super) charge: Option<Charge>,
@@ -65,14 +65,14 @@ type Later = [Slot<Arc<SharedLayer>>; MAX_LAYERS - 1];
 #[derive(Debug)]
 pub(super) struct SharedLayer {
     pub(super) layer: Layer<ConcurrentBlockedBloomFilter>,
-    /// Keys inserted, and places that threads reserved and will use or give back.
+    /// Keys inserted, and places that threads have reserved and will use or return.
     taken: AtomicU64,
     /// The layer after this one, once it has been sized: that takes milliseconds, and if there is
     /// no memory for it, every further key needs it again.
     pub(super) next: Slot<LayerParams>,
     /// That layer, once it has been created: published as soon as this one is full.
     pub(super) ahead: Slot<Arc<SharedLayer>>,
-    /// Whether a thread was notified that it is time to create it.
+    /// Whether a thread was notified to create it.
     pub(super) notified: AtomicBool,
 }
 
@@ -118,7 +118,7 @@ impl SharedLayer {
 
     fn give_back(&self, places: u64) {
         if places != 0 {
-            // ORDERING: Relaxed. As in `reserve`: a number that guards no memory.
+            // ORDERING: Relaxed, as in `reserve`: a number that guards no memory.
             self.taken.fetch_sub(places, Ordering::Relaxed);
         }
     }
@@ -135,11 +135,11 @@ impl SharedLayer {
 }
 
 impl ConcurrentScalableBloomFilter {
-    /// As [`ScalableBloomFilter::new`].
+    /// Same as [`ScalableBloomFilter::new`].
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::new`].
+    /// Same as [`ScalableBloomFilter::new`].
     pub fn new(
         first_items: u64,
         target_fpp: f64,
@@ -179,8 +179,8 @@ impl ConcurrentScalableBloomFilter {
         let slots = later.get().into_iter().flatten();
         shared.extend(slots.filter_map(|slot| slot.get().cloned()));
         drop(later);
-        // The slots are gone, and with each layer its reference to the next, so these are the only
-        // references.
+        // The slots are dropped, and with each layer its reference to the next, so these are the
+        // only references.
         let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
             let inserted_items = shared.inserted_items();
             shared.layer.into_exclusive(inserted_items)
@@ -244,7 +244,7 @@ impl ConcurrentScalableBloomFilter {
     }
 
     /// Charges each further layer to the budget of `charge`, which must hold the bytes of the
-    /// existing layers ([`ConcurrentScalableBloomFilter::num_bytes`]) and is given back with the
+    /// existing layers ([`ConcurrentScalableBloomFilter::num_bytes`]) and is released with the
     /// filter.
     pub fn set_charge(&mut self, charge: Charge) {
         self.charge = Some(charge);
@@ -254,16 +254,16 @@ impl ConcurrentScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also if a budget is exhausted.
+    /// Same as [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also if a budget is exhausted.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
 
-    /// [`ConcurrentScalableBloomFilter::insert`] for a key that is already a digest.
+    /// Like [`ConcurrentScalableBloomFilter::insert`], for a key that is already a digest.
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`].
+    /// Same as [`ScalableBloomFilter::insert`].
     pub fn insert_digest(&self, digest: Digest) -> Result<bool, Error> {
         let (mut searched, mut count) = (0, self.num_layers());
         loop {
@@ -286,7 +286,7 @@ impl ConcurrentScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
+    /// Same as [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
     pub fn insert_batch<K: Key>(&self, keys: &[K]) -> Result<Bitmap, Error> {
         let mut digests = alloc::vec![Digest::default(); keys.len()];
         self.digest_function.digest_batch(keys, &mut digests);
@@ -299,7 +299,7 @@ impl ConcurrentScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert_digests_into`].
+    /// Same as [`ScalableBloomFilter::insert_digests_into`].
     pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         let words = new.reset(digests.len()).chunks_mut(CHUNK / 64);
         let mut pending = Pending::new();
@@ -349,7 +349,7 @@ impl ConcurrentScalableBloomFilter {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`ConcurrentScalableBloomFilter::contains`] for a key that is already a digest.
+    /// Like [`ConcurrentScalableBloomFilter::contains`], for a key that is already a digest.
     pub fn contains_digest(&self, digest: Digest) -> bool {
         let mut newest_first = self.published().rev();
         newest_first.any(|shared| shared.layer.contains(digest))

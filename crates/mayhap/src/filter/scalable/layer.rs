@@ -1,6 +1,6 @@
-//! One layer of a chain, and the batch of keys that goes from layer to layer.
+//! One layer of a chain, and the batch of keys that passes from layer to layer.
 
-use crate::bits::{OwnedBlocks, SharedBlocks};
+use crate::bits::{OwnedBlocks, SharedBlocks, ones};
 use crate::filter::{Build, DIGESTS_AT_ONCE, Estimate, Filter};
 use crate::layout::{Blocked, LayoutKind};
 use crate::positions::PROBE_MULTIPLIERS;
@@ -9,7 +9,7 @@ use crate::sizing::scalable::LayerParams;
 use crate::{Bitmap, BlockedBloomFilter, Digest, DigestFunction, Error, Storage};
 use alloc::vec::Vec;
 
-/// Keys that go through the layers together, on the stack.
+/// The number of keys that pass through the layers together, on the stack.
 pub(super) const CHUNK: usize = DIGESTS_AT_ONCE;
 
 /// The answers for a chunk: key `i` is bit `i % 64` of word `i / 64`.
@@ -88,7 +88,8 @@ impl<F: Part> Layer<F> {
         parts.all(|(i, part)| part.contains_one(part_digest(digest, i)))
     }
 
-    /// At most [`CHUNK`] digests. A part is queried only for what the parts before it hold.
+    /// At most [`CHUNK`] digests. A part is queried only for the digests that all previous parts
+    /// hold.
     pub(super) fn contains_batch(&self, digests: &[Digest]) -> Answers {
         let mut found = Answers::default();
         let Some((first, others)) = self.parts.split_first() else { return found };
@@ -149,7 +150,7 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
         new
     }
 
-    /// Writes to each page of its memory, until `go_on` says `false`.
+    /// Writes to each page of its memory, until `go_on` returns `false`.
     pub(super) fn touch(&self, go_on: &dyn Fn() -> bool) {
         self.parts.iter().all(|part| part.blocks.touch(go_on));
     }
@@ -282,7 +283,7 @@ impl Pending {
         &self.digests[self.start..self.end]
     }
 
-    /// Keeps only those that were not found.
+    /// Keeps only the digests that were not found.
     pub(super) fn keep_absent(&mut self, found: &Answers) {
         if found.iter().all(|&word| word == 0) {
             return;
@@ -312,17 +313,6 @@ impl Pending {
 
 pub(super) fn count_ones(answers: &Answers) -> u64 {
     answers.iter().map(|word| u64::from(word.count_ones())).sum()
-}
-
-/// The places of the ones, in order.
-fn ones(answers: &Answers) -> impl Iterator<Item = usize> + '_ {
-    answers.iter().enumerate().flat_map(|(i, &word)| {
-        core::iter::successors((word != 0).then_some(word), |w| {
-            let rest = w & (w - 1);
-            (rest != 0).then_some(rest)
-        })
-        .map(move |w| i * 64 + w.trailing_zeros() as usize)
-    })
 }
 
 /// Queries layers, newest first, for many digests. A key that a layer holds is not looked up again.

@@ -2,10 +2,9 @@
 //!
 //! `layer.rs` is one layer and the path of a batch through all layers, `stats.rs` the statistics of
 //! a chain, `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form
-//! that many threads fill, `growth.rs` its next layer, `counts.rs` counts taken from a log.
+//! that many threads fill, `growth.rs` its next layer.
 
 mod concurrent;
-mod counts;
 mod growth;
 mod layer;
 mod native;
@@ -32,7 +31,7 @@ type OwnedLayer = Layer<BlockedBloomFilter>;
 /// Filters*, with shares 1/2, 1/4, …). Layers are blocked filters; at low rates, a layer is two or
 /// three of them with a higher rate each, all of which have to answer "maybe"
 /// ([`scalable::layer`]). Growth and share result from a computation of their cost
-/// (`docs/scalable-cost.md`).
+/// (`bench/results/scalable-cost.md`).
 ///
 /// Memory: at 1 %, 25 bits per key on average over all sizes up to 10,000 times the first guess: 14
 /// when the first layer is full, 16 to 22 when a later one is, and twice as many just after growth,
@@ -63,7 +62,7 @@ pub struct ScalableBloomFilter {
     target_fpp: f64,
     digest_function: DigestFunction,
     max_bytes: u64,
-    /// Other chains whose keys it has since it is in memory.
+    /// The number of other chains united into this one since it is in memory.
     num_united: u32,
 }
 
@@ -73,7 +72,7 @@ impl ScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`scalable::chain_layer`], and [`Error::OutOfMemory`].
+    /// Same as [`scalable::chain_layer`], and [`Error::OutOfMemory`].
     pub fn new(
         first_items: u64,
         target_fpp: f64,
@@ -88,8 +87,8 @@ impl ScalableBloomFilter {
         Ok(filter)
     }
 
-    /// [`ScalableBloomFilter::new`] with the first layer that [`scalable::chain_layer`] returned
-    /// for these numbers, so that it need not be computed again.
+    /// Like [`ScalableBloomFilter::new`], with the first layer that [`scalable::chain_layer`]
+    /// returned for these numbers, so that it need not be computed again.
     ///
     /// # Errors
     ///
@@ -102,10 +101,7 @@ impl ScalableBloomFilter {
         digest_function: DigestFunction,
     ) -> Result<Self, Error> {
         crate::sizing::check_target(first_items, target_fpp)?;
-        if layer.expected_items() != first_items {
-            let (left, right) = (first_items, layer.expected_items());
-            return Err(Error::Incompatible { parameter: "first_items", left, right });
-        }
+        Error::check_equal([("first_items", first_items, layer.expected_items())])?;
         let layers = alloc::vec![Layer::empty(layer, 0, digest_function)?];
         let (max_bytes, num_united) = (u64::MAX, 0);
         Ok(Self { layers, first_items, target_fpp, digest_function, max_bytes, num_united })
@@ -128,11 +124,11 @@ impl ScalableBloomFilter {
         self.insert_digest(self.digest_function.digest(key))
     }
 
-    /// [`ScalableBloomFilter::insert`] for a key that is already a digest.
+    /// Like [`ScalableBloomFilter::insert`], for a key that is already a digest.
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`].
+    /// Same as [`ScalableBloomFilter::insert`].
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
         if self.older().rev().any(|layer| layer.contains(digest)) {
             return Ok(false);
@@ -150,7 +146,7 @@ impl ScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
+    /// Same as [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Bitmap, Error> {
         let mut digests = alloc::vec![Digest::default(); keys.len()];
         self.digest_function.digest_batch(keys, &mut digests);
@@ -163,7 +159,7 @@ impl ScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; the digests before the one that did not fit are
+    /// Same as [`ScalableBloomFilter::insert`]; the digests before the one that did not fit are
     /// inserted, and `new` has their answers, and zeros for the rest.
     pub fn insert_digests_into(
         &mut self,
@@ -210,7 +206,7 @@ impl ScalableBloomFilter {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`ScalableBloomFilter::contains`] for a key that is already a digest.
+    /// Like [`ScalableBloomFilter::contains`], for a key that is already a digest.
     pub fn contains_digest(&self, digest: Digest) -> bool {
         self.layers.iter().rev().any(|layer| layer.contains(digest))
     }
@@ -307,17 +303,118 @@ impl Limits {
     }
 
     fn check_bytes(&self, found: u64) -> Result<(), Error> {
-        if found > self.max_bytes {
-            return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
-        }
-        Ok(())
+        Error::check_limit("filter bytes", self.max_bytes, found)
     }
 }
 
 fn check_num_layers(num_layers: usize) -> Result<(), Error> {
-    if num_layers > MAX_LAYERS {
-        let (limit, found) = (MAX_LAYERS as u64, num_layers as u64);
-        return Err(Error::TooLarge { field: "layers", limit, found });
+    Error::check_limit("layers", MAX_LAYERS as u64, num_layers as u64)
+}
+
+impl ScalableBloomFilter {
+    /// Limits the count of inserted keys to `most`; any excess is subtracted from the newest layers
+    /// first. No bit is changed.
+    ///
+    /// For a copy taken during insertions: it counts keys whose bits it does not have
+    /// ([`snapshot`](super::ConcurrentScalableBloomFilter::snapshot)).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, ScalableBloomFilter};
+    /// let mut seen = ScalableBloomFilter::new(100, 1e-6, DigestFunction::default())?;
+    /// seen.insert_batch(&(0..150u64).collect::<Vec<_>>())?;
+    /// seen.limit_inserted_items(90);
+    /// assert_eq!(seen.inserted_items(), 90);
+    /// assert!((0..150u64).all(|key| seen.contains(&key)));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn limit_inserted_items(&mut self, most: u64) {
+        let mut surplus = self.inserted_items().saturating_sub(most);
+        for layer in self.layers.iter_mut().rev() {
+            let taken = surplus.min(layer.inserted_items);
+            layer.inserted_items -= taken;
+            surplus -= taken;
+        }
     }
-    Ok(())
+
+    /// Inserts digests and counts each of them as a key, even if it is already present: then the
+    /// layer that holds it counts it, or another one with room.
+    ///
+    /// For digests that were, according to a log, new when they were inserted into the filter of
+    /// which this is a copy, taken then or later. If [`ScalableBloomFilter::limit_inserted_items`]
+    /// has reset the copy to the count at the start of the log, it then counts exactly the digests
+    /// in the log, whichever of them it already holds.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`ScalableBloomFilter::insert_digests_into`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Digest, DigestFunction, ScalableBloomFilter};
+    /// let logged: Vec<Digest> = (1..=10).map(|i| Digest::new(i << 40)).collect();
+    /// let mut copy = ScalableBloomFilter::new(100, 1e-6, DigestFunction::default())?;
+    /// copy.insert_digest(logged[0])?; // the copy has it, and the log repeats it
+    /// copy.limit_inserted_items(0);
+    /// copy.insert_digests_counted(&logged)?;
+    /// assert_eq!(copy.inserted_items(), 10);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn insert_digests_counted(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        let mut new = Bitmap::new();
+        self.insert_digests_into(digests, &mut new)?;
+        for (i, &digest) in digests.iter().enumerate() {
+            if !new.get(i) {
+                self.count_again(digest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts digests without counting them as keys.
+    ///
+    /// For digests that were, according to a log, already present when they were inserted; they
+    /// count where the log has them as new.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`ScalableBloomFilter::insert_digests_into`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Digest, DigestFunction, ScalableBloomFilter};
+    /// let mut copy = ScalableBloomFilter::new(100, 1e-6, DigestFunction::default())?;
+    /// copy.insert_digests_uncounted(&[Digest::new(1 << 40)])?;
+    /// assert!(copy.contains_digest(Digest::new(1 << 40)) && copy.inserted_items() == 0);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn insert_digests_uncounted(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        for &digest in digests {
+            if self.insert_digest(digest)? {
+                // A new key is in the newest layer, which has counted it.
+                self.newest_mut().inserted_items -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a key that is present. No layer counts more keys than it has room for.
+    fn count_again(&mut self, digest: Digest) -> Result<(), Error> {
+        let fits = |has_it: bool| {
+            let mut newest_first = self.layers.iter().enumerate().rev();
+            let layer = newest_first
+                .find(|(_, layer)| layer.room() > 0 && (!has_it || layer.contains(digest)));
+            layer.map(|(index, _)| index)
+        };
+        if let Some(index) = fits(true).or_else(|| fits(false)) {
+            self.layers[index].inserted_items += 1;
+            return Ok(());
+        }
+        self.grow()?;
+        self.newest_mut().inserted_items += 1;
+        Ok(())
+    }
 }

@@ -28,29 +28,20 @@ impl Entry {
         let (num_hashes, num_parts) = (numbers as u16, (numbers >> 16) as u16);
         let step = (numbers >> 32) as u32;
         let items = GROWTH.checked_pow(step).and_then(|growth| first_items.checked_mul(growth));
-        if items != Some(expected_items) {
-            return bad_field("layer expected_items", expected_items);
-        }
-        if inserted_items > expected_items {
-            return bad_field("layer inserted_items", inserted_items);
-        }
+        let is_step = items == Some(expected_items);
+        Error::check_field(is_step, "layer expected_items", expected_items)?;
+        let fits = inserted_items <= expected_items;
+        Error::check_field(fits, "layer inserted_items", inserted_items)?;
         let params =
             LayerParams::new(part_bits, num_hashes.into(), num_parts.into(), expected_items)?;
         Ok(Self { params, step, inserted_items })
     }
 }
 
-fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
-
 fn entries(fields: &Fields) -> Result<Vec<Entry>, Error> {
-    if fields.layout != Layout::Blocked.id() {
-        return bad_field("layout", fields.layout.into());
-    }
-    if fields.num_hashes != 0 {
-        return bad_field("num_hashes", fields.num_hashes.into());
-    }
+    let (layout, hashes) = (fields.layout, fields.num_hashes);
+    Error::check_field(layout == Layout::Blocked.id(), "layout", layout.into())?;
+    Error::check_field(hashes == 0, "num_hashes", hashes.into())?;
     fields.check_extra_is_zero(1)?;
     sizing::check_target(fields.expected_items, fields.target_fpp)?;
     let entries: Vec<Entry> = fields
@@ -58,29 +49,24 @@ fn entries(fields: &Fields) -> Result<Vec<Entry>, Error> {
         .iter()
         .map(|&entry| Entry::read(entry, fields.expected_items))
         .collect::<Result<_, _>>()?;
-    let Some(first) = entries.first() else { return bad_field("num_layers", 0) };
-    if first.step != 0 {
-        return bad_field("layer step", first.step.into());
-    }
-    // Keys go into the last layer. That implies nothing about the room in layers of the same step:
-    // a union puts the one with the most room last, and insertions then fill it.
+    let Some(first) = entries.first() else { return Error::bad_field("num_layers", 0) };
+    Error::check_field(first.step == 0, "layer step", first.step.into())?;
+    // Keys are inserted into the last layer. That implies nothing about the room in layers of the
+    // same step: a union puts the one with the most room last, and insertions then fill it.
     for pair in entries.windows(2) {
         let (older, newer) = (pair[0].step, pair[1].step);
         let next = scalable::next_step(fields.expected_items, older);
         // Until 0.1, no step was skipped.
-        if newer != older && newer != older + 1 && newer != next {
-            return bad_field("layer step", newer.into());
-        }
+        let follows = newer == older || newer == older + 1 || newer == next;
+        Error::check_field(follows, "layer step", newer.into())?;
     }
     let sum = |numbers: &dyn Fn(&Entry) -> u64| {
         entries.iter().try_fold(0u64, |sum, entry| sum.checked_add(numbers(entry)))
     };
-    if sum(&|entry| entry.params.num_bits()) != Some(fields.num_bits) {
-        return bad_field("num_bits", fields.num_bits);
-    }
-    if sum(&|entry| entry.inserted_items) != Some(fields.inserted_items) {
-        return bad_field("inserted_items", fields.inserted_items);
-    }
+    let (bits, inserted) = (fields.num_bits, fields.inserted_items);
+    Error::check_field(sum(&|entry| entry.params.num_bits()) == Some(bits), "num_bits", bits)?;
+    let is_sum = sum(&|entry| entry.inserted_items) == Some(inserted);
+    Error::check_field(is_sum, "inserted_items", inserted)?;
     Ok(entries)
 }
 
@@ -125,11 +111,9 @@ impl Native for ScalableBloomFilter {
         digest_function: DigestFunction,
         segments: Vec<OwnedBlocks>,
     ) -> Result<Self, Error> {
-        let (entries, found) = (entries(fields)?, segments.len() as u64);
+        let entries = entries(fields)?;
         let expected = entries.iter().map(|entry| u64::from(entry.params.num_parts())).sum();
-        if found != expected {
-            return Err(Error::WrongLength { field: "segments", expected, found });
-        }
+        Error::check_length("segments", expected, segments.len() as u64)?;
         let mut segments = segments.into_iter();
         let layers = entries.into_iter().map(|Entry { params, step, inserted_items }| {
             let blocks = segments.by_ref().take(params.num_parts() as usize);

@@ -51,8 +51,9 @@ impl ScalableBloomFilter {
         self.layers.iter().map(|layer| layer.inserted_items).sum()
     }
 
-    /// The number of distinct keys inserted, with a 99 % interval: those that the layers counted,
-    /// those that they swallowed, and those that older layers mistook for theirs. Reads no block.
+    /// The number of distinct keys inserted, with a 99 % interval: the keys that the layers
+    /// counted, the keys that they swallowed, and the keys that older layers mistook for their own.
+    /// Reads no block.
     ///
     /// A layer that T keys reached, past older ones with the rates pᵢ, was the newest for T / Π (1
     /// − pᵢ) keys. (Layers are treated as independent. Keys of an older one are not in a newer one,
@@ -60,9 +61,9 @@ impl ScalableBloomFilter {
     /// hundred of the swallowed keys at 0.3.)
     ///
     /// After a union, from the bits, so that every block is read. Keys that several chains had may
-    /// be in as many layers, and how many there are is unknown: `items` counts them in each, and
-    /// the interval goes down to the number of keys if all chains had the same ones. A file does
-    /// not record that there was a union; it shows in the layers, if one was adopted.
+    /// be in as many layers, and their number is unknown: `items` counts them in each, and the
+    /// interval goes down to the number of keys if all chains had the same ones. A file does not
+    /// record a union; it shows in the layers, if one was adopted.
     ///
     /// # Examples
     ///
@@ -173,7 +174,7 @@ impl ConcurrentScalableBloomFilter {
         self.limits().first_items
     }
 
-    /// As [`ScalableBloomFilter::layers`], approximately now.
+    /// Same as [`ScalableBloomFilter::layers`], approximately now.
     pub fn layers(&self) -> impl Iterator<Item = (LayerParams, u64)> + '_ {
         self.published().map(|shared| (shared.layer.params, shared.inserted_items()))
     }
@@ -203,29 +204,29 @@ impl ConcurrentScalableBloomFilter {
         self.published().map(|shared| shared.layer.full_at).sum()
     }
 
-    /// As [`ScalableBloomFilter::distinct_items`], approximately now.
+    /// Same as [`ScalableBloomFilter::distinct_items`], approximately now.
     pub fn distinct_items(&self) -> Estimate {
         distinct_of_union(self.published().map(|shared| &shared.layer), self.num_united)
             .unwrap_or_else(|| distinct_items(self.layers()))
     }
 
-    /// As [`ScalableBloomFilter::expected_fpp`]. Reads no block.
+    /// Same as [`ScalableBloomFilter::expected_fpp`]. Reads no block.
     pub fn expected_fpp(&self) -> f64 {
         let fpp = |shared: &SharedLayer| shared.layer.expected_fpp_of(shared.inserted_items());
         any_of(self.published().map(fpp))
     }
 
-    /// As [`ScalableBloomFilter::estimated_fpp`], approximately now. Reads every block.
+    /// Same as [`ScalableBloomFilter::estimated_fpp`], approximately now. Reads every block.
     pub fn estimated_fpp(&self) -> f64 {
         any_of(self.published().map(|shared| shared.layer.estimated_fpp()))
     }
 
-    /// As [`ScalableBloomFilter::fill_ratio`], approximately now. Reads every block.
+    /// Same as [`ScalableBloomFilter::fill_ratio`], approximately now. Reads every block.
     pub fn fill_ratio(&self) -> f64 {
         fill_of(self.published().map(|shared| &shared.layer))
     }
 
-    /// As [`ScalableBloomFilter::estimated_items`], approximately now. Reads every layer.
+    /// Same as [`ScalableBloomFilter::estimated_items`], approximately now. Reads every layer.
     pub fn estimated_items(&self) -> Estimate {
         sum_of(self.published().map(|shared| shared.layer.estimated_items()))
     }
@@ -265,7 +266,7 @@ fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate 
     Estimate { low: estimate.low.max(inserted as f64), ..estimate }
 }
 
-/// The number of distinct keys that came to layers with these estimates, oldest first.
+/// The number of distinct keys offered to layers with these estimates, oldest first.
 fn distinct_of(layers: impl Iterator<Item = (LayerParams, Estimate)>) -> Estimate {
     let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
     let mut rates = Vec::new();

@@ -6,7 +6,7 @@ use crate::filter::{Estimate, check_same_digest};
 use crate::{Error, Storage};
 use alloc::vec::Vec;
 
-/// What happens to a layer of the other chain.
+/// The fate of a layer of the other chain.
 enum Plan {
     /// Ored into our layer of this index, which then holds this many keys.
     Or { ours: usize, theirs: usize, items: u64 },
@@ -17,10 +17,10 @@ enum Plan {
 impl ScalableBloomFilter {
     /// Makes this filter the union of both: it then holds the keys of either.
     ///
-    /// Layers of the same shape are ored if all their keys fit into one: those of replicas that saw
-    /// the same keys, and newest layers that are less than half full. Every other layer of `other`
-    /// is copied and becomes an additional layer here, since its keys are gone and cannot be
-    /// redistributed.
+    /// Layers of the same shape are ored if all their keys fit into one: layers of replicas that
+    /// saw the same keys, and newest layers that are less than half full. Every other layer of
+    /// `other` is copied and becomes an additional layer here, since its keys are no longer known
+    /// and cannot be redistributed.
     ///
     /// The promise cannot always be kept: the rate of two full chains together is the sum of both,
     /// up to 2 p. [`ScalableBloomFilter::expected_fpp`] is the current rate,
@@ -70,8 +70,8 @@ impl ScalableBloomFilter {
                 Plan::Adopt(layer) => self.layers.push(layer),
             }
         }
-        // Keys are inserted into the last one: the highest step and, among those, the most room as
-        // defined by the file, which counts up to `expected_items`.
+        // Keys are inserted into the last one: the one with the highest step and, among equals, the
+        // most room as defined by the file, which counts up to `expected_items`.
         self.layers.sort_by_key(|layer| {
             (layer.step, layer.params.expected_items().saturating_sub(layer.inserted_items))
         });
@@ -92,7 +92,8 @@ impl ScalableBloomFilter {
                 Some(Plan::Or { ours, theirs, items })
             });
             if let Some(Plan::Or { ours, .. }) = fit {
-                // One layer per layer: a second one would need to know what the first one added.
+                // One layer per layer: a second one would need to know the keys that the first one
+                // added.
                 free[ours] = false;
             } else {
                 count += 1;

@@ -40,11 +40,7 @@ impl Segments {
     /// [`Error::NoSegments`] for layouts other than `blocked`; [`Error::OutOfRange`] unless `count`
     /// is from 1 to the number of pages.
     pub fn new(params: &FilterParams, count: u64) -> Result<Self, Error> {
-        let max = num_pages(params)?;
-        if !(1..=max).contains(&count) {
-            let parameter = "number of segments";
-            return Err(Error::OutOfRange { parameter, min: 1, max, found: count });
-        }
+        Error::check_range("number of segments", 1..=num_pages(params)?, count)?;
         Ok(Self { params: *params, count })
     }
 
@@ -59,10 +55,7 @@ impl Segments {
     ///
     /// [`Error::OutOfRange`] unless `index` is below [`Segments::count`].
     pub fn pages(&self, index: u64) -> Result<Range<u64>, Error> {
-        if index >= self.count {
-            let (parameter, max) = ("segment", self.count - 1);
-            return Err(Error::OutOfRange { parameter, min: 0, max, found: index });
-        }
+        Error::check_range("segment", 0..=self.count - 1, index)?;
         Ok(self.first_page(index)..self.first_page(index + 1))
     }
 
@@ -70,7 +63,7 @@ impl Segments {
     ///
     /// # Errors
     ///
-    /// As [`Segments::pages`].
+    /// Same as [`Segments::pages`].
     pub fn digests(&self, index: u64) -> Result<RangeInclusive<Digest>, Error> {
         Ok(digests_of(&self.params, &self.pages(index)?))
     }
@@ -78,7 +71,8 @@ impl Segments {
     /// The index of the segment that has this digest.
     pub fn index_of(&self, digest: Digest) -> u64 {
         let page = positions::block(digest, self.params.num_blocks()) / PAGE_BLOCKS;
-        // The first whose last page is this one or a later one: ceil((page + 1) · N / P) − 1.
+        // The first segment whose last page is this one or a later one: ceil((page + 1) · N / P) −
+        // 1.
         let (count, pages) = (u128::from(self.count), u128::from(self.num_pages()));
         ((u128::from(page + 1) * count).div_ceil(pages) - 1) as u64
     }
@@ -103,16 +97,9 @@ pub(super) fn num_pages(params: &FilterParams) -> Result<u64, Error> {
 
 /// Checks that there are pages, and that all of them are in the filter.
 pub(super) fn check_pages(params: &FilterParams, pages: &Range<u64>) -> Result<(), Error> {
-    let max = num_pages(params)?;
-    for (parameter, min, max, found) in [
-        ("first page", 0, max - 1, pages.start),
-        ("last page", pages.start, max - 1, pages.end.saturating_sub(1)),
-    ] {
-        if !(min..=max).contains(&found) {
-            return Err(Error::OutOfRange { parameter, min, max, found });
-        }
-    }
-    Ok(())
+    let last = num_pages(params)? - 1;
+    Error::check_range("first page", 0..=last, pages.start)?;
+    Error::check_range("last page", pages.start..=last, pages.end.saturating_sub(1))
 }
 
 /// The blocks of these pages; the last page may have fewer than 64.

@@ -1,6 +1,6 @@
 //! Segments: consecutive pages of a filter, each filled by itself and put together in a file.
 //!
-//! `cut.rs` says which pages and digests a segment has, `native.rs` how it is stored.
+//! `cut.rs` determines the pages and digests of a segment, `native.rs` is its file.
 
 mod cut;
 mod native;
@@ -13,14 +13,14 @@ use crate::layout::{Blocked, LayoutKind};
 use crate::{Bitmap, Digest, DigestFunction, Error, FilterParams, positions, simd};
 use core::ops::{Range, RangeInclusive};
 
-/// Keys whose cache lines are requested together: one word of answers.
+/// The number of keys whose cache lines are requested together: one word of answers.
 const GROUP: usize = 64;
 
-/// Consecutive pages of the body of a `blocked` Bloom filter, with the memory of these alone.
+/// Consecutive pages of the body of a `blocked` Bloom filter, in the memory of these alone.
 ///
 /// Machines that each fill one segment build one filter together, whose file is the segments' pages
-/// in order: [`Segments`] says which digests belong to which, and `mayhap_store::assemble` puts the
-/// files together. The bits are those of the whole filter: block floor(d · B / 2^64) of B, less the
+/// in order: [`Segments`] assigns digests to segments, and `mayhap_store::assemble` puts the files
+/// together. The bits are the same as in the whole filter: block floor(d · B / 2^64) of B, less the
 /// blocks before the segment (`docs/native-format.md`, "Kind: segment").
 ///
 /// An insertion or query touches one cache line.
@@ -74,7 +74,7 @@ impl Segment {
         Ok(Self::of_parts(params, digest_function, pages, blocks))
     }
 
-    /// Of checked parts.
+    /// Builds a segment from checked parts.
     fn of_parts(
         params: FilterParams,
         digest_function: DigestFunction,
@@ -123,7 +123,7 @@ impl Segment {
         self.blocks.as_ref()
     }
 
-    /// As [`crate::Filter::insert_digest`].
+    /// Same as [`crate::Filter::insert_digest`].
     ///
     /// # Errors
     ///
@@ -132,15 +132,15 @@ impl Segment {
     pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
         self.check(digest)?;
         let index = self.place.index(digest);
-        // A filter of this block alone, whose only block is that of every digest.
+        // Treat this block as a filter of its own, in which every digest maps to it.
         Ok(self.layout.insert(&mut self.blocks.as_mut()[index..=index], digest))
     }
 
-    /// As [`crate::Filter::contains_digest`].
+    /// Same as [`crate::Filter::contains_digest`].
     ///
     /// # Errors
     ///
-    /// As [`Segment::insert_digest`].
+    /// Same as [`Segment::insert_digest`].
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> Result<bool, Error> {
         self.check(digest)?;
@@ -148,7 +148,7 @@ impl Segment {
         Ok(self.layout.contains(&self.blocks.as_ref()[index..=index], digest))
     }
 
-    /// As [`crate::Filter::insert_digests`].
+    /// Same as [`crate::Filter::insert_digests`].
     ///
     /// # Errors
     ///
@@ -160,11 +160,11 @@ impl Segment {
         Ok(new)
     }
 
-    /// [`Segment::insert_digests`] into a reused bitmap.
+    /// Like [`Segment::insert_digests`], but into a reused bitmap.
     ///
     /// # Errors
     ///
-    /// As [`Segment::insert_digests`].
+    /// Same as [`Segment::insert_digests`].
     pub fn insert_digests_into(
         &mut self,
         digests: &[Digest],
@@ -183,7 +183,7 @@ impl Segment {
         Ok(())
     }
 
-    /// As [`crate::Filter::contains_digests`].
+    /// Same as [`crate::Filter::contains_digests`].
     ///
     /// # Errors
     ///
@@ -194,11 +194,11 @@ impl Segment {
         Ok(found)
     }
 
-    /// [`Segment::contains_digests`] into a bitmap that is used again.
+    /// Like [`Segment::contains_digests`], but into a reused bitmap.
     ///
     /// # Errors
     ///
-    /// As [`Segment::contains_digests`].
+    /// Same as [`Segment::contains_digests`].
     pub fn contains_digests_into(
         &self,
         digests: &[Digest],
@@ -229,10 +229,10 @@ impl Segment {
     }
 }
 
-/// Where a segment's blocks are among those of the whole filter.
+/// The place of a segment's blocks within the whole filter.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// Of the whole filter.
+    /// The number of blocks of the whole filter.
     num_blocks: u64,
     first_block: u64,
 }

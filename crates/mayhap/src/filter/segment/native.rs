@@ -2,8 +2,7 @@
 
 use super::{Segment, cut};
 use crate::bits::{Block, OwnedBlocks};
-use crate::native::kind::only_segment;
-use crate::native::{Fields, Kind, Native};
+use crate::native::{Fields, Kind, Native, only_segment};
 use crate::{Digest, DigestFunction, Error, FilterParams};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,22 +38,19 @@ impl SegmentFields {
     ///
     /// [`Error::BadField`] or a sizing error for values that no segment can have.
     pub fn from_fields(fields: &Fields) -> Result<Self, Error> {
-        let bad_field = |field, found| Err(Error::BadField { field, found });
         let [first_page, num_pages, ones, ..] = fields.extra;
         fields.check_extra_is_zero(3)?;
         let params = Fields { extra: [0; 7], ..fields.clone() }.bloom_params()?;
         let Some(end) = first_page.checked_add(num_pages) else {
-            return bad_field("num_pages", num_pages);
+            return Error::bad_field("num_pages", num_pages);
         };
         let pages = first_page..end;
         cut::check_pages(&params, &pages)?;
         let blocks = cut::blocks_of(&params, &pages);
-        if ones > (blocks.end - blocks.start) * Block::BITS {
-            return bad_field("ones", ones);
-        }
-        if fields.inserted_items != 0 {
-            return bad_field("inserted_items", fields.inserted_items);
-        }
+        let fits = ones <= (blocks.end - blocks.start) * Block::BITS;
+        Error::check_field(fits, "ones", ones)?;
+        let inserted = fields.inserted_items;
+        Error::check_field(inserted == 0, "inserted_items", inserted)?;
         Ok(Self { params, pages, ones })
     }
 }
@@ -87,16 +83,11 @@ impl Native for Segment {
         segments: Vec<OwnedBlocks>,
     ) -> Result<Self, Error> {
         let (blocks, segment) = (only_segment(segments)?, SegmentFields::from_fields(fields)?);
-        let expected = Self::segment_blocks(fields)?.iter().sum();
+        let expected: u64 = Self::segment_blocks(fields)?.iter().sum();
         let found = blocks.as_ref().len() as u64;
-        if found != expected {
-            let (expected, found) = (expected * Block::BYTES as u64, found * Block::BYTES as u64);
-            return Err(Error::WrongLength { field: "body", expected, found });
-        }
+        Error::check_length("body", expected * 64, found * 64)?;
         let read = Self::of_parts(segment.params, digest_function, segment.pages, blocks);
-        if read.count_ones() != segment.ones {
-            return Err(Error::BadField { field: "ones", found: segment.ones });
-        }
+        Error::check_field(read.count_ones() == segment.ones, "ones", segment.ones)?;
         Ok(read)
     }
 }

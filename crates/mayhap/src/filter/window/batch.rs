@@ -6,8 +6,8 @@ use crate::filter::for_each_digest_chunk;
 use crate::{Bitmap, Digest, Key};
 
 impl WindowBloomFilter {
-    /// Inserts many keys, in order: bit `i` of the result is what [`WindowBloomFilter::insert`]
-    /// would have returned for `keys[i]`, but their cache lines are fetched together.
+    /// Inserts many keys, in order: bit `i` of the result is the answer of
+    /// [`WindowBloomFilter::insert`] for `keys[i]`, but their cache lines are fetched together.
     ///
     /// In a time window they are inserted at the latest time passed in: call
     /// [`WindowBloomFilter::advance`] first.
@@ -20,7 +20,8 @@ impl WindowBloomFilter {
         new
     }
 
-    /// [`WindowBloomFilter::insert_batch`] for keys that are already digests, into a reused bitmap.
+    /// Like [`WindowBloomFilter::insert_batch`], for keys that are already digests, into a reused
+    /// bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         self.insert_words(digests, new.reset(digests.len()));
     }
@@ -36,7 +37,7 @@ impl WindowBloomFilter {
         ));
     }
 
-    /// [`WindowBloomFilter::insert_absent_digest`] for many digests, in order, into a reused
+    /// Like [`WindowBloomFilter::insert_absent_digest`], for many digests, in order, into a reused
     /// bitmap: the cache lines of a group are fetched together.
     pub fn insert_absent_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         let new = new.reset(digests.len());
@@ -70,13 +71,13 @@ impl WindowBloomFilter {
         found
     }
 
-    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a reused
+    /// Like [`WindowBloomFilter::contains_batch`], for keys that are already digests, into a reused
     /// bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_digests_at_into(digests, self.now(), found);
     }
 
-    /// [`WindowBloomFilter::contains_digests_into`] at the time `now`.
+    /// Like [`WindowBloomFilter::contains_digests_into`], but at the time `now`.
     pub fn contains_digests_at_into(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
         let found = found.reset(digests.len());
         with_form!(&self.form, window => {

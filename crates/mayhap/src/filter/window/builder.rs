@@ -53,25 +53,18 @@ impl WindowBuilder {
         self
     }
 
-    /// p: the false-positive probability to keep at the highest load, above 0 and below 1.
-    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
-        self.target_fpp = Some(target_fpp);
-        self
+    setters! {
+        /// p: the false-positive probability to keep at the highest load, above 0 and below 1.
+        target_fpp: f64,
     }
 
     digest_setters!();
-
-    /// Rejects windows larger than this before any memory is allocated. No limit by default.
-    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
-        self.max_bytes = max_bytes;
-        self
-    }
 
     /// Bytes that the window will take.
     ///
     /// # Errors
     ///
-    /// As [`WindowBuilder::build`], except for memory limits.
+    /// Same as [`WindowBuilder::build`], except for memory limits.
     pub fn num_bytes(&self) -> Result<u64, Error> {
         Ok(self.solve()?.num_bytes())
     }
@@ -102,10 +95,7 @@ impl WindowBuilder {
     /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
     pub fn build(self) -> Result<WindowBloomFilter, Error> {
         let solved = self.solve()?;
-        let found = solved.num_bytes();
-        if found > self.max_bytes {
-            return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
-        }
+        Error::check_limit("filter bytes", self.max_bytes, solved.num_bytes())?;
         let Solved { plan, num_rows, num_hashes, target_fpp } = solved;
         let form = match plan {
             Cut::Even(plan) => Form::Even(EvenWindow::empty(plan, num_rows, num_hashes)?),
@@ -115,7 +105,7 @@ impl WindowBuilder {
     }
 }
 
-/// How a window is divided into generations.
+/// The division of a window into generations.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     Even(even::Plan),

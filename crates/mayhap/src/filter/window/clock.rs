@@ -1,17 +1,18 @@
 //! The clock of a time window, which its users may set.
 //!
 //! A time that is before the latest one by less than a generation changes nothing: clocks are
-//! corrected, and threads are late. One that is earlier than that says that one of the two is
+//! corrected, and threads are late. A time that is earlier than that means that one of the two is
 //! wrong, and the window waits for up to a generation to learn which. If the clock returns, it was
-//! wrong for a moment. If it goes on from where it is, the latest time was: then it and all times
-//! after the clock are set back.
+//! wrong for a moment. If it continues from its new time, the latest time was wrong: it and all
+//! times after the clock are then set back.
 
 /// The latest time, and whether the clock is behind it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Clock {
     /// The time that new keys get: the latest one, and a `lead` more while the clock is behind it.
     pub(super) now: u64,
-    /// What sets apart the keys that come while it is not known which time is wrong.
+    /// Added to the time of keys that arrive while it is unknown which time is wrong, to set them
+    /// apart.
     lead: u64,
     /// By how much `now` was after the clock when that was first found to be behind; 0 if it is
     /// not.
@@ -25,8 +26,8 @@ pub(super) struct Clock {
 /// built or loaded: [`WindowBloomFilter::clock_jumps`](crate::WindowBloomFilter::clock_jumps).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockJumps {
-    /// The number of times that were before the latest one by more than a generation, those that
-    /// followed on such a one not counted.
+    /// The number of times that were before the latest one by more than a generation, without those
+    /// that followed such a time.
     pub count: u64,
     /// By how much the latest time was after the last of them.
     pub ahead: u64,
@@ -34,18 +35,18 @@ pub struct ClockJumps {
     pub restored: u64,
 }
 
-/// What a time that is not after the latest one means.
+/// The meaning of a time that is not after the latest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is behind, for the first time: this one or the latest one is wrong.
     Behind,
     /// It is still not known which.
     Unknown,
-    /// The latest one was right. Keys that came meanwhile have the first of these times, and are as
-    /// old as the second says or younger.
+    /// The latest one was right. Keys inserted meanwhile have the time `meanwhile`, and are as old
+    /// as `latest` or younger.
     Returned { meanwhile: u64, latest: u64 },
-    /// The latest one was wrong, by `by` at least when the clock was at `first`. Keys that came
-    /// since have the time `meanwhile`, and came until what is now the latest time.
+    /// The latest one was wrong, by `by` at least when the clock was at `first`. Keys inserted
+    /// since have the time `meanwhile`, and were inserted up to the time that is now the latest.
     WasAhead { meanwhile: u64, first: u64, by: u64 },
 }
 
@@ -55,17 +56,17 @@ impl Clock {
         Self { lead, ..Self::default() }
     }
 
-    /// The same, as it was saved.
+    /// A clock with the state that was saved.
     pub(super) fn saved(lead: u64, now: u64, ahead: u64) -> Self {
         Self { now, lead, ahead, behind: now.saturating_sub(ahead), ..Self::default() }
     }
 
-    /// What [`Clock::saved`] takes.
+    /// The argument for [`Clock::saved`].
     pub(super) const fn ahead(&self) -> u64 {
         self.ahead
     }
 
-    /// The first time that was behind, as long as it is not known which is wrong.
+    /// The first time that was behind, as long as it is unknown which one is wrong.
     #[inline(always)]
     pub(super) const fn first_behind(&self) -> Option<u64> {
         if self.ahead == 0 { None } else { Some(self.now - self.ahead) }

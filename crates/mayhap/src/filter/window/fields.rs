@@ -5,10 +5,6 @@ use crate::native::Fields;
 use crate::sizing::window::MIN_NUM_ROWS;
 use crate::sizing::{MAX_NUM_HASHES, check_fpp};
 
-pub(super) fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
-
 /// Checks the fields common to all tables: the layout, no more than `used` fields of `extra`, no
 /// layers, numbers within their ranges.
 ///
@@ -21,20 +17,14 @@ pub(super) fn check_fields<const COLUMNS: u32>(
     used: usize,
     max_rows: u64,
 ) -> Result<(), Error> {
-    if fields.layout != layout {
-        return bad_field("layout", fields.layout.into());
-    }
+    let (bits, hashes) = (fields.num_bits, fields.num_hashes);
+    Error::check_field(fields.layout == layout, "layout", fields.layout.into())?;
     fields.check_extra_is_zero(used)?;
-    if !fields.layers.is_empty() {
-        return bad_field("layers", fields.layers.len() as u64);
-    }
+    fields.check_no_layers()?;
     let columns = u64::from(COLUMNS);
     let (min, max) = (MIN_NUM_ROWS * columns, max_rows * columns);
-    if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
-        return bad_field("num_bits", fields.num_bits);
-    }
-    if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
-        return bad_field("num_hashes", fields.num_hashes.into());
-    }
+    let is_whole = (min..=max).contains(&bits) && bits.is_multiple_of(columns);
+    Error::check_field(is_whole, "num_bits", bits)?;
+    Error::check_field((1..=MAX_NUM_HASHES).contains(&hashes), "num_hashes", hashes.into())?;
     check_fpp(fields.target_fpp)
 }

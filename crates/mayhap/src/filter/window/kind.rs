@@ -1,6 +1,9 @@
-//! What a window remembers, and the age of its keys.
+//! The extent of a window, and the age of its keys.
 
-/// What a [`WindowBloomFilter`](crate::WindowBloomFilter) remembers at least.
+use crate::Error;
+use crate::sizing::check_items;
+
+/// The keys that a [`WindowBloomFilter`](crate::WindowBloomFilter) remembers at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Window {
@@ -21,6 +24,18 @@ impl Window {
         match self {
             Self::Items(items) | Self::Time { expected_items: items, .. } => items,
         }
+    }
+
+    /// w: keys or time.
+    pub(super) const fn size(self) -> u64 {
+        match self {
+            Self::Items(size) | Self::Time { span: size, .. } => size,
+        }
+    }
+
+    pub(super) fn check(self) -> Result<(), Error> {
+        check_items(self.expected_items())?;
+        Error::check_range("window_time", 1..=u64::MAX, self.size())
     }
 }
 

@@ -1,9 +1,9 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `kind.rs` is what a window remembers, `clock.rs` the time, `table.rs` the table of bits; `even/`
-//! has generations of one length, for count windows, `spans/` those that end when they are full or
-//! old, for time windows. `native.rs` is the file, `fields.rs` the checks of its header that both
-//! forms share; `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
+//! `kind.rs` is the extent of a window, `clock.rs` the time, `table.rs` the table of bits; `even/`
+//! has generations of one length, for count windows, `spans/` generations that end when they are
+//! full or old, for time windows. `native.rs` is the file, `fields.rs` the checks of its header
+//! that both forms share; `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
 
 /// Calls a function of the window inside, whichever form it has.
 macro_rules! with_form {
@@ -62,12 +62,12 @@ use spans::SpanWindow;
 /// [`WindowBloomFilter::health`] is over capacity as long as some of the span are missing.
 ///
 /// (w is rounded up to a whole number of generations; small windows are divided more coarsely.)
-/// Every insertion counts, whether its key is there or not: a count window moves with what arrives,
-/// like the last w lines of a file. A key that returns is written into the current generation, so
-/// that its age restarts; with [`WindowBloomFilter::insert_absent`] it is not, and the window moves
-/// on all the same. (If more than n insertions arrive in the span of a time window, a key that
-/// returns within w/8 is not written again: the generation that has it is kept longer. So in a
-/// stream with many repeats each key counts at most 9 times per span.)
+/// Every insertion counts, whether its key is present or not: a count window moves with every
+/// arrival, like the last w lines of a file. A key that returns is written into the current
+/// generation, so that its age restarts; with [`WindowBloomFilter::insert_absent`] it is not, and
+/// the window moves on all the same. (If more than n insertions arrive in the span of a time
+/// window, a key that returns within w/8 is not written again: the generation that has it is kept
+/// longer. So in a stream with many repeats each key counts at most 9 times per span.)
 ///
 /// # Clocks
 ///
@@ -78,15 +78,15 @@ use spans::SpanWindow;
 ///
 /// * A time *before* the latest one by no more than a generation is treated as the latest one.
 /// * If it is earlier than that, either may be wrong. For up to a generation (w/8) of the clock the
-///   latest time stays in force for new keys, while those of times before it are forgotten by the
+///   latest time stays in force for new keys, while keys of earlier times are forgotten by the
 ///   clock. If the clock returns to it, nothing was changed or forgotten. If not, the latest time
 ///   was wrong, and it and all times after the clock are set back. So keys are never forgotten
 ///   early for this, and at most an eighth of the span late.
-/// * A time that is too *late* makes the filter forget all that is older, as it cannot know. Once
-///   the clock is right again, it remembers those keys again that are still within the span, as far
-///   as their columns were not used for others.
-/// * What cannot be told from a clock that was set right: one that was far too early for more than
-///   a generation, and is set right. It forgets what came before.
+/// * A time that is too *late* makes the filter forget all older keys, since it cannot know better.
+///   Once the clock is right again, it again remembers the keys that are still within the span,
+///   unless their columns have been reused.
+/// * One case looks like a clock that was corrected: a clock that was far too early for more than a
+///   generation and is then corrected. The filter forgets all earlier keys.
 ///
 /// [`WindowBloomFilter::clock_jumps`] counts the times that were so early.
 ///
@@ -100,8 +100,8 @@ use spans::SpanWindow;
 /// within one cache line per key would take 45.2.
 ///
 /// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), and so
-/// does a query of a key that is there. One of an absent key reads 7 rows and seldom the others
-/// (7.5 and 7.1 lines on average), or all k where the table fits a near cache. Clearing adds half a
+/// does a query of a present key. A query of an absent key reads 7 rows and seldom the others (7.5
+/// and 7.1 lines on average), or all k where the table fits a near cache. Clearing adds half a
 /// block per insertion in a count window and two and a half in a time window, in order, without a
 /// pause. In a time window a column is also cleared as time passes; after an idle period the
 /// remainder, at most one pass over the table as for [`WindowBloomFilter::clear`], is done by the
@@ -122,7 +122,7 @@ use spans::SpanWindow;
 /// assert!((0..8_000u64).all(|i| !seen.contains(&i))); // forgotten
 /// assert_eq!(seen.age(&9_999u64).map(|age| age.generations), Some(0));
 ///
-/// // Times in milliseconds: what was seen in the last minute.
+/// // Times in milliseconds: keys seen in the last minute.
 /// let builder = WindowBloomFilter::builder().window_time(60_000, 1_000).target_fpp(1e-6);
 /// let mut seen = builder.build()?;
 /// seen.insert_at("key", 1_000_000);
@@ -137,7 +137,7 @@ pub struct WindowBloomFilter {
     digest_function: DigestFunction,
 }
 
-/// How a window's generations end.
+/// The way in which a window's generations end.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the numbers of 64 columns, used by every call")]
 enum Form {
@@ -176,7 +176,7 @@ impl WindowBloomFilter {
         self.insert_digest(digest)
     }
 
-    /// [`WindowBloomFilter::insert`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::insert`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         with_form!(&mut self.form, window => window.insert_digest(digest))
@@ -185,9 +185,9 @@ impl WindowBloomFilter {
     /// Inserts a key unless it may be in the window already; `true` if it was inserted.
     ///
     /// A repeat does not make the key young again: it is forgotten when its first insertion is, and
-    /// is new once in each window however often it comes. (It moves a count window on.) A key that
-    /// is taken for one that is there is not inserted, and may be new as soon as the other one is
-    /// forgotten.
+    /// is new once in each window, however often it recurs. (It still moves a count window on.) A
+    /// key that is mistaken for a present one is not inserted, and may be new as soon as the other
+    /// one is forgotten.
     ///
     /// # Examples
     ///
@@ -196,7 +196,7 @@ impl WindowBloomFilter {
     ///
     /// let builder = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6);
     /// let (mut quiet, mut seen) = (builder.clone().build()?, builder.build()?);
-    /// // The disk is full, and that comes every second for ten minutes.
+    /// // "disk full" is logged every second for ten minutes.
     /// let (mut mails, mut first) = (0, 0);
     /// for second in 0..600 {
     ///     quiet.advance(second);
@@ -211,7 +211,7 @@ impl WindowBloomFilter {
         self.insert_absent_digest(self.digest_function.digest(key))
     }
 
-    /// [`WindowBloomFilter::insert_absent`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::insert_absent`], for a key that is already a digest.
     #[inline]
     pub fn insert_absent_digest(&mut self, digest: Digest) -> bool {
         if self.contains_digest(digest) {
@@ -228,14 +228,14 @@ impl WindowBloomFilter {
         self.insert(key)
     }
 
-    /// [`WindowBloomFilter::insert_at`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::insert_at`], for a key that is already a digest.
     #[inline]
     pub fn insert_digest_at(&mut self, digest: Digest, now: u64) -> bool {
         self.advance(now);
         self.insert_digest(digest)
     }
 
-    /// Advances the time of a time window and forgets what has expired.
+    /// Advances the time of a time window and forgets expired keys.
     ///
     /// A time before the latest one changes nothing at first (see "Clocks" above). Calling it is
     /// optional, since calls with a time do the same; calling it now and then in idle periods
@@ -249,7 +249,7 @@ impl WindowBloomFilter {
     /// let mut seen = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6).build()?;
     /// seen.advance(1000);
     /// seen.insert("key");
-    /// seen.advance(500); // the clock was set back: it stands still
+    /// seen.advance(500); // the clock was set back: time stands still
     /// seen.advance(1060);
     /// assert!(seen.contains("key"));
     /// seen.advance(u64::MAX);
@@ -268,7 +268,7 @@ impl WindowBloomFilter {
         self.contains_digest(self.digest_function.digest(key))
     }
 
-    /// [`WindowBloomFilter::contains`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::contains`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
         with_form!(&self.form, window => {
@@ -276,14 +276,14 @@ impl WindowBloomFilter {
         })
     }
 
-    /// [`WindowBloomFilter::contains`] at the time `now`: generations that have expired by then are
-    /// ignored. Changes nothing, so many threads may query at once.
+    /// Like [`WindowBloomFilter::contains`], but at the time `now`: generations that have expired
+    /// by then are ignored. Changes nothing, so many threads may query at once.
     #[inline]
     pub fn contains_at<K: Key + ?Sized>(&self, key: &K, now: u64) -> bool {
         self.contains_digest_at(self.digest_function.digest(key), now)
     }
 
-    /// [`WindowBloomFilter::contains_at`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::contains_at`], for a key that is already a digest.
     #[inline]
     pub fn contains_digest_at(&self, digest: Digest, now: u64) -> bool {
         with_form!(&self.form, window => {
@@ -313,22 +313,22 @@ impl WindowBloomFilter {
         self.age_at(key, self.now())
     }
 
-    /// [`WindowBloomFilter::age`] at the time `now`.
+    /// Like [`WindowBloomFilter::age`], but at the time `now`.
     pub fn age_at<K: Key + ?Sized>(&self, key: &K, now: u64) -> Option<Age> {
         self.age_of_digest_at(self.digest_function.digest(key), now)
     }
 
-    /// [`WindowBloomFilter::age_at`] for a key that is already a digest.
+    /// Like [`WindowBloomFilter::age_at`], for a key that is already a digest.
     pub fn age_of_digest_at(&self, digest: Digest, now: u64) -> Option<Age> {
         with_form!(&self.form, window => window.age(digest, now))
     }
 
-    /// A moment in the life of the window, for a log of its insertions: the number of keys that
-    /// came to a count window, and the last time passed to a time window.
+    /// A moment in the life of the window, for a log of its insertions: the number of keys offered
+    /// to a count window, and the last time passed to a time window.
     ///
     /// A log that has the moment before the insertion of some keys, and those keys, brings another
     /// window to the same state: by [`WindowBloomFilter::resume`] at that moment, and their
-    /// insertion. Keys that came and were not inserted need no record of their own.
+    /// insertion. Keys that were offered and not inserted need no record of their own.
     ///
     /// # Examples
     ///
@@ -354,8 +354,8 @@ impl WindowBloomFilter {
     }
 
     /// Moves the window on to a [`WindowBloomFilter::moment`] of one with the same keys: a count
-    /// window as if so many keys had come, a time window by [`WindowBloomFilter::advance`]. An
-    /// earlier moment changes nothing in a count window.
+    /// window as if that number of keys had arrived, a time window by
+    /// [`WindowBloomFilter::advance`]. An earlier moment changes nothing in a count window.
     pub fn resume(&mut self, moment: u64) {
         with_form!(&mut self.form, window => window.resume(moment));
     }

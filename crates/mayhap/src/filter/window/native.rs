@@ -42,10 +42,7 @@ impl Native for WindowBloomFilter {
             return Err(Error::WrongLength { field: "segments", expected: 2, found });
         };
         for (segment, expected) in segments.iter().zip(expected) {
-            let found = segment.as_ref().len() as u64;
-            if found != expected {
-                return Err(Error::WrongLength { field: "body", expected, found });
-            }
+            Error::check_length("body", expected, segment.as_ref().len() as u64)?;
         }
         let form = if fields.layout == LAYOUT {
             Form::Spans(SpanWindow::from_segments(fields, segments)?)

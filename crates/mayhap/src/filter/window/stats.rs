@@ -5,7 +5,7 @@ use crate::sizing::window;
 use crate::{Digest, DigestFunction, Key};
 
 impl WindowBloomFilter {
-    /// The window: what is remembered at least.
+    /// The window: the keys remembered at least.
     pub const fn window(&self) -> Window {
         with_form!(&self.form, window => window.window())
     }
@@ -95,7 +95,7 @@ impl WindowBloomFilter {
     /// assert!(seen.forgotten_early() > Some(1_400) && seen.expected_fpp_now() <= 0.01);
     /// assert_eq!((seen.health(), seen.complete_since()), (Health::OverCapacity, Some(1002)));
     /// let there = (1_000..2_000u64).filter(|i| seen.contains(i)).count();
-    /// assert!((540..570).contains(&there)); // the last that came
+    /// assert!((540..570).contains(&there)); // the last to arrive
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub const fn forgotten_early(&self) -> Option<u64> {
@@ -169,7 +169,7 @@ impl WindowBloomFilter {
     /// just before a generation ends ([`crate::sizing::window::expected_fpp`]), and in a time
     /// window with the keys in as few generations as possible ([`crate::sizing::window::spans`]).
     ///
-    /// No window holds so many keys that it is above the target.
+    /// No window holds enough keys to be above the target.
     pub fn expected_fpp(&self, items: u64) -> f64 {
         with_form!(&self.form, window => window.expected_fpp(items))
     }
@@ -214,7 +214,7 @@ impl WindowBloomFilter {
     /// let mut seen = builder.build()?;
     /// assert_eq!(seen.estimated_fpp(), 0.0);
     /// for i in 0..100_000u64 {
-    ///     seen.insert_at(&i, 1000); // a hundred times what it was made for, all at once
+    ///     seen.insert_at(&i, 1000); // a hundred times its n, all at once
     /// }
     /// let fpp = seen.estimated_fpp();
     /// assert!(fpp > 0.007 && fpp < 0.012 && seen.health() == Health::OverCapacity);

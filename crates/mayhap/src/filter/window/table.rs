@@ -5,7 +5,7 @@ use crate::positions;
 use crate::simd::{self, Row};
 use crate::{Digest, Error};
 
-/// Keys whose cache lines are requested together.
+/// The number of keys whose cache lines are requested together.
 const GROUP: usize = 32;
 
 /// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
@@ -230,9 +230,20 @@ impl<R: Row> Table<R> {
         self.rows()[simd::place::<R>(row)].into()
     }
 
-    /// Whether every bit past the last row is 0.
-    pub(super) fn is_zero_past_the_end(&self) -> bool {
-        (self.num_rows()..self.num_blocks() * Self::ROWS_PER_BLOCK).all(|row| self.row(row) == 0)
+    /// Rejects bits that only a faulty writer can have produced: bits past the last row, or in
+    /// columns whose counts are 0, or in the spare column before `cursor`, where it is cleared.
+    pub(super) fn check_clear(&self, counts: &[u64], spare: u32, cursor: u64) -> Result<(), Error> {
+        let of_spare = counts[spare as usize];
+        let is_cleared = cursor != self.num_blocks() || of_spare == 0;
+        Error::check_field(is_cleared, "count of a cleared generation", of_spare)?;
+        let columns = counts.iter().enumerate();
+        let empty = columns.fold(0, |empty, (i, &count)| empty | u64::from(count == 0) << i);
+        let found = self.count_ones(empty, 0, self.num_blocks());
+        Error::check_field(found == 0, "bits of generations without keys", found)?;
+        let found = self.count_ones(1 << spare, 0, cursor);
+        Error::check_field(found == 0, "bits that were cleared", found)?;
+        let mut past_end = self.num_rows()..self.num_blocks() * Self::ROWS_PER_BLOCK;
+        Error::check_field(past_end.all(|row| self.row(row) == 0), "bits past num_bits", 1)
     }
 
     pub(super) fn clear(&mut self) {

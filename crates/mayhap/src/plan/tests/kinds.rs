@@ -51,7 +51,7 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
     assert_eq!(unfit(&both, "scalable"), Reason::CannotDelete);
 }
 
-/// As the code reads them: the first seven rows, and the others seldom; all of a small table.
+/// As read by the code: the first seven rows, and the others seldom; all of a small table.
 #[test]
 fn a_window_touches_as_many_cache_lines_as_its_code_reads() {
     for (by_time, hit, miss) in [(false, 11.0, 7.5), (true, 9.0, 7.1)] {
@@ -111,7 +111,7 @@ fn what_grows_is_the_chain_and_keeps_the_rate() {
         let mut filter = ScalableBloomFilter::new(1_000, target_fpp, digests).unwrap();
         assert_eq!((chain.num_bits, chain.num_bytes), (filter.num_bits(), filter.num_bytes()));
         assert_eq!(chain.target_fpp, target_fpp);
-        // Grown as it says, to the size and the rate it says.
+        // Grown as planned, to the planned size and rate.
         let mut keys = 0..u64::MAX;
         for (come, num_layers) in [(1_000, 1), (2_000, 2), (10_000, 3)] {
             while keys.start < come {
@@ -119,7 +119,7 @@ fn what_grows_is_the_chain_and_keeps_the_rate() {
             }
             assert_eq!(filter.num_layers(), num_layers);
             assert_eq!(chain.num_bytes_after(come), Some(filter.num_bytes()));
-            // By the number that the filter counted, of which chance has a share.
+            // By the number that the filter counted, which is subject to chance.
             let (planned, found) = (chain.fpp_after(come).unwrap(), filter.expected_fpp());
             assert!((planned / found - 1.0).abs() < 0.003, "{come}: {planned} {found}");
         }

@@ -44,7 +44,7 @@ pub(in crate::simd) fn positions(digest: Digest, first: usize, num_bits: u32) ->
 
 /// # Safety
 ///
-/// As [`Kernel`], as all functions here.
+/// See [`Kernel`], as for all functions here.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 unsafe fn contains<W: Word, const K: usize>(words: &[W], digest: Digest, range: &Range) -> bool {

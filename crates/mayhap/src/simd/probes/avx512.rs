@@ -1,6 +1,6 @@
 //! AVX-512: 8 positions in one register, their words by scalar loads, as in `avx2.rs`; in batches
-//! for k from 5 to 8 by a gather, of a shared filter too. For more positions a gather and what is
-//! left take longer than scalar loads (8.1 against 6.5 ns for k = 10 on Zen 4).
+//! for k from 5 to 8 by a gather, of a shared filter too. For more positions a gather and the
+//! remaining loads take longer than scalar loads (8.1 against 6.5 ns for k = 10 on Zen 4).
 
 use super::kernel::{Kernel, Range, Word, bit, group, kernels};
 use crate::Digest;
@@ -36,7 +36,7 @@ pub(in crate::simd) fn positions(digest: Digest, first: usize, num_bits: u32) ->
 
 /// # Safety
 ///
-/// As [`Kernel`], as all functions here.
+/// See [`Kernel`], as for all functions here.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
 unsafe fn contains<W: Word, const K: usize>(words: &[W], digest: Digest, range: &Range) -> bool {
@@ -67,7 +67,7 @@ unsafe fn contains_group<W: Word, const K: usize>(
     }
 }
 
-/// [`contains`] for K up to 8, by one gather.
+/// Like [`contains`], for K up to 8, by one gather.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
 unsafe fn contains_gathered<W: Word, const K: usize>(
@@ -87,7 +87,7 @@ unsafe fn contains_gathered<W: Word, const K: usize>(
     _mm512_mask_testn_epi64_mask(wanted, found, bits) == 0
 }
 
-/// The wanted words of these; each is read at once, in any order, as `shared.rs` says.
+/// The wanted words of these; each is read at once, in any order, as explained in `shared.rs`.
 ///
 /// # Safety
 ///

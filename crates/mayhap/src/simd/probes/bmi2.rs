@@ -1,7 +1,7 @@
 //! BMI2, which every CPU with AVX2 has: the scalar code with k known to the compiler.
 //!
 //! Then a probe is seven instructions, its multiplier being part of one of them, where the loop of
-//! the scalar kernel takes sixteen: fewer instructions let more queries be under way at a time.
+//! the scalar kernel takes sixteen: fewer instructions keep more queries in flight.
 
 use super::kernel::{Range, Word, group};
 use super::scalar::has_all;
@@ -9,14 +9,14 @@ use crate::Digest;
 use crate::positions::{self, PROBE_MULTIPLIERS};
 use core::hint::black_box;
 
-/// Probes of a query that are read before the others: seven of eight absent keys need no more if
-/// half of the bits are set. One branch is mispredicted once for eight keys, where a branch for
-/// each probe is for most.
+/// The number of probes of a query that are read before the others: seven of eight absent keys need
+/// no more if half of the bits are set. One branch is mispredicted once for eight keys, where a
+/// branch for each probe is for most.
 const FIRST: usize = 3;
 
 /// # Safety
 ///
-/// As [`Kernel`](super::kernel::Kernel), as all functions here.
+/// Same as [`Kernel`](super::kernel::Kernel), as all functions here.
 #[target_feature(enable = "bmi1,bmi2")]
 pub(super) unsafe fn contains_far<W: Word, const K: usize>(
     words: &[W],

@@ -26,7 +26,7 @@ pub(super) struct Contains<W: 'static> {
     pub(super) near: unsafe fn(&[W], Digest, &Range) -> bool,
     /// Stops early.
     pub(super) far: unsafe fn(&[W], Digest, &Range) -> bool,
-    /// As `near`.
+    /// Same as `near`.
     pub(super) group: unsafe fn(&[W], &[Digest], &Range) -> u64,
 }
 

@@ -45,11 +45,11 @@ impl Probes {
         Self::up_to(num_bits, num_hashes, InstructionSet::Avx512)
     }
 
-    /// The fastest one with no more instructions than these.
+    /// The fastest kernel within these instructions.
     ///
     /// # Panics
     ///
-    /// As [`Probes::new`].
+    /// Same as [`Probes::new`].
     pub(crate) fn up_to(num_bits: u64, num_hashes: u32, most: InstructionSet) -> Self {
         let mut all = Self::all(num_bits, num_hashes);
         all.find(|probes| InstructionSet::of_kernel(probes.kernel_name()) <= most)
@@ -88,7 +88,7 @@ impl Probes {
         self.range.num_hashes
     }
 
-    /// Whether the filter is taken to be in a near cache.
+    /// Whether the filter is assumed to be in a near cache.
     #[inline(always)]
     pub(crate) fn is_near(&self) -> bool {
         self.is_near
@@ -110,7 +110,7 @@ impl Probes {
         unsafe { contains(words, digest, self.range(words)) }
     }
 
-    /// [`Probes::contains`] for words that other threads may be writing to.
+    /// Like [`Probes::contains`], for words that other threads may be writing to.
     #[inline(always)]
     pub(crate) fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         let queries = &self.kernel.contains_shared;
@@ -132,14 +132,14 @@ impl Probes {
         unsafe { scalar::has_each(words, digest, range.num_bits, multipliers) }
     }
 
-    /// [`Probes::contains`] for up to 64 digests and words in the cache: digest `i` is bit `i` of
-    /// the answer.
+    /// Like [`Probes::contains`], for up to 64 digests and words in the cache: digest `i` is bit
+    /// `i` of the answer.
     pub(crate) fn contains_group(&self, words: &[u64], digests: &[Digest]) -> u64 {
         // SAFETY: as in `contains`.
         unsafe { (self.kernel.contains.group)(words, digests, self.range(words)) }
     }
 
-    /// [`Probes::contains_group`] for words that other threads may be writing to.
+    /// Like [`Probes::contains_group`], for words that other threads may be writing to.
     pub(crate) fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
         // SAFETY: as in `contains`.
         unsafe { (self.kernel.contains_shared.group)(words, digests, self.range(words)) }
@@ -153,7 +153,8 @@ impl Probes {
         unsafe { (self.kernel.insert)(words, digest, range) }
     }
 
-    /// [`Probes::insert`] for up to 64 digests, in order: digest `i` is bit `i` of the answer.
+    /// Like [`Probes::insert`], for up to 64 digests, in order: digest `i` is bit `i` of the
+    /// answer.
     pub(crate) fn insert_group(&self, words: &mut [u64], digests: &[Digest]) -> u64 {
         let range = *self.range(words);
         // SAFETY: as in `contains`.

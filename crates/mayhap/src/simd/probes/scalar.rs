@@ -33,11 +33,11 @@ pub(super) unsafe fn has_all<W: Word>(
     found & 1 == 1
 }
 
-/// As [`has_all`], stopping at the first clear bit.
+/// Same as [`has_all`], stopping at the first clear bit.
 ///
 /// # Safety
 ///
-/// As there.
+/// Same as [`has_all`].
 #[inline(always)]
 pub(super) unsafe fn has_each<W: Word>(
     words: &[W],

@@ -85,7 +85,7 @@ fn insertions_equal_those_of_the_scalar_kernel(probes: &Probes, members: &[Diges
     assert!(expected == words && one_by_one == words && grouped == words, "{probes:?}");
 }
 
-/// Positions past 2^32, in sparse memory: only the pages that hold bits are there.
+/// Positions past 2^32, in sparse memory: only the pages that hold bits exist.
 #[test]
 #[cfg_attr(miri, ignore = "half a gigabyte of memory")]
 fn kernels_agree_past_two_to_the_32_bits() {

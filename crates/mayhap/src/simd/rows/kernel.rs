@@ -19,15 +19,15 @@ pub(crate) struct Kernel<R: 'static> {
     pub(super) near: unsafe fn(&[R], Digest, Range, R) -> R,
     /// Reads the [`FIRST`] rows, and the others if columns are left.
     pub(super) far: unsafe fn(&[R], Digest, Range, R) -> R,
-    /// Only those, and only the others.
+    /// Only the first few positions, and only the others.
     pub(super) first: unsafe fn(&[R], Digest, Range, R) -> R,
     pub(super) rest: unsafe fn(&[R], Digest, Range, R) -> R,
     pub(super) insert: unsafe fn(&mut [R], Digest, Range, R) -> R,
 }
 
-/// Rows of a query that are read before the others: with 15 half-full columns, nine absent keys in
-/// ten need no more. One branch is mispredicted once for ten keys, where a branch for each row is
-/// for most.
+/// The number of rows of a query that are read before the others: with 15 half-full columns, nine
+/// absent keys in ten need no more. One branch is mispredicted once for ten keys, where a branch
+/// for each row is for most.
 pub(crate) const FIRST: usize = 7;
 
 /// The input of a kernel: the rows of the table, and k from 1 to 32.
@@ -47,7 +47,7 @@ pub(crate) trait Row:
     const NONE: Self;
     const ALL: Self;
     const SCALAR: &'static Kernel<Self> = &scalar::kernel();
-    /// Those for k from 1.
+    /// The kernels for k from 1.
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     const AVX2: &'static [Kernel<Self>] = &x86::avx2_kernels();
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]

@@ -66,7 +66,7 @@ impl<R: Row> Rows<R> {
         self.range.num_hashes
     }
 
-    /// Whether the table is taken to be in a near cache.
+    /// Whether the table is assumed to be in a near cache.
     #[inline(always)]
     pub(crate) fn is_near(&self) -> bool {
         self.is_near
@@ -86,21 +86,21 @@ impl<R: Row> Rows<R> {
         unsafe { and(rows, digest, self.range(rows), columns) }
     }
 
-    /// [`Rows::columns`] in the first rows alone.
+    /// Like [`Rows::columns`], but only the first rows.
     #[inline(always)]
     pub(crate) fn first_columns(&self, rows: &[R], digest: Digest, columns: R) -> R {
         // SAFETY: as in `columns`.
         unsafe { (self.kernel.first)(rows, digest, self.range(rows), columns) }
     }
 
-    /// [`Rows::columns`] in the other rows.
+    /// Like [`Rows::columns`], but in the other rows.
     #[inline(always)]
     pub(crate) fn other_columns(&self, rows: &[R], digest: Digest, columns: R) -> R {
         // SAFETY: as in `columns`.
         unsafe { (self.kernel.rest)(rows, digest, self.range(rows), columns) }
     }
 
-    /// Puts the digest into these columns; returns those that had it before.
+    /// Puts the digest into these columns; returns the columns that had it before.
     #[inline(always)]
     pub(crate) fn insert(&self, rows: &mut [R], digest: Digest, columns: R) -> R {
         let range = self.range(rows);

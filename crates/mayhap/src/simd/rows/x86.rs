@@ -34,12 +34,12 @@ pub(super) const fn avx512_kernels<R: Row>() -> [Kernel<R>; 20] {
     kernels!("avx512", near_avx512)
 }
 
-/// The columns of `columns` that are in the rows at these positions. Rows are in memory as they are
-/// numbered: x86 is little-endian.
+/// The columns of `columns` that are in the rows at these positions. Rows are in memory in the
+/// order of their numbers: x86 is little-endian.
 ///
 /// # Safety
 ///
-/// There are rows at these positions.
+/// The positions are within the rows.
 #[inline(always)]
 unsafe fn and_at<R: Row>(rows: &[R], columns: R, positions: impl Iterator<Item = u64>) -> R {
     positions.fold(columns, |columns, position| {
@@ -50,7 +50,7 @@ unsafe fn and_at<R: Row>(rows: &[R], columns: R, positions: impl Iterator<Item =
 
 /// # Safety
 ///
-/// As [`Kernel`], as all functions here.
+/// See [`Kernel`], as for all functions here.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 unsafe fn near_avx2<R: Row, const K: usize>(
     rows: &[R],

@@ -32,7 +32,7 @@ impl Intake {
             1 => self.cells.swallowed(distinct),
             parts => integral(distinct, 1, |t| power(self.cells.fpp(t), parts)),
         };
-        // Of few keys rounding may leave less than none.
+        // For few keys, rounding may yield a negative number.
         let of_bits = of_bits.max(0.0);
         // Digest collisions: t / 2^64 of the keys that are not swallowed by the bits.
         of_bits + (distinct - of_bits) * (distinct / DIGESTS / 2.0)
@@ -121,7 +121,7 @@ impl Cells {
         let (one, two) = (1.0 / lane_bits, 2.0 / lane_bits);
         let (log_q, log_r) = (libm::log1p(-one), libm::log1p(-two));
         let throws = f64::from(passes);
-        // Of two throws: the shares of the lanes that miss one position, and that miss both.
+        // With two throws: the shares of the lanes that miss one position, and that miss both.
         let (alpha, beta) = if passes == 1 { (1.0, 0.0) } else { (2.0 - one, 1.0 - one) };
         let mut sum = 0.0;
         for both in 0..=if passes == 1 { 0 } else { lanes } {

@@ -1,8 +1,8 @@
 //! The number of distinct keys inserted into a filter, from the number that it answered "new".
 //!
 //! A new key for which the answer is "maybe" sets no bit and is not counted: the filter *swallows*
-//! it. So if a filter counted c keys, more were inserted, T = c + those that it swallowed, and its
-//! bits, and with them its rate, are those of T keys. With p(t) the rate after t distinct keys,
+//! it. So if a filter counted c keys, more were inserted, T = c + the swallowed ones, and its bits,
+//! and with them its rate, correspond to T keys. With p(t) the rate after t distinct keys,
 //!
 //! ```text
 //! E[c] = C(T) = Σ (1 − p(t)) over t < T
@@ -164,7 +164,7 @@ impl FilterParams {
         self.inserted_when_holding(self.expected_items())
     }
 
-    /// [`FilterParams::inserted_when_full`] for a filter that is considered full with `items`
+    /// Like [`FilterParams::inserted_when_full`], for a filter that is considered full with `items`
     /// distinct keys, whatever it was sized for.
     pub fn inserted_when_holding(&self, items: u64) -> u64 {
         Intake::of(self).inserted_when_full(items)

@@ -82,9 +82,9 @@ impl Intake {
 }
 
 impl Cells {
-    /// The variance of the rate from filter to filter: for `standard` that of the fill, with the
-    /// slope of its power; otherwise that of the mean over blocks, whose square follows from two
-    /// keys.
+    /// The variance of the rate from filter to filter: for `standard` the variance of the fill,
+    /// with the slope of its power; otherwise the variance of the mean over blocks, whose square
+    /// follows from two keys.
     fn fpp_variance(&self, distinct: f64) -> f64 {
         match *self {
             Self::Standard { num_bits, num_hashes } => {

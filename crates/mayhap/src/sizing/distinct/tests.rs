@@ -1,4 +1,5 @@
-//! The closed forms against the models that they sum. What filters do: `tests/rates_distinct.rs`.
+//! The closed forms against the models that they sum. The behaviour of filters is tested in
+//! `tests/rates_distinct.rs`.
 
 use super::spread::Lane;
 use super::*;
@@ -32,7 +33,7 @@ fn the_closed_forms_are_the_sums_of_the_models() {
         for distinct in 0..5 * num_bits / u64::from(num_hashes) {
             let found = params.expected_inserted(distinct);
             let difference = found - (distinct as f64 - sum);
-            // Half a key is the bound of what is left out for `standard`; the others are exact.
+            // The terms left out for `standard` are bounded by half a key; the others are exact.
             let bound = if layout == Layout::Standard { 0.25 } else { 1e-9 * num_bits as f64 };
             assert!(difference.abs() < bound, "{params:?} {distinct}: {difference:e} of {sum}");
             sum += params.expected_fpp(distinct);
@@ -55,7 +56,8 @@ fn layers_of_several_parts_are_summed_too() {
     }
 }
 
-/// Of a few keys in a large filter next to none is swallowed, and rounding must not make that less.
+/// With few keys in a large filter hardly any is swallowed, and rounding must not make that
+/// negative.
 #[test]
 fn few_keys_have_an_interval_in_filters_of_any_size() {
     for (layout, target) in [Layout::Standard, Layout::Blocked, Layout::Blocked128]
@@ -123,7 +125,7 @@ fn the_variance_with_one_hash_is_that_of_the_occupied_cells() {
     }
 }
 
-/// By all places of two keys' positions and of those that are thrown, in a lane of 4.
+/// Enumerates all positions of two keys and of the thrown ones, in a lane of 4.
 #[test]
 fn two_keys_are_covered_as_often_as_by_counting() {
     for (passes, keys) in [(1usize, 4usize), (2, 2)] {

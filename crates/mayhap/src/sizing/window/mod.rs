@@ -91,7 +91,7 @@ pub fn expected_fpp(
 ///
 /// # Errors
 ///
-/// As [`super::for_items`]; [`Error::TooLarge`] above [`MAX_NUM_ROWS`].
+/// Same as [`super::for_items`]; [`Error::TooLarge`] above [`MAX_NUM_ROWS`].
 ///
 /// # Examples
 ///
@@ -219,7 +219,7 @@ mod tests {
         };
         let (target, lowest) = unreachable(1e-8).unwrap();
         assert_eq!(target, 1e-8);
-        // And the rate in the error is the lowest possible one.
+        // The rate in the error is the lowest possible one.
         assert!(unreachable(lowest * (1.0 - 1e-9)).is_some());
         assert!(unreachable(lowest * (1.0 + 1e-9)).is_none());
     }

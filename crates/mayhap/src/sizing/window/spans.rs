@@ -1,15 +1,15 @@
-//! Time windows: what is remembered, how it is divided into generations, and how many rows keep a
-//! rate under any load.
+//! Time windows: the keys remembered, the division into generations, and the number of rows that
+//! keeps a rate under any load.
 //!
 //! A time window for n keys in a span has 64 columns. A generation begins with its first key and
 //! ends when it has n/54 keys *or* is an eighth of the span old. In a span at most 54 generations
-//! end in the first way and 8 in the second; with the one that is being filled and the column that
-//! is being cleared, that is all 64. So while no more than n keys arrive in a span, in bursts of
-//! any kind, the keys of the last span are present. Beyond that the oldest generation is forgotten
-//! first. A key is kept for at most 9/8 of the span.
+//! end in the first way and 8 in the second; with the one being filled and the column being
+//! cleared, these are all 64. So while no more than n keys arrive in a span, in bursts of any kind,
+//! the keys of the last span are present. Beyond that the oldest generation is forgotten first. A
+//! key is kept for at most 9/8 of the span.
 //!
 //! The rate is highest when as many keys as possible are in as few generations as possible: n of
-//! the last span and those in the same generation as the oldest of them, which are 55 full
+//! the last span and the others in the same generation as the oldest of them, which are 55 full
 //! generations. More are never remembered, however many arrive, and the rows are sized for these.
 //! The rate of a column grows faster than its number of keys, so no other distribution of these
 //! keys has a higher rate.
@@ -18,8 +18,8 @@
 //! |---|---|---|---|---|
 //! | with k rows per key | 18.0 (7) | 22.0 (9) | 28.1 (11) | 33.7 (14) |
 //!
-//! `docs/window-cost.md`, made by `cargo run -p mayhap --example window_cost`, compares this with
-//! other numbers of columns and other rules.
+//! `bench/results/window-cost.md`, made by `cargo run -p mayhap --example window_cost`, compares
+//! this with other numbers of columns and other rules.
 
 use super::{Load, column_target, expected_fpp as fpp_of, fewest_rows, rows_for};
 use crate::Error;
@@ -68,7 +68,7 @@ pub const fn most_items(expected_items: u64) -> u64 {
 ///
 /// # Errors
 ///
-/// As [`crate::sizing::for_items`]; [`Error::TooLarge`] above [`MAX_NUM_ROWS`].
+/// Same as [`crate::sizing::for_items`]; [`Error::TooLarge`] above [`MAX_NUM_ROWS`].
 ///
 /// # Examples
 ///
@@ -97,8 +97,8 @@ pub fn for_items(expected_items: u64, target_fpp: f64) -> Result<(u64, u32), Err
 }
 
 /// The false-positive probability of a time window for `expected_items` when `items` keys arrive in
-/// a span in the worst case: in as few generations as possible, of which at most
-/// [`full_generations`] are remembered.
+/// a span in the worst case: in as few generations as possible, at most [`full_generations`] of
+/// which are remembered.
 pub fn expected_fpp(num_rows: u64, num_hashes: u32, expected_items: u64, items: u64) -> f64 {
     let of_generation = generation_items(expected_items).max(1);
     let items = items.min(most_items(expected_items));
@@ -145,7 +145,8 @@ mod tests {
     fn generations_and_columns_add_up() {
         for items in 1..10_000 {
             let (of_one, full) = (generation_items(items), full_generations(items));
-            // Those that end by their keys, by the time, the one being filled and the one cleared.
+            // The columns that end by their keys, by the time, the one being filled and the one
+            // cleared.
             let by_items = u64::from(full) - 1;
             assert!(by_items * of_one >= items && (by_items - 1) * of_one < items, "{items}");
             assert!(by_items + BY_TIME + 2 <= u64::from(NUM_COLUMNS), "{items}");

@@ -21,8 +21,8 @@ def ceil(a, b):
 
 
 class Even:
-    """Layout 1: generations of one length. Those of keys end as they did in 0.1, when so many keys
-    had changed them; `Arrivals` is what replaced it."""
+    """Layout 1: generations of one length. Those of keys end as they did in 0.1, when a fixed
+    number of keys had changed them; `Arrivals` is what replaced it."""
 
     layout, row_bits = 1, 16
 
@@ -101,7 +101,7 @@ class Even:
 
 
 class Arrivals(Even):
-    """Layout 1, keys: a generation ends when so many keys have come, whether it had them or not."""
+    """Layout 1, keys: a generation ends after a number of keys, whether it had them or not."""
 
     def __init__(self, *numbers):
         super().__init__(*numbers)

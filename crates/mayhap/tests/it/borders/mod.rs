@@ -4,7 +4,7 @@ mod numbers;
 mod window_clocks;
 mod window_keys;
 
-/// Whether everything is tested, and not a sample.
+/// Whether everything is tested, rather than a sample.
 fn is_whole() -> bool {
     std::env::var_os("BORDERS").is_some_and(|value| value != "0")
 }
@@ -24,7 +24,7 @@ impl Random {
         self.next() % end.max(1)
     }
 
-    /// True once in so many times.
+    /// True once in `times` times on average.
     fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -15,12 +15,12 @@ fn filter(layout: Layout, items: u64, fpp: f64, seed: u64) -> AnyFilter {
     builder.digest_function(DigestFunction::xxh3(seed)).build().unwrap()
 }
 
-/// Two sets of `items` keys of which a share is in both: where the second one begins.
+/// The start of the second of two sets of `items` keys that share a part of their keys.
 fn second(items: u64, overlap: f64) -> u64 {
     items - (items as f64 * overlap) as u64
 }
 
-/// A 99 % interval misses one time in a hundred: so many of these, and no more than chance.
+/// A 99 % interval misses one time in a hundred: these must miss about as often, within chance.
 fn check_misses(what: &str, intervals: &[(Estimate, u64)]) {
     let misses = |(estimate, truth): &&(Estimate, u64)| {
         let truth = *truth as f64;
@@ -38,7 +38,7 @@ fn check_misses(what: &str, intervals: &[(Estimate, u64)]) {
     );
 }
 
-/// (n, p, share of n inserted into each, overlap): those of each union.
+/// (n, p, share of n inserted into each, overlap) of each union.
 fn unions() -> Vec<(u64, f64, f64, f64)> {
     let mut all = Vec::new();
     for items in [300, 2_000, 10_000] {
@@ -79,7 +79,7 @@ fn intervals_of_distinct_keys_hold_after_unions_and_settling() {
                 saved.push((copy.distinct_items(), truth));
                 left.insert_batch(&(truth..truth + 50).collect::<Vec<_>>());
                 later.push((left.distinct_items(), truth + 50));
-                // Those who share a filter do not count.
+                // Threads that share a filter do not count insertions.
                 let right = right.into_concurrent();
                 for key in truth..truth + 20 {
                     right.insert_digest(right.digest_function().digest(&key));
@@ -128,7 +128,7 @@ fn intervals_of_distinct_keys_hold_after_unions_of_chains() {
         }
     }
     check_misses("chains", &intervals);
-    // One layer, whose bits say how many keys it has.
+    // One layer, from whose bits its number of keys is estimated.
     let chain = || ScalableBloomFilter::new(20_000, 0.01, DigestFunction::default()).unwrap();
     let (mut left, mut right) = (chain(), chain());
     left.insert_batch(&(0..8_000u64).collect::<Vec<_>>()).unwrap();
@@ -138,7 +138,7 @@ fn intervals_of_distinct_keys_hold_after_unions_of_chains() {
     assert!(distinct.high - distinct.low < 600.0, "{distinct:?}");
 }
 
-/// The rate by the bits alone, worked out one by one.
+/// The rate by the bits alone, computed bit by bit.
 fn fpp_of_bits(filter: &AnyFilter) -> f64 {
     let (params, blocks) = (filter.params(), filter.blocks());
     let k = f64::from(params.num_hashes());
@@ -154,7 +154,7 @@ fn fpp_of_bits(filter: &AnyFilter) -> f64 {
     }
 }
 
-/// No filter can tell keys with equal digests apart.
+/// No filter can distinguish keys with equal digests.
 #[test]
 fn the_rate_now_includes_equal_digests() {
     for (items, fpp) in [(10_000u64, 1.2e-15), (10_000, 1e-12), (100_000, 3e-14), (1_000, 0.01)] {

@@ -1,5 +1,5 @@
-//! Windows of time against the true time, under clocks that jump both ways, stand still, and are
-//! right again: saved, loaded and replayed from a log in between.
+//! Time windows against the true time, under clocks that jump both ways, stop, and are right again:
+//! saved, loaded and replayed from a log in between.
 
 use super::{Random, is_whole};
 use crate::window_kinds::{Kind, random};
@@ -16,11 +16,11 @@ struct Written {
     at: u64,
     /// The time that may have passed for the window until then.
     passed: u64,
-    /// How much later it may be forgotten for what the clock did until then.
+    /// How much later it may be forgotten because of the clock's behaviour until then.
     late: u64,
 }
 
-/// What the clock does for a while.
+/// The way in which the clock is wrong for a while.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wrong {
     /// It is later than before, until this true time, and then as before.
@@ -36,11 +36,11 @@ struct Model {
     span: u64,
     generation: u64,
     now: u64,
-    /// What the clock shows is the true time and this.
+    /// The clock shows the true time plus this.
     offset: i128,
     /// The time that may have passed for the window: all, and by how much the clock was set ahead.
     passed: u64,
-    /// How much later keys may be forgotten for what the clock did.
+    /// How much later keys may be forgotten because of the clock.
     late: u64,
     wrong: Option<(Wrong, i128)>,
     /// The true time of the last insertion, and when the clock was set.
@@ -107,8 +107,8 @@ impl Model {
             0 => {
                 self.wrong = Some((Wrong::Ahead(self.now + random.below(generation / 2)), -signed));
                 self.set_clock(signed);
-                // A clock that is hardly ahead is not found out, and there is one kind of which the
-                // columns are gone.
+                // A clock that is hardly ahead is not detected, and one kind no longer has the
+                // columns.
                 if by <= 2 * generation || matches!(self.kind, Kind::OldTime) {
                     self.passed += by;
                 }
@@ -129,8 +129,8 @@ impl Model {
     fn set_behind(&mut self, by: u64) {
         self.set_clock(-i128::from(by));
         if by < 20 * self.span || self.clock() < self.span {
-            // What the clock says is within the span is remembered again; and what would have come
-            // before 1970 is as young as that.
+            // Keys within the span by the clock are remembered again; keys that would be from
+            // before 1970 are as young as that.
             self.late += by.min(20 * self.span);
         }
     }
@@ -143,7 +143,7 @@ impl Model {
         }
     }
 
-    /// The time goes on, mostly by little.
+    /// Time advances, mostly by little.
     fn tick(&mut self, random: &mut Random) {
         let in_doubt = self.is_unsettled();
         let by = match random.below(50) {
@@ -159,7 +159,7 @@ impl Model {
 
     fn check(&self, key: u64, found: bool) {
         let Some(written) = self.written[key as usize] else {
-            return assert!(!found, "{key} never came");
+            return assert!(!found, "{key} was never inserted");
         };
         let is_ahead = matches!(self.wrong, Some((Wrong::Ahead(_), _)));
         let passed = self.passed - written.passed;
@@ -167,12 +167,13 @@ impl Model {
         assert!(found || is_due, "{key} of {written:?} is forgotten at {}", self.now);
         let mut late = self.late - written.late;
         if matches!(self.kind, Kind::OldTime) {
-            // What came while it was not known is in the column of one of two generations.
+            // Keys inserted while the right time was unknown are in the column of one of two
+            // generations.
             late += self.generation;
         }
         let age = self.now - written.at;
         let is_old = age > self.window.max_age() + late;
-        assert!(!found || !is_old, "{key} of {written:?} is there {age} later, {late} allowed");
+        assert!(!found || !is_old, "{key} of {written:?} is present {age} later, {late} allowed");
     }
 
     fn query(&self, key: u64) {
@@ -200,13 +201,13 @@ impl Model {
         if self.refresh || new {
             let (at, mut passed, mut late) = (self.now, self.passed, self.late);
             if self.is_unsettled() {
-                // What the clock did just now concerns it too.
+                // The latest change of the clock affects it, too.
                 late = late.saturating_sub(3 * self.generation);
             }
             if let Some((Wrong::Behind(_), by)) = self.wrong
                 && by <= i128::from(2 * self.generation + self.unseen)
             {
-                // A clock that is hardly behind is not found out either.
+                // A clock that is hardly behind is not detected either.
                 passed = passed.saturating_sub(by as u64);
             }
             self.written[key as usize] = Some(Written { at, passed, late });

@@ -1,4 +1,4 @@
-//! Windows of the last keys against a list of what arrived: with and without refresh, saved, loaded
+//! Windows of the last keys against a list of the arrivals: with and without refresh, saved, loaded
 //! and replayed from a log in between.
 
 use super::{Random, is_whole};
@@ -6,15 +6,15 @@ use crate::window_kinds::{of_items, random};
 use mayhap::native::{self};
 use mayhap::{Bitmap, Digest, WindowBloomFilter};
 
-/// A window, what it must have and what it must not have any more.
+/// A window, the keys that it must have and the keys that it must have forgotten.
 struct Model {
     window: WindowBloomFilter,
     refresh: bool,
     /// The keys that arrived.
     arrived: u64,
-    /// When each key arrived last so that it was written, and when a log says so.
+    /// When each key last arrived and was written, and the same by the log.
     written: Vec<Option<(u64, u64)>>,
-    /// The last image, and what was written since.
+    /// The last image, and the keys written since.
     image: Vec<u8>,
     log: Vec<(u64, Vec<Digest>)>,
     /// The log ends here: later keys were no news.
@@ -53,7 +53,7 @@ impl Model {
         }
     }
 
-    /// Inserts keys together; those that are to be written are in the log as the last that arrived.
+    /// Inserts keys together; the log records the written ones as if they had arrived last.
     fn arrive(&mut self, keys: &[u64]) {
         let digests: Vec<Digest> = keys.iter().map(|&key| random(key)).collect();
         let mut new = Bitmap::new();
@@ -88,7 +88,7 @@ impl Model {
         self.logged = self.arrived;
     }
 
-    /// The process was killed: what it did not write is lost, which is when the last keys came.
+    /// The process was killed: the unwritten part is lost, which is when the last keys arrived.
     fn crash(&mut self) {
         self.window = native::decode_as(&self.image, None).unwrap().0;
         let mut new = Bitmap::new();
@@ -98,7 +98,7 @@ impl Model {
         }
         assert_eq!(self.window.moment(), self.logged);
         self.arrived = self.logged;
-        // As the log has them, each key is at most as old as it is.
+        // By the log, each key is at most as old as in reality.
         for (moment, digests) in self.log.drain(..) {
             for (at, digest) in (moment + 1..).zip(digests) {
                 let keys = 0..self.written.len() as u64;
@@ -151,9 +151,9 @@ fn few_keys_that_come_all_the_time_are_new_once_in_each_window() {
     let new = (0..100_000u64).filter(|i| window.insert_absent_digest(random(i % 10))).count();
     // 100 windows of 1,000 to 1,080 keys, 10 keys in each.
     assert!((920..=1_000).contains(&new), "{new} of 100,000 were new");
-    // With refresh, what came before them is forgotten like anything else.
+    // With refresh, earlier keys are forgotten like any others.
     let mut window = of_items(1_000, 1e-9);
     window.insert("once");
     (0..1_080u64).for_each(|i| assert!(window.insert_digest(random(i % 10)) || i >= 10));
-    assert!(window.insert("once"), "1,080 keys came since");
+    assert!(window.insert("once"), "1,080 later keys");
 }

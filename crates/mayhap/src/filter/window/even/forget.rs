@@ -1,5 +1,5 @@
-//! From one generation to the next: what is counted, the effect of time, and how columns are
-//! cleared before they are reused.
+//! From one generation to the next: the counts, the effect of time, and how columns are cleared
+//! before they are reused.
 
 use super::{Clock, EvenWindow, Window, column_of};
 use crate::Block;
@@ -44,12 +44,12 @@ impl EvenWindow {
         }
     }
 
-    /// The clock has returned: keys that came meanwhile may be as young as that, and are in the
+    /// The clock has returned: keys inserted meanwhile may be as young as that, and are in the
     /// column of the latest time.
     fn return_to(&mut self, now: u64) {
         let (from, later) = (column_of(self.generation), now / self.plan.step);
         if later.saturating_sub(self.generation) >= u64::from(NUM_COLUMNS) - 1 {
-            // Those of all other generations are too old, and this one's column may be the spare.
+            // All other generations are too old, and the column of this one may be the spare.
             self.table.clear_columns(0xFFFF ^ 1 << from, 0, self.table.num_blocks());
             for column in (0..NUM_COLUMNS).filter(|&column| column != from) {
                 *self.count_mut(column) = 0;
@@ -73,7 +73,7 @@ impl EvenWindow {
         self.clear_spare_until(self.cursor_of_time(self.clock.now));
     }
 
-    /// Makes the current generation this one, and those before it the ones before: the columns
+    /// Makes this the number of the current generation, and renumbers the earlier ones: the columns
     /// change places.
     fn renumber(&mut self, generation: u64) {
         let by = column_of(self.generation.wrapping_sub(generation));
@@ -82,8 +82,7 @@ impl EvenWindow {
         self.generation = generation;
     }
 
-    /// The number of keys that came so far to a count window; the last time passed to a time
-    /// window.
+    /// The number of keys offered so far to a count window; the last time passed to a time window.
     pub(in crate::filter::window) const fn moment(&self) -> u64 {
         match self.plan.window {
             Window::Items(_) => {
@@ -118,8 +117,8 @@ impl EvenWindow {
         (u128::from(self.table.num_blocks()) * elapsed / step) as u64
     }
 
-    /// The same for the keys that came to the current generation of a count window, with the rest
-    /// of the division.
+    /// The same for the keys offered to the current generation of a count window, with the
+    /// remainder of the division.
     fn cursor_of_items(&self) -> (u64, u64) {
         let step = u128::from(self.plan.step);
         let blocks = u128::from(self.table.num_blocks()) * u128::from(self.came);
@@ -144,8 +143,8 @@ impl EvenWindow {
         }
     }
 
-    /// Begins the next generation of a count window for a key that comes, if as many came to the
-    /// current one as belong to it.
+    /// Begins the next generation of a count window for an arriving key, if the current one has had
+    /// all the keys that belong to it.
     #[inline(always)]
     pub(super) fn make_room(&mut self) {
         if matches!(self.plan.window, Window::Items(_)) && self.came >= self.plan.step {
@@ -153,7 +152,7 @@ impl EvenWindow {
         }
     }
 
-    /// A key has come: a count window moves on, whatever key it is.
+    /// A key has arrived: a count window moves on, whichever key it is.
     #[inline(always)]
     pub(super) fn move_on(&mut self) {
         if let Window::Items(_) = self.plan.window {

@@ -1,8 +1,8 @@
 //! Such a window as a file: `docs/native-format.md`, kind 4 with layout 1.
 
 use super::{Clock, EvenWindow, Plan, Table, Window, column_of};
-use crate::bits::{Block, OwnedBlocks};
-use crate::filter::window::fields::{bad_field, check_fields};
+use crate::bits::{Block, OwnedBlocks, block};
+use crate::filter::window::fields::check_fields;
 use crate::native::Fields;
 use crate::sizing::window::{MAX_NUM_ROWS, NUM_COLUMNS};
 use crate::{Error, Layout};
@@ -30,51 +30,33 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     })?;
     let (repeats, ahead) = (fields.extra[REPEATS], fields.extra[AHEAD]);
     match plan.window {
-        Window::Items(_) if now != 0 => bad_field("now", now),
-        Window::Items(_) if ahead != 0 => bad_field("ahead", ahead),
+        Window::Items(_) if now != 0 => Error::bad_field("now", now),
+        Window::Items(_) if ahead != 0 => Error::bad_field("ahead", ahead),
         Window::Time { .. } if now / plan.step != fields.extra[GENERATION] => {
-            bad_field("generation", fields.extra[GENERATION])
+            Error::bad_field("generation", fields.extra[GENERATION])
         }
-        Window::Time { .. } if repeats != 0 => bad_field("repeats", repeats),
-        Window::Time { .. } if ahead > now => bad_field("ahead", ahead),
+        Window::Time { .. } if repeats != 0 => Error::bad_field("repeats", repeats),
+        Window::Time { .. } if ahead > now => Error::bad_field("ahead", ahead),
         _ => Ok(plan),
     }
 }
 
 impl EvenWindow {
-    /// Rejects what only a faulty writer can have produced: counts that do not agree with the rest,
-    /// and bits set where the counts are 0.
+    /// Rejects contents that only a faulty writer can have produced: counts that do not agree with
+    /// the rest, and bits set where the counts are 0.
     fn check_contents(&self, fields: &Fields) -> Result<(), Error> {
-        let columns = 0..NUM_COLUMNS;
+        let step = self.plan.step;
+        let counts = block::words(&self.counts);
         if let Window::Items(_) = self.plan.window {
-            let too_many = |column: &u32| self.count(*column) > self.plan.step;
-            if let Some(column) = columns.clone().find(too_many) {
-                return bad_field("count of a generation", self.count(column));
+            for &count in counts {
+                Error::check_field(count <= step, "count of a generation", count)?;
             }
-            if self.came > self.plan.step {
-                return bad_field("repeats", fields.extra[REPEATS]);
-            }
+            Error::check_field(self.came <= step, "repeats", fields.extra[REPEATS])?;
         }
-        if self.inserted_items() != fields.inserted_items {
-            return bad_field("inserted_items", fields.inserted_items);
-        }
+        let inserted = fields.inserted_items;
+        Error::check_field(self.inserted_items() == inserted, "inserted_items", inserted)?;
         let spare = column_of(self.generation.wrapping_add(1));
-        if self.cursor == self.table.num_blocks() && self.count(spare) != 0 {
-            return bad_field("count of a cleared generation", self.count(spare));
-        }
-        let clear = columns.filter(|&column| self.count(column) == 0).fold(0, |a, c| a | 1 << c);
-        let found = self.table.count_ones(clear, 0, self.table.num_blocks());
-        if found != 0 {
-            return bad_field("bits of generations without keys", found);
-        }
-        let found = self.table.count_ones(1 << spare, 0, self.cursor);
-        if found != 0 {
-            return bad_field("bits that were cleared", found);
-        }
-        if !self.table.is_zero_past_the_end() {
-            return bad_field("bits past num_bits", 1);
-        }
-        Ok(())
+        self.table.check_clear(counts, spare, self.cursor)
     }
 
     pub(in crate::filter::window) fn fields(&self, target_fpp: f64) -> Fields {
@@ -91,7 +73,7 @@ impl EvenWindow {
             layout: Layout::Standard.id(),
             num_bits: self.table.num_bits(),
             num_hashes: self.table.num_hashes(),
-            expected_items: self.plan.expected_items(),
+            expected_items: self.plan.window.expected_items(),
             target_fpp,
             inserted_items: self.inserted_items(),
             extra,
@@ -109,7 +91,7 @@ impl EvenWindow {
         vec![self.table.blocks.as_ref(), &self.counts]
     }
 
-    /// Of segments of the lengths of [`EvenWindow::segment_blocks`].
+    /// Builds a window from segments of the lengths of [`EvenWindow::segment_blocks`].
     pub(in crate::filter::window) fn from_segments(
         fields: &Fields,
         [blocks, counts]: [OwnedBlocks; 2],

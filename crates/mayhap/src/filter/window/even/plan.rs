@@ -1,4 +1,4 @@
-//! How a window is divided into generations of one length.
+//! The division of a window into generations of one length.
 
 use crate::Error;
 use crate::filter::window::{Age, Window};
@@ -19,46 +19,25 @@ pub(in crate::filter::window) struct Plan {
 
 impl Plan {
     pub(in crate::filter::window) fn new(window: Window) -> Result<Self, Error> {
-        let (size, expected_items) = match window {
-            Window::Items(0) | Window::Time { expected_items: 0, .. } => {
-                return Err(Error::ZeroItems);
-            }
-            Window::Time { span: 0, .. } => {
-                let (parameter, max) = ("window_time", u64::MAX);
-                return Err(Error::OutOfRange { parameter, min: 1, max, found: 0 });
-            }
-            Window::Items(items) => (items, items),
-            Window::Time { span, expected_items } => (span, expected_items),
-        };
+        window.check()?;
+        let size = window.size();
         let step = size.div_ceil(MAX_OLDER_GENERATIONS.into());
         // Short windows need fewer: 15 keys are 8 generations of 2.
         let live = size.div_ceil(step) as u32 + 1;
         let mut plan = Self { window, step, live, generation_items: 0 };
-        plan.generation_items = plan.items_of_a_generation(expected_items);
+        plan.generation_items = plan.items_of_a_generation(window.expected_items());
         Ok(plan)
-    }
-
-    /// w: keys or time.
-    pub(in crate::filter::window) const fn size(&self) -> u64 {
-        match self.window {
-            Window::Items(size) | Window::Time { span: size, .. } => size,
-        }
-    }
-
-    pub(in crate::filter::window) const fn expected_items(&self) -> u64 {
-        match self.window {
-            Window::Items(items) | Window::Time { expected_items: items, .. } => items,
-        }
     }
 
     /// The share of a generation in `items` keys that are spread evenly over a window, rounded up.
     pub(in crate::filter::window) fn items_of_a_generation(&self, items: u64) -> u64 {
-        let share = (u128::from(items) * u128::from(self.step)).div_ceil(self.size().into());
+        let share = u128::from(items) * u128::from(self.step);
+        let share = share.div_ceil(self.window.size().into());
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// Rows and k for a rate. (Windows of keys have always been sized for generations that end
-    /// after so many keys that change them, which are a few more than come.)
+    /// Rows and k for a rate. (Count windows have always been sized for generations that end after
+    /// `generation_items` keys that change them, slightly more than the keys that arrive.)
     pub(in crate::filter::window) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
         let load = match self.window {
             Window::Items(_) => Load::Counted(self.generation_items),

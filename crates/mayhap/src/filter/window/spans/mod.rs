@@ -1,25 +1,26 @@
 //! Time windows whose generations end when they are full or old, so that the rate holds under any
 //! load ([`crate::sizing::window::spans`]).
 //!
-//! `seal.rs` ends generations, forgets and clears, `clock.rs` is for clocks that are set,
-//! `stats.rs` has the statistics, `native.rs` is the file.
+//! `seal.rs` ends generations, forgets and clears, also when a clock is set; `native.rs` is the
+//! file.
 
-mod clock;
 mod native;
 mod seal;
-mod stats;
 #[cfg(test)]
 mod tests;
+
+pub(super) use native::LAYOUT;
 
 use super::clock::Clock;
 use super::table::Table;
 use super::{Age, Window};
 use crate::bits::{Block, block};
+use crate::filter::matrix::transpose::transpose;
 use crate::sizing::window::spans::{self, NUM_COLUMNS};
-use crate::{Digest, Error};
-pub(super) use native::LAYOUT;
+use crate::sizing::window::{self, Load};
+use crate::{Digest, Error, Health, positions};
 
-/// What a window is sized for, and how it is divided.
+/// The keys that a window is sized for, and its division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
     span: u64,
@@ -34,13 +35,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(span: u64, expected_items: u64) -> Result<Self, Error> {
-        if expected_items == 0 {
-            return Err(Error::ZeroItems);
-        }
-        if span == 0 {
-            let (parameter, max) = ("window_time", u64::MAX);
-            return Err(Error::OutOfRange { parameter, min: 1, max, found: 0 });
-        }
+        Window::Time { span, expected_items }.check()?;
         Ok(Self {
             span,
             expected_items,
@@ -59,7 +54,7 @@ impl Plan {
 /// A table of 64 columns, each one generation in turn.
 ///
 /// Generations are numbered in the order in which they begin; the column of number i is i mod 64.
-/// Those from `oldest` on are remembered. Column `next` is used next: it is cleared while the
+/// Generations from `oldest` on are remembered. Column `next` is used next: it is cleared while the
 /// current generation, the last to begin, is filled.
 #[derive(Debug)]
 pub(super) struct SpanWindow {
@@ -71,9 +66,9 @@ pub(super) struct SpanWindow {
     next: u64,
     /// The oldest one remembered; `next` if there is none.
     oldest: u64,
-    /// The oldest one that still accepts keys; `next` if none does.
+    /// The oldest generation that still accepts keys; `next` if none does.
     open: u64,
-    /// The keys counted in those that are remembered, and the insertions while these were filled.
+    /// The keys counted in the remembered generations, and the insertions while these were filled.
     items: u64,
     came: u64,
     /// Four numbers for each column: see [`COUNT`] and the next three.
@@ -91,7 +86,7 @@ const COUNT: usize = 0;
 const BEGIN: usize = 64;
 /// The last time at which a key of a column was inserted.
 const LAST: usize = 128;
-/// Insertions, while a column was filled, of keys that it did not have; plus those of earlier
+/// Insertions, while a column was filled, of keys that it did not have; plus the same for earlier
 /// generations that were forgotten early.
 const CAME: usize = 192;
 const COLUMN_BLOCKS: usize = 32;
@@ -150,8 +145,8 @@ impl SpanWindow {
     /// remembered for a span from now on and is not written again.
     ///
     /// The current one always does. Others do if more keys arrive than the window is sized for:
-    /// then repeated keys take no more room, but a generation with one of them stays for longer.
-    /// Otherwise each key is written again, and no generation stays longer than its own keys.
+    /// then repeated keys take no more room, but a generation with one of them is kept longer.
+    /// Otherwise each key is written again, and no generation is kept longer than its own keys.
     #[inline]
     fn is_kept_by(&mut self, open: u64) -> bool {
         let (generation, present) = (self.newest_of(open), self.next - 1);
@@ -194,7 +189,7 @@ impl SpanWindow {
     /// The newest of these columns' generations; there must be at least one.
     #[inline(always)]
     const fn newest_of(&self, columns: u64) -> u64 {
-        // The current generation's column goes to the top, older ones follow below.
+        // The current generation's column is rotated to the top, older ones follow below.
         let to_top = columns.rotate_right((self.next % NUM_COLUMNS as u64) as u32);
         self.next - 1 - to_top.leading_zeros() as u64
     }
@@ -209,5 +204,136 @@ impl SpanWindow {
     fn number_mut(&mut self, which: usize, generation: u64) -> &mut u64 {
         let column = (generation % u64::from(NUM_COLUMNS)) as usize;
         &mut block::words_mut(&mut self.columns)[which + column]
+    }
+}
+
+/// The number of sampled queries: the share of queries that match in several columns is then known
+/// to 0.4 %.
+const SAMPLES: u32 = 1 << 16;
+
+/// A column with fewer rows set answers almost no query.
+const SPARSE: f64 = 1.0 / 64.0;
+
+const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
+
+impl SpanWindow {
+    pub(in crate::filter::window) const fn window(&self) -> Window {
+        Window::Time { span: self.plan.span, expected_items: self.plan.expected_items }
+    }
+
+    pub(in crate::filter::window) const fn now(&self) -> u64 {
+        self.clock.now
+    }
+
+    pub(in crate::filter::window) const fn generation_size(&self) -> u64 {
+        self.plan.time
+    }
+
+    pub(in crate::filter::window) const fn max_age(&self) -> u64 {
+        self.plan.span.saturating_add(self.plan.time)
+    }
+
+    pub(in crate::filter::window) const fn inserted_items(&self) -> u64 {
+        self.items
+    }
+
+    pub(in crate::filter::window) const fn forgotten_early(&self) -> u64 {
+        self.forgotten
+    }
+
+    pub(in crate::filter::window) const fn complete_since(&self) -> Option<u64> {
+        let is_of_span = self.forgotten_until.saturating_add(self.plan.span) >= self.clock.now;
+        if self.forgotten > 0 && is_of_span {
+            Some(self.forgotten_until.saturating_add(1))
+        } else {
+            None
+        }
+    }
+
+    pub(in crate::filter::window) fn fill_ratio(&self) -> f64 {
+        let bits = self.table.num_rows() as f64 * f64::from(NUM_COLUMNS - 1);
+        let live = columns_of(self.oldest, self.next);
+        self.table.count_ones(live, 0, self.table.num_blocks()) as f64 / bits
+    }
+
+    pub(in crate::filter::window) fn expected_fpp(&self, items: u64) -> f64 {
+        let (rows, k) = (self.table.num_rows(), self.table.num_hashes());
+        spans::expected_fpp(rows, k, self.plan.expected_items, items)
+    }
+
+    pub(in crate::filter::window) fn expected_fpp_now(&self) -> f64 {
+        let counts = (self.oldest..self.next).map(|generation| self.number(COUNT, generation));
+        let (rows, k) = (self.table.num_rows(), self.table.num_hashes());
+        window::expected_fpp(rows, k, counts.map(Load::Counted))
+    }
+
+    /// The probability of a union, by Karp and Luby 1983, *Monte-Carlo algorithms for enumeration
+    /// and reliability problems*: Σ p(c) · E[1 / N], with p(c) the rate of a column c, and N the
+    /// number of columns that have all k rows of a query that c has, where c is drawn with
+    /// probability proportional to its rate. Exact if no two columns share keys, as N is then 1,
+    /// and accurate to a few thousandths whatever they share.
+    pub(in crate::filter::window) fn estimated_fpp(&self) -> f64 {
+        let live = columns_of(self.oldest, self.next);
+        let fills = self.column_fills();
+        let k = self.table.num_hashes();
+        let (mut sum, mut until) = (0.0, [0.0; 64]);
+        for column in 0..64 {
+            if live >> column & 1 == 1 {
+                sum += libm::pow(fills[column], f64::from(k));
+            }
+            until[column] = sum;
+        }
+        if sum == 0.0 {
+            return 0.0;
+        }
+        let mut random = (0..).map(positions::splitmix64);
+        let mut next = || random.next().unwrap_or_default();
+        let mut mean = 0.0;
+        for _ in 0..SAMPLES {
+            let at = next() as f64 / TWO_TO_64 * sum;
+            let column = until.partition_point(|&until| until <= at).min(63);
+            if fills[column] < SPARSE {
+                // Its queries share their rows with no others.
+                mean += 1.0;
+                continue;
+            }
+            let mut columns = live;
+            for _ in 0..k {
+                // Rows that have the column, drawn uniformly.
+                let row = loop {
+                    let row = self.table.row(positions::mulhi(next(), self.table.num_rows()));
+                    if row >> column & 1 == 1 {
+                        break row;
+                    }
+                };
+                columns &= row;
+            }
+            mean += 1.0 / f64::from(columns.count_ones());
+        }
+        (sum * mean / f64::from(SAMPLES)).min(1.0)
+    }
+
+    /// The share of rows that have each column.
+    fn column_fills(&self) -> [f64; 64] {
+        let mut ones = [0u64; 64];
+        for rows in block::words(self.table.blocks.as_ref()).chunks(64) {
+            let mut tile = [0; 64];
+            tile[..rows.len()].copy_from_slice(rows);
+            transpose(&mut tile);
+            for (ones, word) in ones.iter_mut().zip(tile) {
+                *ones += u64::from(word.count_ones());
+            }
+        }
+        ones.map(|ones| ones as f64 / self.table.num_rows() as f64)
+    }
+
+    /// Over capacity while keys of the span have been forgotten because more arrived than the
+    /// window was sized for; the rate is kept nevertheless.
+    pub(in crate::filter::window) fn health(&self) -> Health {
+        if self.complete_since().is_some() {
+            Health::OverCapacity
+        } else {
+            Health::of(self.items as f64, self.plan.expected_items).min(Health::NearCapacity)
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! Such a window as a file: `docs/native-format.md`, kind 4 with layout 5.
 
-use super::{
-    BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, Plan, SpanWindow, Table, columns_of,
-};
+use super::{BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, Plan, SpanWindow, Table};
 use crate::Error;
-use crate::bits::{Block, OwnedBlocks};
+use crate::bits::{Block, OwnedBlocks, block};
 use crate::filter::window::clock::Clock;
-use crate::filter::window::fields::{bad_field, check_fields};
+use crate::filter::window::fields::check_fields;
 use crate::native::Fields;
 use crate::sizing::window::spans::{MAX_NUM_ROWS, NUM_COLUMNS};
 use alloc::vec;
@@ -33,18 +31,12 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     check_fields::<NUM_COLUMNS>(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
     let columns = u64::from(NUM_COLUMNS);
     let [span, next, now, oldest, forgotten, forgotten_until, ahead] = fields.extra;
-    if next >= MOST_GENERATIONS {
-        return bad_field("generations", next);
-    }
-    if oldest > next || next - oldest >= columns {
-        return bad_field("oldest generation", oldest);
-    }
-    if forgotten_until > now || (forgotten == 0 && forgotten_until != 0) {
-        return bad_field("forgotten until", forgotten_until);
-    }
-    if ahead > now {
-        return bad_field("ahead", ahead);
-    }
+    Error::check_field(next < MOST_GENERATIONS, "generations", next)?;
+    let is_live = oldest <= next && next - oldest < columns;
+    Error::check_field(is_live, "oldest generation", oldest)?;
+    let is_past = forgotten_until <= now && (forgotten != 0 || forgotten_until == 0);
+    Error::check_field(is_past, "forgotten until", forgotten_until)?;
+    Error::check_field(ahead <= now, "ahead", ahead)?;
     Plan::new(span, fields.expected_items)
 }
 
@@ -56,57 +48,26 @@ impl SpanWindow {
         for generation in self.oldest..self.next {
             let numbers = [COUNT, BEGIN, LAST, CAME].map(|n| self.number(n, generation));
             let [count, begin, last, came] = numbers;
-            if count == 0 || count > self.plan.items {
-                return bad_field("count of a generation", count);
-            }
-            if came < count || came > MOST_CAME {
-                return bad_field("insertions of a generation", came);
-            }
-            if begin < before || begin > last {
-                return bad_field("beginning of a generation", begin);
-            }
-            if last > self.clock.now || last - begin >= self.plan.time {
-                return bad_field("last time of a generation", last);
-            }
+            let is_full = (1..=self.plan.items).contains(&count);
+            Error::check_field(is_full, "count of a generation", count)?;
+            let all_came = (count..=MOST_CAME).contains(&came);
+            Error::check_field(all_came, "insertions of a generation", came)?;
+            let is_ordered = (before..=last).contains(&begin);
+            Error::check_field(is_ordered, "beginning of a generation", begin)?;
+            let is_short = last <= self.clock.now && last - begin < self.plan.time;
+            Error::check_field(is_short, "last time of a generation", last)?;
             before = begin;
             // 63 times n/54 at most.
             items = items.saturating_add(count);
         }
-        if items != fields.inserted_items || items > self.plan.most_items {
-            return bad_field("inserted_items", fields.inserted_items);
-        }
+        let is_sum = items == fields.inserted_items && items <= self.plan.most_items;
+        Error::check_field(is_sum, "inserted_items", fields.inserted_items)?;
         let now = self.clock.first_behind().unwrap_or(self.clock.now);
-        if self.oldest < self.next && self.is_past(self.oldest, now) {
-            return bad_field("oldest generation", self.oldest);
-        }
-        // For the current one time goes on even if it has been forgotten.
-        match self.next.checked_sub(1).map(|present| self.number(BEGIN, present)) {
-            Some(begin) if begin > self.clock.now => bad_field("beginning of a generation", begin),
-            _ => Ok(()),
-        }
-    }
-
-    /// Rejects bits that only a faulty writer can have produced: bits set where the counts are 0.
-    fn check_bits(&self) -> Result<(), Error> {
-        let spare = self.number(COUNT, self.next);
-        if self.cursor == self.table.num_blocks() && spare != 0 {
-            return bad_field("count of a cleared generation", spare);
-        }
-        let is_clear = |column: &u64| self.number(COUNT, *column) == 0;
-        let columns = (0..u64::from(NUM_COLUMNS)).filter(is_clear);
-        let clear = columns.fold(0, |clear, column| clear | 1 << column);
-        let found = self.table.count_ones(clear, 0, self.table.num_blocks());
-        if found != 0 {
-            return bad_field("bits of generations without keys", found);
-        }
-        let found = self.table.count_ones(columns_of(self.next, self.next + 1), 0, self.cursor);
-        if found != 0 {
-            return bad_field("bits that were cleared", found);
-        }
-        if !self.table.is_zero_past_the_end() {
-            return bad_field("bits past num_bits", 1);
-        }
-        Ok(())
+        let is_kept = self.oldest >= self.next || !self.is_past(self.oldest, now);
+        Error::check_field(is_kept, "oldest generation", self.oldest)?;
+        // For the current one, time advances even if it has been forgotten.
+        let begin = self.next.checked_sub(1).map_or(0, |present| self.number(BEGIN, present));
+        Error::check_field(begin <= self.clock.now, "beginning of a generation", begin)
     }
 
     pub(in crate::filter::window) fn fields(&self, target_fpp: f64) -> Fields {
@@ -140,7 +101,7 @@ impl SpanWindow {
         vec![self.table.blocks.as_ref(), &self.columns]
     }
 
-    /// Of segments of the lengths of [`SpanWindow::segment_blocks`].
+    /// Builds a window from segments of the lengths of [`SpanWindow::segment_blocks`].
     pub(in crate::filter::window) fn from_segments(
         fields: &Fields,
         [blocks, columns]: [OwnedBlocks; 2],
@@ -164,7 +125,9 @@ impl SpanWindow {
         window.came = live.map(|generation| window.number(CAME, generation)).sum();
         window.close();
         window.cursor = window.due();
-        window.check_bits()?;
+        let counts = &block::words(&window.columns)[COUNT..BEGIN];
+        let spare = (window.next % u64::from(NUM_COLUMNS)) as u32;
+        window.table.check_clear(counts, spare, window.cursor)?;
         Ok(window)
     }
 }

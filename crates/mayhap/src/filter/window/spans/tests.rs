@@ -25,7 +25,7 @@ fn clearing_is_spread_over_the_insertions() {
         before = window.cursor;
     }
     assert!(cleared > 100_000, "{cleared} steps");
-    // And with the time, where few keys come.
+    // And by the time, where few keys arrive.
     let mut now = 0;
     for key in 0..2_000u64 {
         now += 1;

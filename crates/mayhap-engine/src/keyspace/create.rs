@@ -1,0 +1,243 @@
+//! Filters that are created: empty ones, unions of others, and others with contents.
+
+use super::kind::{Contents, Filter};
+use super::resources::overhead_bytes;
+use super::{CreateError, Entry, Keyspace, Spec};
+use crate::durable::{self, Log, Operation, Refused};
+use crate::fail_point::fail_point;
+use mayhap::Charge;
+use std::sync::Arc;
+
+impl Keyspace {
+    /// Creates an empty filter.
+    ///
+    /// Memory is charged before it is allocated, and the log has the creation before the filter is
+    /// visible. Of several callers that create one name, one wins; the others leave nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError`]; then nothing was changed.
+    pub fn create(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.create_with(name, spec, now, log.map(|log| (log, Record::Now)))
+    }
+
+    fn create_with(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<(&Log, Record)>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.check_name(name)?;
+        spec.check()?;
+        // Before any work; checked again under the lock.
+        if self.get(name, now).is_some() {
+            return Err(CreateError::Exists);
+        }
+        let filter = self.resources.create(&spec)?;
+        Ready::new(name, spec, filter, None).publish(self, now, log)
+    }
+
+    /// The filter of this name, or a new one, whose record is written when the turn commits
+    /// ([`Log::defer`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`Keyspace::create`], except for [`CreateError::Exists`].
+    pub fn get_or_create(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        loop {
+            if let Some(entry) = self.get(name, now) {
+                return Ok(entry);
+            }
+            match self.create_with(name, spec, now, log.map(|log| (log, Record::Deferred))) {
+                Err(CreateError::Exists) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Creates a filter that has the keys of all of these, which do not change. It expires at this
+    /// time, never at 0: that is in the same record, so at no moment, and after no crash, is there
+    /// a copy of a filter without its expiry.
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError::NoUnion`] and [`CreateError::Kinds`] for kinds that cannot be united,
+    /// [`CreateError::Filter`] with the parameter in which two of them differ,
+    /// [`CreateError::Overfull`] if a filter of this size cannot hold all of their keys; as
+    /// [`Keyspace::create`].
+    pub fn merge(
+        &self,
+        name: &[u8],
+        from: &[Arc<Entry>],
+        expires_at: u64,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.check_name(name)?;
+        let Some((first, others)) = from.split_first() else {
+            return Err(CreateError::OfNothing);
+        };
+        others.iter().try_for_each(|other| check_kinds(first, other))?;
+        let (mut union, _first_charge) = self.copy_of(first)?;
+        let mut is_larger = false;
+        for other in others {
+            let (other, _charge) = self.copy_of(other)?;
+            is_larger |= union.union_with(&*other)?;
+        }
+        // A union without any bit that the largest filter lacks has just its keys.
+        if is_larger && let Some(capacity) = first.spec.shape.capacity() {
+            let items = union.items_beyond(capacity);
+            items.map_or(Ok(()), |items| Err(CreateError::Overfull { items, capacity }))?;
+        }
+        let charge = self.resources.charge(union.num_bytes())?;
+        let mut dump = Vec::new();
+        if log.is_some() {
+            let bytes = union.num_bytes();
+            union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
+        }
+        let spec = first.spec;
+        let filter = self.resources.filter(union, charge);
+        let ready = Ready { expires_at, ..Ready::new(name, spec, filter, Some(&dump)) };
+        ready.publish(self, now, log.map(|log| (log, Record::Now)))
+    }
+
+    /// A copy, charged.
+    fn copy_of(&self, entry: &Entry) -> Result<(Box<dyn Contents>, Charge), CreateError> {
+        let charge = self.resources.budget.charge(entry.num_bytes())?;
+        Ok((entry.filter().snapshot()?.ok_or(CreateError::OfFiles)?, charge))
+    }
+}
+
+/// Checks that two filters are of one kind that has unions.
+fn check_kinds(first: &Entry, other: &Entry) -> Result<(), CreateError> {
+    for entry in [first, other] {
+        if entry.is_read_only() {
+            return Err(CreateError::OfFiles);
+        }
+        if !entry.filter().unites() {
+            return Err(CreateError::NoUnion(entry.filter().kind()));
+        }
+    }
+    let [left, right] = [first, other].map(|entry| std::mem::discriminant(&entry.spec.shape));
+    if left == right {
+        return Ok(());
+    }
+    Err(CreateError::Kinds { left: first.filter().kind(), right: other.filter().kind() })
+}
+
+/// A filter that is ready to be published.
+pub(super) struct Ready<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) spec: Spec,
+    pub(super) filter: Box<dyn Filter>,
+    /// Its contents, if it is not empty.
+    pub(super) dump: Option<&'a [u8]>,
+    /// Whether it may replace another filter of its name.
+    pub(super) replaces: bool,
+    /// Milliseconds since 1970; 0 for never.
+    pub(super) expires_at: u64,
+}
+
+impl<'a> Ready<'a> {
+    /// A filter that replaces no other and never expires.
+    pub(super) fn new(
+        name: &'a [u8],
+        spec: Spec,
+        filter: Box<dyn Filter>,
+        dump: Option<&'a [u8]>,
+    ) -> Self {
+        Self { name, spec, filter, dump, replaces: false, expires_at: 0 }
+    }
+
+    /// Gives a complete filter an id and a name.
+    ///
+    /// Its contents are in the log before its name is, so that a restart at any time finds the
+    /// complete filter, or the one that it replaces, or none.
+    pub(super) fn publish(
+        self,
+        keyspace: &Keyspace,
+        now: u64,
+        log: Option<(&Log, Record)>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        let Ready { name, spec, filter, dump, replaces, expires_at } = self;
+        // Before anything is written.
+        let overhead = keyspace.resources.budget.charge(overhead_bytes(name.len()))?;
+        let id = {
+            let mut next_id = keyspace.names.change();
+            // Before anything is written for a name that is taken.
+            keyspace.check_free(name, replaces, now)?;
+            *next_id += 1;
+            *next_id - 1
+        };
+        // Held until the filter is visible: no checkpoint lets go of its contents before.
+        let contents =
+            log.zip(dump).map(|((log, _), dump)| write_contents(log, id, dump)).transpose()?;
+        fail_point("create.contents");
+        let _changing = keyspace.names.change();
+        // An expired filter is replaced by the following record, in the log too.
+        if let Err(taken) = keyspace.check_free(name, replaces, now) {
+            if let Some((log, _)) = log.filter(|_| contents.is_some()) {
+                // So that the next start need not keep the contents until the end of the log.
+                let _ = log.now(&Operation::Remove { id });
+            }
+            return Err(taken);
+        }
+        let entry = keyspace.entry(id, spec, expires_at, filter, overhead);
+        let name: Arc<[u8]> = name.into();
+        let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at };
+        let record = |(log, record): (_, Record)| match record {
+            Record::Now => Log::now(log, &operation),
+            Record::Deferred => Log::defer(log, &operation),
+        };
+        let _logged = log.map(record).transpose()?;
+        fail_point("create.logged");
+        keyspace.names.add_to_index(&name, &entry, None);
+        fail_point("create.indexed");
+        keyspace.names.put(name, entry.clone());
+        fail_point("create.done");
+        Ok(entry)
+    }
+}
+
+/// When the record of a creation is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Before the filter is visible.
+    Now,
+    /// Before the turn that creates the filter answers: in front of its next record.
+    Deferred,
+}
+
+/// Bytes of a dump in one record. Tests get several parts even of small filters.
+const PART_BYTES: usize = if cfg!(test) { 8 << 10 } else { 4 << 20 };
+
+/// Writes the contents of a filter before its creation; the result is kept until it is visible.
+///
+/// # Errors
+///
+/// [`Refused`]: the filter must not be created.
+fn write_contents<'a>(
+    log: &'a Log,
+    id: u64,
+    dump: &[u8],
+) -> Result<durable::Contents<'a>, Refused> {
+    let mut contents = log.begin_contents(id);
+    for part in dump.chunks(PART_BYTES) {
+        contents.write(part)?;
+        fail_point("create.part");
+    }
+    Ok(contents)
+}

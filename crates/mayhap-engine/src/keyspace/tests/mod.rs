@@ -1,0 +1,10 @@
+//! The keyspace over a disk that fails: `whole.rs`, filters created with contents, `order.rs`,
+//! acknowledged and refused changes, `recovery.rs`, restoring at start, `upkeep.rs`, maintenance,
+//! `load.rs`, chunks in and out. Its table: `table.rs`.
+
+mod load;
+mod order;
+mod recovery;
+mod table;
+mod upkeep;
+mod whole;

@@ -1,0 +1,41 @@
+//! Whether a text is the URL of a filter or the path of a file, and how either may be shown.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+const SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+cluster://", "rediss+cluster://"];
+
+/// Whether a filter on a server is meant, and not a file.
+///
+/// ```
+/// use mayhap_sets::is_url;
+///
+/// assert!(is_url("redis://127.0.0.1:6379/0/seen"));
+/// assert!(!is_url("seen.mayhap"));
+/// ```
+pub fn is_url(path: impl AsRef<OsStr>) -> bool {
+    let bytes = path.as_ref().as_encoded_bytes();
+    SCHEMES.iter().any(|scheme| bytes.starts_with(scheme.as_bytes()))
+}
+
+/// A path as it may be shown.
+pub fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_url(path) { redacted(&text) } else { text }
+}
+
+/// A text without what stands before the host in its URL, if it is one: that may be a password.
+///
+/// ```
+/// use mayhap_sets::redacted;
+///
+/// assert_eq!(redacted("redis://ann:secret@host/0/seen"), "redis://***@host/0/seen");
+/// ```
+pub fn redacted(text: &str) -> String {
+    match (text.find("://"), text.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}***{}", &text[..scheme + 3], &text[at..])
+        }
+        _ => text.into(),
+    }
+}

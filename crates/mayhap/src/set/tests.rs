@@ -1,0 +1,135 @@
+//! Each kind behind its face does what the kind itself does.
+
+use super::{Repeats, Set, decode, encode};
+use crate::native::Kind;
+use crate::{
+    AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CountingBloomFilter, Digest, DigestFunction,
+    Error, FuseWidth, ScalableBloomFilter, WindowBloomFilter,
+};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+fn digests(keys: core::ops::Range<u64>) -> Vec<Digest> {
+    keys.map(|key| DigestFunction::default().digest(&key)).collect()
+}
+
+fn kinds() -> Vec<Box<dyn Set>> {
+    let function = DigestFunction::default();
+    let bloom = AnyFilter::builder().expected_items(1_000).target_fpp(1e-6);
+    let clearing = BlockedBloomFilter::builder().expected_items(1_000).target_fpp(1e-6);
+    let counting = CountingBloomFilter::builder().expected_items(1_000).target_fpp(1e-6);
+    let items = WindowBloomFilter::builder().window_items(1_400).target_fpp(1e-6);
+    let time = WindowBloomFilter::builder().window_time(64_000, 1_000).target_fpp(1e-6);
+    let fuse = BinaryFuse::build(FuseWidth::Bits16, function, digests(0..300));
+    vec![
+        Box::new(bloom.build().unwrap()),
+        Box::new(counting.build().unwrap()),
+        Box::new(ScalableBloomFilter::new(100, 1e-6, function).unwrap()),
+        Box::new(items.build().unwrap()),
+        Box::new(time.build().unwrap()),
+        Box::new(fuse.unwrap()),
+        Box::new(clearing.build().unwrap().clear_at_fill_ratio(0.9).unwrap()),
+    ]
+}
+
+/// A capability is true exactly if the operation works.
+#[test]
+fn what_a_kind_can_do_it_does_and_nothing_else() {
+    for mut set in kinds() {
+        let (can, name) = (set.capabilities(), set.name());
+        let (keys, mut bits) = (digests(0..300), Bitmap::new());
+        let is_refused = |result: Result<(), Error>, operation| match result {
+            Ok(()) => false,
+            Err(Error::NotOfKind { operation: found, kind }) => {
+                assert_eq!((found, kind), (operation, set_kind(name)), "{name}");
+                true
+            }
+            Err(error) => panic!("{name}: {operation}: {error}"),
+        };
+        let inserted = set.insert_into(&keys, Repeats::Renew, &mut bits);
+        assert_eq!(is_refused(inserted, "insert"), !can.inserts, "{name}");
+        assert_eq!(set.inserted_items(), set.numbers().inserted_items, "{name}");
+        assert_eq!(set.inserted_items(), 300, "{name}");
+        set.contains_into(&keys, set.now(), &mut bits);
+        assert_eq!(bits.count_ones(), 300, "{name}");
+        set.contains_into(&digests(300..600), set.now(), &mut bits);
+        assert!(bits.count_ones() <= 1, "{name}");
+        let copy = set.copy().unwrap();
+        assert!(copy.same(&*set), "{name}");
+        assert_eq!(is_refused(set.union_with(&*copy), "union"), !can.unites, "{name}");
+        assert_eq!(set.age(keys[299], set.now()).is_some(), can.forgets, "{name}");
+        assert_eq!(is_refused(set.remove_into(&keys[..1], &mut bits), "remove"), !can.removes);
+        assert_eq!(is_refused(set.clear(), "clear"), !can.clears, "{name}");
+        assert_eq!(set.contains_digest(keys[299], set.now()), !can.clears, "{name}");
+        assert_eq!(set.numbers().capacity.is_none(), can.grows || can.forgets, "{name}");
+        assert_eq!(set.inserted_items(), set.numbers().inserted_items, "{name}");
+    }
+}
+
+fn set_kind(name: &'static str) -> &'static str {
+    if matches!(name, "blocked" | "standard") { "bloom" } else { name }
+}
+
+/// A log of all keys is needed exactly by kinds that a repeat changes.
+#[test]
+fn a_repeat_changes_what_renews_unless_it_is_ignored() {
+    for mut set in kinds().into_iter().filter(|set| set.capabilities().inserts) {
+        let (renews, name, mut bits) = (set.capabilities().renews, set.name(), Bitmap::new());
+        let keys = digests(0..300);
+        set.insert_into(&keys, Repeats::Renew, &mut bits).unwrap();
+        // Later keys, so that a key that becomes young again is in another generation.
+        set.advance(20_000);
+        set.insert_into(&digests(1_000..1_200), Repeats::Renew, &mut bits).unwrap();
+        let mut ignoring = set.copy().unwrap();
+        ignoring.insert_into(&keys, Repeats::Ignore, &mut bits).unwrap();
+        assert_eq!(bits.count_ones(), 0, "{name}");
+        assert_eq!(ignoring.segments(), set.segments(), "{name}");
+        assert!(!ignoring.insert_digest(keys[0], Repeats::Ignore).unwrap(), "{name}");
+        assert_eq!(ignoring.segments(), set.segments(), "{name}");
+        let mut renewed = set.copy().unwrap();
+        renewed.insert_into(&keys[..1], Repeats::Renew, &mut bits).unwrap();
+        assert_eq!(renewed.segments() != set.segments(), renews, "{name}");
+        let mut one = set.copy().unwrap();
+        assert!(!one.insert_digest(keys[0], Repeats::Renew).unwrap(), "{name}");
+        assert_eq!(one.segments(), renewed.segments(), "{name}");
+    }
+}
+
+/// Insertions repeated with their moment give the same bytes.
+#[test]
+fn a_moment_resumes_what_was_inserted_at_it() {
+    for mut set in kinds().into_iter().filter(|set| set.capabilities().inserts) {
+        let (mut again, name) = (set.copy().unwrap(), set.name());
+        let mut bits = Bitmap::new();
+        for (at, keys) in [(10, 0..50), (9_000, 50..80), (90_000, 20..100)] {
+            let keys = digests(keys);
+            set.advance(at);
+            set.insert_into(&keys, Repeats::Renew, &mut bits).unwrap();
+            again.resume(set.moment_of_last(keys.len()));
+            again.insert_into(&keys, Repeats::Renew, &mut bits).unwrap();
+        }
+        assert!(again.same(&*set) && again.now() == set.now(), "{name}");
+    }
+}
+
+#[test]
+fn the_bytes_of_every_kind_are_read_as_a_set() {
+    for set in kinds() {
+        let bytes = encode(&*set, "crlf=keep");
+        let (read, header) = decode(&bytes, None).unwrap();
+        assert!(read.same(&*set) && read.numbers() == set.numbers(), "{}", set.name());
+        assert_eq!((header.kind(), header.key_options()), (set.kind(), "crlf=keep"));
+        assert_eq!(read.by_bits(), set.by_bits());
+    }
+}
+
+#[test]
+fn unlike_kinds_have_no_union() {
+    let mut sets = kinds();
+    let counting = sets.remove(1);
+    let error = sets[0].union_with(&*counting).unwrap_err();
+    let (left, right) = (u64::from(Kind::Bloom.id()), u64::from(Kind::Counting.id()));
+    assert_eq!(error, Error::Incompatible { parameter: "kind", left, right });
+    assert!(!sets[0].same(&*counting));
+}
