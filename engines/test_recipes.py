@@ -1,4 +1,4 @@
-"""The recipes for Ray and Dask: their files are those of the command."""
+"""The recipes for Ray and Dask: their files equal the command's."""
 
 import filecmp
 import importlib.util
@@ -30,7 +30,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """What the command builds."""
+    """The file that the command builds."""
     path = tmp_path_factory.mktemp("command") / "command.mayhap"
     words = [os.environ["MAYHAP"], "build", "-o", path, "-n", KEYS, "-p", 0.01, "--reproducible"]
     words += ["--layout", "blocked", "-"]

@@ -1,6 +1,6 @@
-// Measures the package in Chromium, in one page and one run: keys a second of a 10 MB filter, beside
-// npm's bloom-filters one key at a time, and the time from loading to the first answer.
-// Usage: node web/bench.mjs, after web/test.sh. Prints medians of seven rounds.
+// Measures the package in Chromium, in one page and one run: keys a second of a 10 MB filter, and
+// of npm's bloom-filters one key at a time, and the time from loading to the first answer. Usage:
+// node web/bench.mjs, after web/test.sh. Prints medians of seven rounds.
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium, the
-# extension in Firefox too.
-# SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built if it is not given; SHORT=1
-# builds no modules with vector instructions. Prints the sizes as they are sent.
+# extension in Firefox too. SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built
+# if it is not given; SHORT=1 builds no modules with vector instructions. Prints the compressed
+# sizes.
 set -eu
 cd "$(dirname "$0")/.."
 command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || {
@@ -23,8 +23,7 @@ for file in bind fault filter info reader; do
 	cp "$out/package/$file.js" "$out/extension/mayhap/"
 done
 cp "$out"/package/wasm/reader* "$out"/package/wasm/foreign* "$out/extension/mayhap/wasm/"
-# Whole pages as they are sent, each with its limit.
-# page LIMIT NAME FILE...
+# Whole compressed pages, each with its limit. page LIMIT NAME FILE...
 page() {
 	limit=$1 name=$2
 	shift 2

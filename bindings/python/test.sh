@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds the package, installs it in fresh virtual environments, and tests it there.
 #
-#   PYTHONS   the interpreters; unless given, those of python3 and python3.11 to python3.13 that
-#             are there, the same one once
-#   PROFILE   of the build, "release" unless given; "dev" is built in less time
+#   PYTHONS   the interpreters; by default python3 and python3.11 to python3.13 as far as they
+#             exist, each once
+#   PROFILE   of the build, "release" unless given; "dev" builds faster
 #   MAYHAP    the command to compare with; built if it is not given
 #   WHEELS    a folder of wheels to install from instead of PyPI
 #   MAYHAP_EXAMPLES  hostile inputs for each test of them, 300 unless given
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 if [ -z "${PYTHONS:-}" ]; then
     for name in python3 python3.11 python3.12 python3.13; do
-        # The programs of version managers are there for versions that are not.
+        # Version managers have programs even for versions that are not installed.
         found=$("$name" -c 'import sys; print(sys.executable)' 2>/dev/null) || continue
         found=$(realpath "$found")
         case " ${PYTHONS:-} " in *" $found "*) ;; *) PYTHONS="${PYTHONS:+$PYTHONS }$found" ;; esac
@@ -52,8 +52,8 @@ for python in $PYTHONS; do
     # shellcheck disable=SC2086
     "$work/venv/bin/pip" install --quiet --disable-pip-version-check $from \
         --requirement tests/requirements.txt "$work"/wheels/mayhap_bloom-*.whl
-    # From elsewhere, so that the installed package is tested and not the folder. Those that need
-    # Spark are run by `make engines-short`. All damaged files are 10 seconds.
+    # From elsewhere, so that the installed package is tested and not the folder. Tests that need
+    # Spark are run by `make engines-short`. All damaged files take 10 seconds.
     (cd "$work" && BORDERS=1 "$work/venv/bin/python" -m pytest -q --rootdir "$here" \
         -c "$here/pyproject.toml" -p no:cacheprovider --ignore "$here/tests/test_spark.py" \
         "$here/tests")

@@ -5,9 +5,9 @@
 #
 #   PROFILE   of the build, "release" unless given
 #
-# Needs python3 and rustup; maturin, and zig as the compiler and linker for C, come from PyPI.
-# Only wheels of this machine's kind can be tested on it, and those for free-threaded CPython are
-# built and not tested.
+# Needs python3 and rustup; maturin, and zig as the compiler and linker for C, are from PyPI. Only
+# wheels of this machine's kind can be tested on it; wheels for free-threaded CPython are built and
+# not tested.
 set -eu
 mkdir -p "$1"
 out=$(cd "$1" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the npm package into target/web/package: two modules and their companions, each with and
-# without vector instructions, and the JavaScript in front of them. Prints the sizes as they are sent.
+# without vector instructions, and the JavaScript in front of them. Prints the compressed sizes.
 # With SHORT=1 the builds with vector instructions are those without, which halves the time.
 set -eu
 cd "$(dirname "$0")"
@@ -22,17 +22,17 @@ cmp -s tools-lock.json "$tools/installed.json" || {
 }
 $cargo build --locked -p bindgen -p oracle
 
-# What every browser since 2023 has; more, and the optimiser writes what older ones refuse.
+# Features of every browser since 2023; with more, the optimiser emits code that older ones refuse.
 features='--enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --enable-mutable-globals
 	--enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext --enable-simd'
 
-# The standard library is built with the module, so that a panic is a trap and nothing else: its
-# messages, with the code that writes numbers as text, are two fifths of a small module. Both are
-# unstable options of the compiler at hand, hence RUSTC_BOOTSTRAP.
+# The standard library is built with the module, so that a panic is just a trap: its messages, with
+# the code that formats numbers, are two fifths of a small module. Both are unstable options of the
+# compiler, hence RUSTC_BOOTSTRAP.
 trap='-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none -Zfmt-debug=none'
 
 # Where the compiler may spend bytes on speed: in the loops over keys of the reader. A low threshold
-# inlines what is called once, and little else.
+# inlines functions that are called once, and little else.
 fast='profile.release.package.mayhap.opt-level=2'
 small='profile.release.package.mayhap.opt-level="s"'
 inline='-Cllvm-args=-inline-threshold=30'
@@ -74,8 +74,7 @@ cp package/*.json package/*.js package/*.d.ts "$out/package/"
 	--log-level=warning --outfile="$out/raw/page.iife.js"
 node page-module.mjs "$out" >"$out/mayhap.js"
 
-# Sizes as they are sent, each with its limit.
-# size LIMIT FILE
+# Compressed sizes, each with its limit. size LIMIT FILE
 size() {
 	bytes=$(gzip -9nc "$2" | wc -c)
 	printf '%7d of %7d bytes gzipped  %s\n' "$bytes" "$1" "$(basename "$2")"

@@ -3,7 +3,7 @@
     python build.py OUT.mayhap N P COLUMN FILE.parquet...
 
 Each file becomes its digests, cut by segment; each segment is filled from its part of every file
-and written, and the files are put together. The folder of OUT must be one that all machines see.
+and written, and the files are put together. The folder of OUT must be visible to all machines.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mayhap_bloom import Segment, assemble, digests, open as open_filter, segmen
 
 @dask.delayed(pure=True)
 def cut(path: str, column: str, bounds: Any) -> list[Any]:
-    """The digests of a file, sorted, those of each segment together."""
+    """The digests of a file, sorted, so grouped by segment."""
     table = pyarrow.parquet.read_table(path, columns=[column])
     found = pyarrow.array(digests(table.column(0).combine_chunks())).drop_null().to_numpy()
     found = numpy.unique(found)
@@ -32,7 +32,7 @@ def cut(path: str, column: str, bounds: Any) -> list[Any]:
 
 @dask.delayed
 def fill(n: int, p: float, index: int, count: int, parts: list[Any], folder: str) -> str:
-    """One segment with its digests as a file, written whole or not at all."""
+    """One segment with its digests as a file, written completely or not at all."""
     segment = Segment(n, p, index, count)
     for part in parts:
         segment.insert_digests(part)

@@ -36,13 +36,13 @@ class SegmentActor:
         return numpy.asarray(self.segment.contains_digests(found))
 
     def save(self, path: str) -> str:
-        """Writes it, whole or not at all."""
+        """Writes it, completely or not at all."""
         self.segment.save(path)
         return path
 
 
 def cut(keys: Any, bounds: Any) -> list[Any]:
-    """The digests of the keys, those of each segment together."""
+    """The digests of the keys, grouped by segment."""
     found = pyarrow.array(digests(keys)).drop_null().to_numpy()
     return numpy.split(numpy.sort(found), numpy.searchsorted(numpy.sort(found), bounds[1:]))
 

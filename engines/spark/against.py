@@ -1,4 +1,4 @@
-"""What Spark has for the same jobs, beside ours, in one session: CPU time of the workers' trees."""
+"""Spark's own means for the same jobs, beside ours, in one session: CPU time of the workers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from checks import FPP, PLANS, Job
 
 from mayhap_bloom import spark as mayhap
 
-#: As a driver does; prints the most memory that it had, in MB.
+#: Assembles like a driver; prints its peak memory, in MB.
 ASSEMBLE = """
 import sys
 import pyspark.sql
 from mayhap_bloom import assemble
 folder, count = sys.argv[1], int(sys.argv[2])
 assemble([f"{folder}/{i:06}.mayhap" for i in range(count)], f"{folder}/whole.mayhap")
-# Of this program alone; getrusage counts what its parent had, too.
+# Of this program alone; getrusage includes its parent's memory, too.
 lines = open("/proc/self/status").read().splitlines()
 print(next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")))
 """

@@ -1,4 +1,4 @@
-"""What has to hold: the bytes of the command, the foretold losses, and that workers may die."""
+"""The checks: the bytes of the command, the predicted losses, and the death of workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Job:
                 process.stdin.write(piece)
         assert process.returncode == 0, process.returncode
         if column == "id":
-            # The header says how keys were written: in hex.
+            # The header records that keys were written in hex.
             open_filter(path).save(path, key_options="")
         return path
 
@@ -67,7 +67,7 @@ class Job:
         return mayhap.ParquetFiles(self.spark, self.data / "rows")
 
     def files(self) -> None:
-        """Files of both plans beside those of the command."""
+        """Files of both plans against the command's."""
         for column, plan in itertools.product(("url", "id"), PLANS):
             last = last_stage(self.spark)
             path = self.build(column, plan)
@@ -87,7 +87,7 @@ class Job:
             self.report.check(what, "every byte", "all" if same else "no", same)
 
     def anti_join(self) -> None:
-        """Rows kept beside those of Spark's own join."""
+        """Rows kept against Spark's own join."""
         path = str(self.oracle["url"])
         keys = self.rows.select("url")
         exact = self.probe.join(keys, "url", "left_anti").count()
@@ -107,7 +107,7 @@ class Job:
         self.report.check("`semi_join` and `anti_join`: rows", f"{total:,}", both, both == total)
 
     def dedup(self) -> None:
-        """What is lost beside what is foretold."""
+        """The lost rows against the predicted number."""
         count = self.distinct["url"]
         # Once: another time, other keys may be lost.
         kept = mayhap.dedup(self.rows, "url", count, FPP).groupBy("url").count()
@@ -144,8 +144,8 @@ class Job:
 class Killer:
     """Kills a worker once in each of the next stages while it is active.
 
-    Stages are told apart by their number of tasks: one that runs again because its output was lost
-    has another id and is no other stage.
+    Stages are identified by their number of tasks: a stage that reruns because its output was lost
+    gets a new id but is the same stage.
     """
 
     def __init__(self, spark: Any, cluster: Cluster, stages: int) -> None:

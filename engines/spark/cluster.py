@@ -1,6 +1,6 @@
 """A standalone cluster on loopback: a master and workers as processes of their own.
 
-They come from the `pyspark` package. What was started here is stopped here, by process id.
+They are part of the `pyspark` package. Processes started here are stopped here, by process id.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Cluster:
         shutil.rmtree(self.folder / "local", ignore_errors=True)
 
     def _local(self, number: int) -> Path:
-        """Where a worker's executors keep what they have shuffled."""
+        """The folder of a worker's executors for shuffled data."""
         return self.folder / "local" / str(number)
 
     def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
@@ -105,7 +105,7 @@ class Cluster:
 
 
 def children(pid: int) -> list[int]:
-    """The processes that this one has started, and those that they have."""
+    """The processes started by this one, and by its children."""
     try:
         names = Path(f"/proc/{pid}/task").glob("*/children")
         found = [int(word) for name in names for word in name.read_text().split()]
@@ -124,20 +124,20 @@ def kill_tree(pid: int) -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a tree of processes, those that have ended included."""
+    """User and system time of a tree of processes, ended ones included."""
     total = 0
     for each in [pid, *children(pid)]:
         try:
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
-        # utime, stime, and those of children that were waited for.
+        # utime, stime, and the same of children that were waited for.
         total += sum(int(field) for field in fields[11:15])
     return total / TICKS
 
 
 def rest(session: Any, path: str) -> Any:
-    """What the REST interface of the driver answers."""
+    """The answer of the driver's REST interface."""
     context = session.sparkContext
     url = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{path}"
     with urllib.request.urlopen(url, timeout=60) as answer:

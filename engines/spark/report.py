@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
 
 class Report:
-    """What was found out, in order."""
+    """The findings, in order."""
 
     def __init__(self, rows: int, kills: int, rounds: int) -> None:
         self.rows, self.kills, self.rounds = rows, kills, rounds

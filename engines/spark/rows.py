@@ -1,7 +1,7 @@
 """The rows that the checks work on, made from their numbers: the same ones everywhere.
 
 Row i has `id`, an integer of its own, and `url`, a text of 41 bytes. Four fifths of the rows have a
-text of their own, the others that of an earlier row.
+text of their own, the others the text of an earlier row.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def write(folder: Path, rows: int) -> None:
 
 def _write(folder: Path, part: int, first: int, numbers: numpy.ndarray) -> None:
     ids = mixed(numpy.arange(first, first + len(numbers), dtype=numpy.uint64) + (1 << 50))
-    # Spark has no unsigned integers; the bytes of the key are those of the signed one.
+    # Spark has no unsigned integers; the bytes of the key are the same as of the signed one.
     columns = {"id": pyarrow.array(ids.view(numpy.int64)), "url": texts(numbers)}
     path = folder / f"part-{part:05}.parquet"
     pyarrow.parquet.write_table(pyarrow.table(columns), path, use_dictionary=False)

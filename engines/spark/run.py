@@ -1,4 +1,4 @@
-"""Checks and measures `mayhap_bloom.spark` on a cluster; run by run.sh, which says how.
+"""Checks and measures `mayhap_bloom.spark` on a cluster; run by run.sh, which documents it.
 
 Each line has a bound and a value. The checks decide about the end; measurements do not.
 """
@@ -40,7 +40,7 @@ def session(cluster: Cluster) -> Any:
         "spark.stage.maxConsecutiveAttempts": "20",
         "spark.deploy.maxExecutorRetries": "-1",
         "spark.ui.port": "0",
-        # Stages are to be seen while they run, however short.
+        # Stages must be visible while they run, however short.
         "spark.ui.liveUpdate.period": "0",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL",

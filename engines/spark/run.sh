@@ -8,9 +8,9 @@
 #   PYTHON   an interpreter that has the packages of engines/requirements.txt and mayhap_bloom;
 #            unless given, one is installed in a new environment, with the wheel built here
 #   MAYHAP   the command to compare with; built if it is not given
-#   PROFILE  of what is built, "release" unless given; "dev" is built in less time
+#   PROFILE  of the builds, "release" unless given; "dev" builds faster
 #   TESTS    1: tests of the package's Spark part and of the recipes first
-#   WORK     a folder for the rows and what Spark shuffles, 15 GB for 100 million; a new one that is
+#   WORK     a folder for the rows and Spark's shuffles, 15 GB for 100 million; a new one that is
 #            removed, unless given
 set -eu
 cd "$(dirname "$0")/../.."

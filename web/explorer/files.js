@@ -1,10 +1,10 @@
 // Lists become filters, and filter files are opened; nothing leaves the page.
 'use strict';
 
-/** Absent keys that are looked up to measure a rate. */
+/** The number of absent keys that are looked up to measure a rate. */
 const PROBES = 200_000;
 
-/** Options of the command that say where keys stand in lines; all others give keys a form. */
+/** Options of the command for the place of keys in lines; all others give keys a form. */
 const PLACES = /^(clock|crlf|csv|delim|field|json-pointer|separator)=/;
 
 /** Calls `take(file)` for a file that is dropped on, or chosen in, the element. */
@@ -69,7 +69,7 @@ function measure(filter) {
   return wrong;
 }
 
-/** Opens a filter file and shows what it is; its keys can be looked up from then on. */
+/** Opens a filter file and shows its parameters; its keys can be looked up from then on. */
 page.takeFilter = (library) => async (file) => {
   const result = page.byId('file-result');
   page.byId('ask').hidden = true;
@@ -105,7 +105,7 @@ function describe(file, info) {
   ]);
 }
 
-/** Looks up the lines of the text box, as they stand there. */
+/** Looks up the lines of the text box, as they are. */
 page.ask = () => {
   const keys = page.byId('ask').elements.keys.value.split('\n').filter((line) => line !== '');
   const answers = page.opened.containsMany(keys);

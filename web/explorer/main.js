@@ -1,7 +1,7 @@
-// Loads the library and keeps the page in step with what is typed.
+// Loads the library and keeps the page in step with the inputs.
 'use strict';
 
-/** The module that stands in `mayhap.js`, unpacked. */
+/** The module embedded in `mayhap.js`, unpacked. */
 async function embedded() {
   const packed = Uint8Array.from(atob(mayhap.embedded), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));

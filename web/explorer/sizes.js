@@ -40,7 +40,7 @@ function verdict(needs, best) {
     + `${page.count(1 / best.expectedFpp)}.`];
 }
 
-/** What a k of one's own costs, in spread bits of the same m. */
+/** The cost of a chosen k, in spread bits of the same m. */
 function ownHashes(library, needs, best) {
   if (needs.numHashes === null) return '';
   try {

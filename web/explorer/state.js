@@ -1,4 +1,4 @@
-// What is typed, and its copy in the URL after `#`: a link shows the same page.
+// The inputs, and their copy in the URL after `#`: a link shows the same page.
 'use strict';
 
 const DEFAULTS = { n: '10M', p: '0.1%', m: '', k: '', sets: '1', c1: '0.001', c2: '10',
@@ -22,7 +22,7 @@ page.readUrl = () => {
   }
 };
 
-/** Writes what differs from the defaults into the URL, without a step in the history. */
+/** Writes the inputs that differ from the defaults into the URL, without a step in the history. */
 page.writeUrl = () => {
   const state = new URLSearchParams();
   for (const control of page.controls()) {

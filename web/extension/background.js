@@ -4,7 +4,7 @@ import { load } from './mayhap/reader.js';
 import { Checker } from './checker.js';
 
 const api = globalThis.browser ?? chrome;
-/** Pages that the user went on to, in spite of the warning; until the browser ends. */
+/** Pages that the user opened in spite of the warning; until the browser is closed. */
 const allowed = new Set();
 
 async function start() {
@@ -51,7 +51,7 @@ api.webNavigation.onBeforeNavigate.addListener(async ({ tabId, frameId, url }) =
 });
 
 api.runtime.onMessage.addListener(({ allow }, sender) => {
-  // Pages of the extension alone.
+  // Only pages of the extension.
   if (allow && sender.url?.startsWith(api.runtime.getURL('warning.html'))) allowed.add(allow);
 });
 

@@ -1,10 +1,10 @@
-// The warning: what was found, back, and on for who knows better.
+// The warning: the match, a way back, and a way on for users who know better.
 'use strict';
 
 const api = globalThis.browser ?? chrome;
 let url = '';
 
-/** From a warning to the next one only what is after `#` changes: the page is not loaded again. */
+/** From one warning to the next only the part after `#` changes: the page is not loaded again. */
 function show() {
   const given = new URLSearchParams(location.hash.slice(1));
   url = given.get('url') ?? '';

@@ -1,13 +1,13 @@
 // Whether a URL is on a list: a filter answers "surely not" at once; on a "maybe" a server is asked
-// for the full hashes behind four bytes of one, so that a false positive blocks nothing and the server
-// does not see the URL.
+// for the full hashes behind four bytes of one, so that a false positive blocks nothing and the
+// server does not see the URL.
 
 import { expressions } from './expressions.js';
 
 /** Bytes of a hash that the server sees. */
 const PREFIX_BYTES = 4;
 
-/** Answers of the server that are kept: the oldest goes when another one comes. */
+/** The number of answers of the server that are kept: a new one replaces the oldest. */
 const MAX_PREFIXES = 4096;
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -25,7 +25,7 @@ export class Checker {
   constructor(filters, confirm) {
     this.filters = filters;
     this.confirm = confirm;
-    /** What was done and what it took. */
+    /** The counts of operations and their costs. */
     this.log = { checked: 0, maybe: 0, listed: 0, requests: 0, milliseconds: [] };
   }
 

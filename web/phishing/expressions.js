@@ -1,5 +1,5 @@
-// A URL as the host suffixes and path prefixes under which a list may have it, by the rules of Safe
-// Browsing (developers.google.com/safe-browsing/reference, "URLs and hashing").
+// A URL as the host suffixes and path prefixes under which a list may contain it, by the rules of
+// Safe Browsing (developers.google.com/safe-browsing/reference, "URLs and hashing").
 
 /** Unescapes until nothing changes, as `%2541` is `%41` is `A`; each letter is then a byte. */
 function unescapeAll(text) {
@@ -10,17 +10,18 @@ function unescapeAll(text) {
   return text;
 }
 
-/** Escapes bytes that may not stand in a URL, and `#` and `%`, once. */
+/** Escapes bytes that may not occur in a URL, and `#` and `%`, once. */
 const escapeOnce = (text) =>
   text.replace(/[\x00-\x20\x7f-\xff#%]/g, (byte) =>
     `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 
-/** Host, path and query in one spelling; null for what is no URL of the web. */
+/** Host, path and query in one spelling; null for text that is no URL of the web. */
 export function canonical(text) {
   let url;
   try {
-    // Tabs and line ends vanish, the host is in lower case and punycode, an IPv4 in any form is four
-    // decimal numbers, `..` is resolved: the URL standard. The fragment names no other resource.
+    // Tabs and line ends vanish, the host is in lower case and punycode, an IPv4 in any form is
+    // four decimal numbers, `..` is resolved: the URL standard. The fragment names no other
+    // resource.
     url = new URL(text.trim());
   } catch {
     return null;

@@ -1,4 +1,4 @@
-// What the tests of the pages share: a browser, a page that reports its own errors, axe.
+// Shared parts of the tests of the pages: a browser, a page that reports its own errors, axe.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const launch = (options = {}) => chromium.launch({
   ...options,
 });
 
-/** Fails with what the page logged or threw. */
+/** Fails with the page's logged or thrown errors. */
 export function watch(page) {
   const problems = [];
   page.on('pageerror', (error) => problems.push(error.message));

@@ -123,7 +123,7 @@ test('the lines to copy are those of the best kind', async () => {
   });
 });
 
-// What `mayhap plan --url` prints; the command's tests have the same text.
+// The output of `mayhap plan --url`; the command's tests have the same text.
 test('a link of the command is solved as it was there', () =>
   open('#n=10000000&p=3.333333333333333e-1&delete=1', async (page) => {
     const needs = await page.evaluate('page.needs(page.library)');
@@ -145,7 +145,7 @@ test('a list becomes a filter with its real fill and a measured rate', () => ope
       page.waitForEvent('download'), page.click('#list-result a')]);
     const bytes = readFileSync(await download.path());
     assert.equal(download.suggestedFilename(), 'urls.txt.mayhap');
-    // And the page opens what it wrote.
+    // And the page opens the file that it wrote.
     await page.setInputFiles('[name=file]', { name: 'urls.mayhap', mimeType: '', buffer: bytes });
     await page.fill('[name=keys]', 'https://example.org/4999\nhttps://example.org/5000x');
     await page.click('#ask button');

@@ -1,4 +1,5 @@
-// The extension in Firefox: it warns of listed pages, lets others be, and goes on if asked.
+// The extension in Firefox: it warns of listed pages, leaves others alone, and continues on
+// request.
 
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -46,7 +47,7 @@ before(async () => {
     browser: 'firefox',
     executablePath: process.env.FIREFOX ?? '/usr/bin/firefox-esr',
     headless: true,
-    // All names are this machine, and no page is asked for before another.
+    // All names resolve to this machine, and no page is prefetched.
     extraPrefsFirefox: { 'network.dns.native-is-localhost': true, 'browser.startup.page': 0 },
   });
   await browser.installExtension(`${folder}/extension`);

@@ -68,7 +68,7 @@ test('expressions are those of the rules', () => {
   assert.deepEqual([...new Set(long)], ['a.b.c.d.e.f.g', 'c.d.e.f.g', 'd.e.f.g', 'e.f.g', 'f.g']);
   assert.deepEqual(expressions('http://1.2.3.4/1/'), ['1.2.3.4/1/', '1.2.3.4/']);
   assert.deepEqual(expressions('http://0x7f.1/'), ['127.0.0.1/']);
-  // Bytes that are no ASCII are escaped once, however often they came escaped.
+  // Non-ASCII bytes are escaped once, however often they were escaped before.
   for (const path of ['é', '%C3%A9', '%c3%a9', '%25C3%25A9']) {
     assert.deepEqual(expressions(`http://a.b/${path}`), ['a.b/%C3%A9', 'a.b/'], path);
   }
@@ -134,7 +134,7 @@ test('a server that fails blocks nothing', async () => {
  * all its variants, and ten times as many others. */
 const NAVIGATED = Number(process.env.NAVIGATED ?? 20);
 
-/** A parameter that tells one navigation from the others. */
+/** A parameter that distinguishes navigations. */
 const mark = (number) => `n=${String(number).padStart(6, '0')}`;
 const marked = (url, number) => {
   const [page, fragment] = url.split('#');

@@ -104,7 +104,7 @@ test('it is queried and filled as on the command line', () =>
     await page.getByText('never <b>seen</b>: maybe in it').waitFor();
     await page.getByRole('button', { name: 'Measure from the bits' }).click();
     await page.locator('div', { hasText: /^Fill\d/ }).waitFor();
-    // What it offers for a copy makes one.
+    // The command that it offers for a copy makes one.
     const command = await page.locator('code').textContent();
     const address = command.replace(/^mayhap pull '?/, '').replace(/'$/, '');
     mayhap(['pull', '-q', address, join(folder, 'copy.mayhap')]);

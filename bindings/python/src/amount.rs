@@ -23,11 +23,11 @@ impl<'py> FromPyObject<'_, 'py> for Amount {
     }
 }
 
-/// How many keys a new filter is for; or what a filter has that is made again.
+/// The number of keys for a new filter; or the contents of a filter that is restored.
 pub(crate) enum Items {
     /// The amount for this many keys.
     New(u64),
-    /// As it was.
+    /// The restored filter.
     Again(Filter),
 }
 

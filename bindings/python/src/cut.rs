@@ -1,8 +1,8 @@
 //! Key options: how the command cuts keys out of lines, kept in a filter's file.
 //!
-//! A `str` is a value as it stands in the input, and becomes a key in the form that the options
-//! give it: lower case, a hash, the bytes of hexadecimal digits. Bytes and numbers are keys as they
-//! are. Where a value stands in a line (`--field`, `--csv`) is no matter of its form.
+//! A `str` is a value as in the input, and becomes a key in the form that the options give it:
+//! lower case, a hash, the bytes of hexadecimal digits. Bytes and numbers are keys as they are. The
+//! place of a value in a line (`--field`, `--csv`) does not affect its form.
 
 use crate::error::Error;
 use crate::key;
@@ -23,13 +23,13 @@ pub(crate) fn options(text: &str) -> PyResult<KeyOptions> {
         .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The key of a line by these options; `None` if it has none. Of a line that has two, since a
-/// filter may have been filled by either, the one with the carriage return if `may_hold` finds it:
-/// then a query for the key is one for both. A number is a key, and no line.
+/// The key of a line by these options; `None` if it has none. If a line has two possible keys,
+/// since a filter may have been filled with either, it is the one with the carriage return if
+/// `may_hold` finds it: then a query for the key covers both. A number is a key, not a line.
 ///
 /// # Errors
 ///
-/// As [`options`] and [`key::with_bytes`]; those of `may_hold`.
+/// The errors of [`options`], [`key::with_bytes`] and `may_hold`.
 pub(crate) fn cut<'py>(
     line: &Bound<'py, PyAny>,
     text: &str,
@@ -60,7 +60,7 @@ fn key_of(options: &KeyOptions, line: &[u8]) -> Option<Vec<u8>> {
 
 /// The form of a filter's keys, where it is not that of the values.
 pub(crate) struct Form {
-    /// As in the header.
+    /// The text in the header.
     text: String,
     options: KeyOptions,
     /// For single keys, which have the interpreter's lock.
@@ -74,7 +74,8 @@ impl Form {
         if text.is_empty() {
             return None;
         }
-        // A value has no line end: a carriage return is part of it, unless the file says otherwise.
+        // A value has no line end: a carriage return is part of it, unless the file records
+        // otherwise.
         let value = KeyOptions { line_end: LineEnd::Lf, ..KeyOptions::default() };
         let options = options(text).ok()?.with_records_of("", &value).ok()?;
         Cutter::new(&options)?;
@@ -97,7 +98,7 @@ impl Form {
     ///
     /// # Errors
     ///
-    /// As [`key::digest`], [`Form::cutting`] and [`Cutting::cut`].
+    /// Same as [`key::digest`], [`Form::cutting`] and [`Cutting::cut`].
     #[cold]
     pub(crate) fn digest(
         &self,

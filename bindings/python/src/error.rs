@@ -1,5 +1,6 @@
 //! Errors of the library as exceptions of Python.
 
+use crate::hints;
 use pyo3::exceptions::{
     PyBufferError, PyFileNotFoundError, PyMemoryError, PyOSError, PyTimeoutError, PyTypeError,
     PyValueError,
@@ -16,7 +17,7 @@ pyo3::import_exception!(mayhap_bloom._errors, NumberError);
 pyo3::import_exception!(mayhap_bloom._errors, ReadOnlyError);
 pyo3::import_exception!(mayhap_bloom._errors, ServerError);
 
-/// Why an operation of a filter failed.
+/// The reason why an operation of a filter failed.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// The library refused.
@@ -27,25 +28,18 @@ pub(crate) enum Error {
     Format(mayhap_formats::Error),
     /// A new key for a filter that is full.
     Full {
-        /// What the filter was created for.
+        /// The number of keys that the filter was created for.
         expected_items: u64,
     },
     /// New keys for a filter of another system that is full.
     FullForeign {
-        /// Why it is.
+        /// The reason why it counts as full.
         why: String,
     },
     /// A filter that cannot be changed.
     ReadOnly {
-        /// Why not.
+        /// The reason.
         reason: &'static str,
-    },
-    /// An operation that this kind of filter does not have.
-    NotOfKind {
-        /// The operation.
-        operation: &'static str,
-        /// The kind.
-        kind: &'static str,
     },
     /// Two filters of unlike kinds.
     UnlikeKinds {
@@ -56,7 +50,7 @@ pub(crate) enum Error {
     },
     /// A change while memoryviews of the bits exist.
     Exported {
-        /// How many there are.
+        /// Their number.
         views: usize,
     },
     /// A table was opened without the name of a column.
@@ -70,7 +64,7 @@ pub(crate) enum Error {
     FormatOf {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The defect found.
         source: mayhap_formats::Error,
     },
     /// A file of another system cannot be used.
@@ -82,18 +76,10 @@ pub(crate) enum Error {
         /// The formats that it may be of.
         candidates: Vec<&'static str>,
     },
-    /// A URL is none of a filter.
-    Url(mayhap_redis::Error),
-    /// A server has no filter of a name.
-    NoSuchName {
-        /// The URL, without the password.
-        url: String,
-    },
     /// A filter on a server could not be used.
-    Server {
-        /// What is wrong, with the URL but without the password.
-        message: String,
-    },
+    Server(Box<mayhap_sets::server::Error>),
+    /// A set of keys refused.
+    Refused(String),
     /// A text is no key of the type that a system hashes.
     NotAKey {
         /// The text.
@@ -113,7 +99,7 @@ pub(crate) enum Error {
         /// The form, as in the header.
         key_options: String,
     },
-    /// Another process holds the lock of a state: the call has changed nothing, and is made again.
+    /// Another process holds the lock of a state: the call has changed nothing, and is repeated.
     Waiting,
     /// Python raised it.
     Python(PyErr),
@@ -137,9 +123,9 @@ impl From<mayhap_formats::Error> for Error {
     }
 }
 
-impl From<mayhap_foreign::Error> for Error {
-    fn from(error: mayhap_foreign::Error) -> Self {
-        use mayhap_foreign::Error as E;
+impl From<mayhap_sets::file::Error> for Error {
+    fn from(error: mayhap_sets::file::Error) -> Self {
+        use mayhap_sets::file::Error as E;
         match error {
             E::Store(error) => Self::Store(error),
             E::Io { source, .. } => Self::Python(source.into()),
@@ -152,8 +138,14 @@ impl From<mayhap_foreign::Error> for Error {
                 candidates: candidates.iter().map(|it| it.format.name()).collect(),
             },
             E::Format { name, source } => Self::FormatOf { name, source },
-            error => Self::Foreign(error.to_string()),
+            error => Self::Foreign(hints::with(error.to_string(), hints::of_file(&error))),
         }
+    }
+}
+
+impl From<mayhap_sets::server::Error> for Error {
+    fn from(error: mayhap_sets::server::Error) -> Self {
+        Self::Server(Box::new(error))
     }
 }
 
@@ -163,13 +155,14 @@ impl From<mayhap_sets::Error> for Error {
         match error {
             E::Filter(error) => Self::Filter(error),
             E::Store(error) => Self::Store(error),
-            error => Self::Server { message: error.to_string() },
+            E::Foreign(error) => (*error).into(),
+            E::Server(error) => Self::Server(error),
+            error => Self::Refused(error.to_string()),
         }
     }
 }
 
-/// Errors of single keys come in a box: as large as they are, they would be copied with every
-/// answer.
+/// Errors of single keys are boxed: at their size, they would be copied with every answer.
 impl From<Box<Error>> for Error {
     fn from(error: Box<Error>) -> Self {
         *error
@@ -205,17 +198,11 @@ impl From<Error> for PyErr {
                 "the filter is full: {why}; create a larger one, or open it with on_full=\"warn\""
             )),
             Error::ReadOnly { reason } => ReadOnlyError::new_err(reason),
-            Error::NotOfKind { operation, kind } => {
-                PyTypeError::new_err(format!("a {kind} filter has no {operation}"))
-            }
             Error::UnlikeKinds { left, right } => IncompatibleError::new_err(format!(
                 "a {left} filter and a {right} filter cannot be united"
             )),
-            Error::Url(error) => PyValueError::new_err(error.to_string()),
-            Error::NoSuchName { url } => PyFileNotFoundError::new_err(format!(
-                "{url}: there is no filter of this name; create() makes one"
-            )),
-            Error::Server { message } => ServerError::new_err(message),
+            Error::Server(error) => of_server(&error),
+            Error::Refused(message) => ServerError::new_err(message),
             Error::NotAKey { key, key_type } => {
                 PyValueError::new_err(format!("{key:?} is no key of the type {key_type}"))
             }
@@ -255,10 +242,32 @@ impl From<Error> for PyErr {
     }
 }
 
+fn of_server(error: &mayhap_sets::server::Error) -> PyErr {
+    use mayhap_sets::server::Error as E;
+    match error {
+        E::Redis { url, .. } if error.is_not_found() => PyFileNotFoundError::new_err(format!(
+            "{url}: there is no filter of this name; create() makes one"
+        )),
+        E::NotText { .. } | E::NotAUrl { .. } | E::Url(_) | E::NoName { .. } => {
+            PyValueError::new_err(hints::with(error.to_string(), hints::of_server(error)))
+        }
+        _ => ServerError::new_err(hints::with(error.to_string(), hints::of_server(error))),
+    }
+}
+
 fn of_filter(error: &mayhap::Error) -> PyErr {
     use mayhap::Error as E;
-    let message = error.to_string();
+    let message = hints::with(error.to_string(), hints::of_filter(error));
     match error {
+        E::NotOfKind { operation: "insert" | "clear" | "union", kind: "fuse" } => {
+            ReadOnlyError::new_err("a fuse filter never changes; build one from all keys")
+        }
+        E::NotOfKind { operation: "union", kind: "window" } => {
+            PyTypeError::new_err("a window filter has no union: its keys have an order")
+        }
+        E::NotOfKind { operation, kind } => {
+            PyTypeError::new_err(format!("a {kind} filter has no {operation}"))
+        }
         E::OutOfMemory { .. } => PyMemoryError::new_err(message),
         E::Incompatible { .. } => IncompatibleError::new_err(message),
         E::NotAFilter
@@ -278,35 +287,34 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
 
 fn of_store(error: mayhap_store::Error) -> PyErr {
     use mayhap_store::Error as E;
+    let message = hints::with(error.to_string(), hints::of_store(&error));
     match error {
         // The exception of the system's own error: FileNotFoundError, PermissionError and so on.
         E::Io { action, ref path, ref source, .. } => match source.raw_os_error() {
             Some(code) => {
-                // The path is added by Python, and the code.
+                // Python adds the path and the code.
                 let text = source.to_string();
                 let text = text.split(" (os error").next().unwrap_or_default().to_owned();
                 let text = format!("cannot {action}: {text}");
                 PyOSError::new_err((code, text, path.as_os_str().to_owned()))
             }
-            None => PyOSError::new_err(error.to_string()),
+            None => PyOSError::new_err(message),
         },
         E::Format { ref source, .. } if matches!(source, mayhap::Error::OutOfMemory { .. }) => {
-            PyMemoryError::new_err(error.to_string())
+            PyMemoryError::new_err(message)
         }
-        E::Format { .. } | E::Foreign { .. } => FormatError::new_err(error.to_string()),
-        E::UnreadLog { .. } => PyOSError::new_err(format!("{error}: State(path) opens both")),
-        E::SegmentsUnlike { .. } => IncompatibleError::new_err(error.to_string()),
-        E::SegmentsMissing { .. } | E::SegmentsOverlap { .. } => {
-            PyValueError::new_err(error.to_string())
-        }
-        E::Locked { .. } => PyTimeoutError::new_err(error.to_string()),
-        E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(error.to_string()),
-        _ => PyOSError::new_err(error.to_string()),
+        E::Format { .. } | E::Foreign { .. } => FormatError::new_err(message),
+        E::SegmentsUnlike { .. } => IncompatibleError::new_err(message),
+        E::SegmentsMissing { .. } | E::SegmentsOverlap { .. } => PyValueError::new_err(message),
+        E::Locked { .. } => PyTimeoutError::new_err(message),
+        E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(message),
+        _ => PyOSError::new_err(message),
     }
 }
 
 fn of_format(error: &mayhap_formats::Error, message: String) -> PyErr {
     use mayhap_formats::Error as E;
+    let message = hints::with(message, hints::of_format(error));
     match error {
         E::Incompatible { .. } => IncompatibleError::new_err(message),
         E::OutOfMemory { .. } => PyMemoryError::new_err(message),

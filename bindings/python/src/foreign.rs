@@ -6,8 +6,8 @@ use crate::filter::OnFull;
 use crate::fork;
 use crate::log::log_warning;
 use mayhap::Bitmap;
-use mayhap_foreign::{ForeignFile, Known};
 use mayhap_formats::{Format, KeyType, Limits, Shape, detect_start};
+use mayhap_sets::file::{ForeignFile, Known};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -20,21 +20,22 @@ mod filling;
 
 use filling::Filling;
 
-/// Bytes of a file that are looked at to recognise its format.
+/// The number of bytes of a file that are read to recognise its format.
 const START_BYTES: u64 = 64 << 10;
 
-/// So many keys of which none is found are a sign that they are of another type.
+/// If none of this many keys is found, they are probably of another type.
 const ENOUGH_KEYS: usize = 10;
 
 /// A filter of another system, opened by ``open``; it is written back byte for byte.
 ///
-/// Keys are what the system hashes: bytes, or text and numbers that ``key_type`` encodes.
+/// Keys are the bytes that the system hashes, or text and numbers that ``key_type`` encodes.
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct Foreign {
     file: RwLock<Open>,
-    /// How texts become what the system hashes; `None` if they are it.
+    /// The encoding of texts into the bytes that the system hashes; `None` if they are hashed as
+    /// they are.
     key_type: Option<KeyType>,
-    /// Whether a number is the text of its digits.
+    /// Whether a number is hashed as the text of its digits.
     numbers_are_text: bool,
     on_full: OnFull,
 }
@@ -45,7 +46,7 @@ struct Open {
     filling: Filling,
 }
 
-/// What `open` was given to find out what a file is.
+/// The arguments of `open` that identify the format of a file.
 #[derive(Default)]
 pub(crate) struct Given<'a> {
     pub(crate) format: Option<&'a str>,
@@ -65,7 +66,12 @@ impl Given<'_> {
             || self.num_hashes.is_some()
     }
 
-    fn known(&self) -> PyResult<Known> {
+    /// Their values.
+    ///
+    /// # Errors
+    ///
+    /// `ValueError` for names that are not known, and for one number of a shape without the other.
+    pub(crate) fn known(&self) -> PyResult<Known> {
         let shape = match (self.num_bits, self.num_hashes) {
             (Some(num_bits), Some(num_hashes)) => Some(Shape { num_bits, num_hashes }),
             (None, None) => None,
@@ -75,12 +81,13 @@ impl Given<'_> {
             format: self.format.map(format_of).transpose()?,
             key_type: self.key_type.map(key_type_of).transpose()?,
             shape,
+            ..Known::default()
         })
     }
 }
 
-/// The first bytes of a regular file, and its length; `None` for everything else, which whoever
-/// opens it then says: a pipe would be waited for, for ever.
+/// The first bytes of a regular file, and its length; `None` for everything else, which opening it
+/// then reports: a pipe would block forever.
 pub(crate) fn start_of(path: &Path, bytes: u64) -> Option<(Vec<u8>, u64)> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
@@ -127,7 +134,7 @@ pub(crate) fn format_of(name: &str) -> PyResult<Format> {
 ///
 /// # Errors
 ///
-/// As [`format_of`].
+/// Same as [`format_of`].
 pub(crate) fn key_type_of(name: &str) -> PyResult<KeyType> {
     KeyType::from_name(name).ok_or_else(|| unknown("key type", name, "key_types"))
 }
@@ -146,7 +153,7 @@ fn open_file(path: &Path, column: Option<&str>, known: Known) -> Result<ForeignF
     if let Some(file) = file {
         return Ok(file);
     }
-    // What cannot be read is not of an unknown format.
+    // An unreadable file is not one of an unknown format.
     mayhap_store::read_bytes(path, max_bytes)?;
     let mut found = candidates(path);
     found.dedup();
@@ -163,7 +170,7 @@ impl Foreign {
         on_full: OnFull,
     ) -> PyResult<Bound<'py, PyAny>> {
         let known = given.known()?;
-        let on_full = crate::open::on_full_of("foreign", on_full)?;
+        let on_full = crate::open::on_full_of(false, on_full)?;
         let opened = fork::detached(py, || -> Result<Open, Error> {
             let file = open_file(path, given.column, known)?;
             Ok(Open { filling: Filling::new(&file), file })
@@ -180,7 +187,7 @@ impl Foreign {
         }
         let chosen = opened.file.key_type();
         let key_type = known.key_type.or((chosen != KeyType::Bytes).then_some(chosen));
-        // It hashes the text of whatever is no text.
+        // It hashes the text form of everything else.
         let is_pybloom = matches!(format, Format::PyBloomLive3 | Format::PyBloomLive4);
         let numbers_are_text = key_type.is_some() || is_pybloom;
         let file = RwLock::new(opened);
@@ -195,7 +202,7 @@ impl Foreign {
         self.file.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for keys as they come.
+    /// An empty buffer for keys.
     fn no_keys(&self) -> Keys {
         Keys::new(self.numbers_are_text, None)
     }
@@ -324,7 +331,7 @@ impl Foreign {
         self.read().file.filter().format().name()
     }
 
-    /// How keys are encoded; None if they are bytes as they are.
+    /// The encoding of keys; None if they are bytes as they are.
     #[getter]
     fn key_type(&self) -> Option<&'static str> {
         self.key_type.map(KeyType::name)
@@ -354,7 +361,7 @@ impl Foreign {
         self.read().file.filter().estimated_items()
     }
 
-    /// What else the file says.
+    /// Other facts recorded in the file.
     #[getter]
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let facts = PyDict::new(py);
@@ -364,13 +371,13 @@ impl Foreign {
         Ok(facts)
     }
 
-    /// What becomes of keys beyond those that it is for: "warn" or "raise".
+    /// What happens to keys beyond capacity: "warn" or "raise".
     #[getter]
     fn on_full(&self) -> &'static str {
         self.on_full.name()
     }
 
-    /// The number of keys that it is for; None where the file does not say.
+    /// The number of keys that it is for; None where the file does not record it.
     #[getter]
     fn expected_items(&self) -> Option<u64> {
         self.read().file.expected_items()
@@ -383,7 +390,7 @@ impl Foreign {
         if numbers.overfilled().is_some() { "over capacity" } else { "ok" }
     }
 
-    /// The file: byte for byte what the system would have written.
+    /// The file: byte for byte as the system would have written it.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let encoded = fork::detached(py, || {
             let open = self.read();

@@ -1,9 +1,9 @@
-//! Forks: a child has the memory of its parent, and of its threads only the one that forked.
+//! Forks: a child has the memory of its parent, but only the thread that forked.
 //!
-//! A lock that another thread holds at that moment is held for ever in the child, and what that
-//! thread was changing stays half changed. So whoever works without the interpreter's lock holds
-//! [`Working`] meanwhile, and a fork waits until nobody does. Nobody who holds it waits for the
-//! interpreter's lock, which the forking thread has.
+//! A lock that another thread holds at that moment is held forever in the child, and the data that
+//! this thread was changing stays half changed. So a thread that works without the interpreter's
+//! lock holds [`Working`] meanwhile, and a fork waits until no thread does. No thread that holds it
+//! waits for the interpreter's lock, which the forking thread has.
 
 use crate::{log, state};
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::{TryLockError, TryLockResult};
 
-/// Held, with others, by those who work without the interpreter's lock; and alone by a fork.
+/// Held for reading by threads that work without the interpreter's lock, and for writing by a fork.
 static WORK: RwLock<()> = RwLock::new(());
 
 /// Held by the thread that forks.
@@ -23,7 +23,7 @@ static FORK: Mutex<()> = Mutex::new(());
 pub(crate) type Working = RwLockReadGuard<'static, ()>;
 
 thread_local! {
-    /// What a thread holds from before its fork until after it.
+    /// The locks that a thread holds from before its fork until after it.
     static HELD: Cell<Option<(MutexGuard<'static, ()>, RwLockWriteGuard<'static, ()>)>> =
         const { Cell::new(None) };
 }
@@ -33,7 +33,7 @@ pub(crate) fn work() -> Working {
     WORK.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// [`work`], for threads that may have the interpreter's lock: a fork that has begun needs it.
+/// Like [`work`], for threads that may have the interpreter's lock, which a fork in progress needs.
 pub(crate) fn work_anywhere() -> Working {
     loop {
         match taken(WORK.try_read()) {
@@ -43,8 +43,8 @@ pub(crate) fn work_anywhere() -> Working {
     }
 }
 
-/// Calls `call` without the interpreter's lock; no fork begins meanwhile. What it met that a
-/// program should know is said afterwards.
+/// Calls `call` without the interpreter's lock; no fork begins meanwhile. Notices are logged
+/// afterwards.
 pub(crate) fn detached<R: Send>(py: Python<'_>, call: impl FnOnce() -> R + Send) -> R {
     let result = py.detach(|| {
         let _working = work();
@@ -63,15 +63,15 @@ fn taken<G>(attempt: TryLockResult<G>) -> Option<G> {
     }
 }
 
-/// Has the interpreter call us before and after each fork, where processes fork.
+/// Registers callbacks before and after each fork, where processes fork.
 ///
 /// # Errors
 ///
-/// Those of the interpreter.
+/// The errors of the interpreter.
 pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
-    // ORDERING: Relaxed. It guards nothing but the number of calls: a module that is imported anew
-    // is initialised again, and a fork would wait for itself.
+    // ORDERING: Relaxed. It guards nothing but the number of calls: a reimported module is
+    // initialised again, and a fork would wait for itself.
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub(crate) fn install(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Waits until nobody works.
+/// Waits until no thread works.
 fn before(py: Python<'_>) {
     let forking = loop {
         match taken(FORK.try_lock()) {

@@ -1,4 +1,4 @@
-//! What a key is: an object of Python as the bytes that are hashed.
+//! Keys: Python objects as the bytes that are hashed.
 //!
 //! | object | bytes |
 //! |---|---|
@@ -42,7 +42,7 @@ pub(crate) fn with_bytes<R>(
 #[inline(always)]
 pub(crate) fn plain_digest(function: &DigestFunction, key: &Bound<'_, PyAny>) -> Option<Digest> {
     if let Ok(text) = key.cast_exact::<PyString>() {
-        // An error of the interpreter is that of the next attempt.
+        // The error of the interpreter is the one of the next attempt.
         text.to_str().ok().map(|text| function.digest(text.as_bytes()))
     } else if let Ok(bytes) = key.cast_exact::<PyBytes>() {
         Some(function.digest(bytes.as_bytes()))
@@ -57,13 +57,13 @@ pub(crate) fn plain_digest(function: &DigestFunction, key: &Bound<'_, PyAny>) ->
 ///
 /// # Errors
 ///
-/// As [`with_bytes`].
+/// Same as [`with_bytes`].
 #[inline(always)]
 pub(crate) fn digest(function: &DigestFunction, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
     with_bytes(key, |bytes| function.digest(bytes))
 }
 
-/// Subclasses, buffers and what has `__index__`.
+/// Subclasses, buffers and objects with `__index__`.
 #[cold]
 fn other<R>(key: &Bound<'_, PyAny>, use_bytes: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
     if let Ok(text) = key.cast::<PyString>() {
@@ -92,9 +92,9 @@ fn other<R>(key: &Bound<'_, PyAny>, use_bytes: impl FnOnce(&[u8]) -> R) -> PyRes
 ///
 /// # Errors
 ///
-/// Those of looking it up.
+/// The errors of looking it up.
 pub(crate) fn is_integer(key: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // Of the type, as the interpreter looks for it: the class `int` is no number.
+    // Looks it up in the type, as the interpreter does: the class `int` is no number.
     Ok(key.is_instance_of::<PyInt>() || key.get_type().hasattr(intern!(key.py(), "__index__"))?)
 }
 
@@ -102,12 +102,12 @@ pub(crate) fn is_integer(key: &Bound<'_, PyAny>) -> PyResult<bool> {
 ///
 /// # Errors
 ///
-/// `OverflowError` for larger ones, `TypeError` for what is none, what `__index__` raises.
+/// `OverflowError` for larger ones, `TypeError` for other objects, and the errors of `__index__`.
 pub(crate) fn integer(number: &Bound<'_, PyAny>) -> PyResult<[u8; 8]> {
     let Ok(number) = number.cast::<PyInt>() else {
         let py = number.py();
         let index = number.call_method0(intern!(py, "__index__")).map_err(|error| {
-            // As an array of several numbers, which has `__index__` and refuses it.
+            // For example an array of several numbers, which has `__index__` but refuses it.
             if !error.is_instance_of::<PyTypeError>(py) {
                 return error;
             }

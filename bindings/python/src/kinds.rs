@@ -1,18 +1,21 @@
-//! The kinds of filters as classes: how each is created, and what it does that the others do not.
+//! The kinds of filters as classes: the constructor and the special methods of each.
 
 use crate::amount::{Amount, Items};
 use crate::batch::{DigestSink, feed};
 use crate::error::Error;
 use crate::filter::{Batch, Filter, OnFull};
+use crate::held::{Held, is_of_time, now};
 use crate::open::Contents;
-use crate::set::now;
 use crate::sizes;
 use crate::{fork, secret};
+use mayhap::native::Kind;
+use mayhap::set::Set;
 use mayhap::{
     AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
-    Layout, OwnedBlocks, ScalableBloomFilter, Window as Span, WindowBloomFilter,
+    Layout, OwnedBlocks, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_keys::KeyOptions;
+use mayhap_store::MappedFilter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
@@ -21,10 +24,11 @@ use std::time::Duration;
 /// A filter for a known number of keys.
 ///
 /// ``expected_items`` is the number of distinct keys, ``target_fpp`` the false-positive rate with
-/// all of them in. ``layout`` is "blocked" (fast, one cache line a key), "standard" (fewest bits),
-/// or None for the better one. ``on_full`` says what becomes of further keys: "warn" inserts them
-/// with one FilterFullWarning, "raise" raises FilterFullError, "grow" makes a filter that grows.
-/// ``secret_key`` is 16 random bytes, for keys that strangers choose; ``seed`` is for the others.
+/// all of them inserted. ``layout`` is "blocked" (fast, one cache line a key), "standard" (fewest
+/// bits), or None for the better one. ``on_full`` determines what happens to further keys: "warn"
+/// inserts them with one FilterFullWarning, "raise" raises FilterFullError, "grow" makes a filter
+/// that grows. ``secret_key`` is 16 random bytes, for keys from untrusted sources; ``seed`` is for
+/// the others.
 ///
 /// Raises ValueError for numbers that no filter has, MemoryError for too large ones.
 ///
@@ -49,7 +53,7 @@ pub(crate) struct Scalable;
 
 /// A filter from which keys are removed again.
 ///
-/// ``counter_bits`` is 4 or 8: a counter that has reached its end stays there.
+/// ``counter_bits`` is 4 or 8: a counter that has reached its maximum stays there.
 ///
 /// >>> cart = Counting(1000, 1e-6)
 /// >>> cart.add("apple"), cart.remove("apple"), "apple" in cart
@@ -59,8 +63,7 @@ pub(crate) struct Counting;
 
 /// A filter that forgets: the last ``items`` keys, or the keys of the last ``seconds``.
 ///
-/// With ``seconds``, ``items`` is how many keys are expected in that time. Time is that of the
-/// clock.
+/// With ``seconds``, ``items`` is the number of keys expected in that time, by the clock.
 ///
 /// >>> recent = Window(items=1000, target_fpp=1e-6)
 /// >>> recent.update(range(2000))
@@ -79,20 +82,20 @@ pub(crate) struct Window;
 #[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
 pub(crate) struct Fuse;
 
-/// The classes, to be given to filters whose kind a file says.
-pub(crate) fn of_kind(py: Python<'_>, kind: &str, filter: Filter) -> PyResult<Py<PyAny>> {
+/// Wraps a filter in the class of its kind, which is read from a file.
+pub(crate) fn of_kind(py: Python<'_>, kind: Kind, filter: Filter) -> PyResult<Py<PyAny>> {
     let filter = PyClassInitializer::from(filter);
     Ok(match kind {
-        "scalable" => Py::new(py, filter.add_subclass(Scalable))?.into_any(),
-        "counting" => Py::new(py, filter.add_subclass(Counting))?.into_any(),
-        "window" => Py::new(py, filter.add_subclass(Window))?.into_any(),
-        "fuse" => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
+        Kind::Scalable => Py::new(py, filter.add_subclass(Scalable))?.into_any(),
+        Kind::Counting => Py::new(py, filter.add_subclass(Counting))?.into_any(),
+        Kind::Window => Py::new(py, filter.add_subclass(Window))?.into_any(),
+        Kind::Fuse => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
         _ => Py::new(py, filter.add_subclass(Bloom))?.into_any(),
     })
 }
 
-/// Of a subclass the class of ours, and the name of its first argument; `None` for our own classes,
-/// and for what no class makes again.
+/// For a subclass, our class that it derives from, and the name of its first argument; `None` for
+/// our own classes, and for objects that no class can restore.
 pub(crate) fn base_of<'py>(
     class: &Bound<'py, PyType>,
 ) -> PyResult<Option<(Bound<'py, PyType>, &'static str)>> {
@@ -137,12 +140,9 @@ fn layout_of(name: Option<&str>) -> PyResult<Option<Layout>> {
 }
 
 /// The base of a class.
-fn base(
-    set: Box<dyn crate::set::Set>,
-    function: DigestFunction,
-    on_full: OnFull,
-) -> PyClassInitializer<Filter> {
-    PyClassInitializer::from(Filter::new(set, function, on_full, String::new()))
+fn base(set: impl Set + 'static, on_full: OnFull) -> PyClassInitializer<Filter> {
+    let held = Held::Memory(Box::new(set));
+    PyClassInitializer::from(Filter::new(held, on_full, String::new()))
 }
 
 #[pymethods]
@@ -174,13 +174,13 @@ impl Bloom {
                 return Err(PyValueError::new_err(message));
             }
             let set = growing(expected_items, target_fpp, function, max_bytes)?;
-            return Ok(base(Box::new(set), function, on_full).add_subclass(Self));
+            return Ok(base(set, on_full).add_subclass(Self));
         }
         let (params, full) = sizes::of(expected_items, target_fpp, layout, max_bytes)?;
         let blocks = OwnedBlocks::zeroed(params.num_blocks()).map_err(Error::from)?;
         let set = AnyFilter::from_parts(params, function, blocks, 0).map_err(Error::from)?;
-        let filter =
-            Filter::with_limit(Box::new(set), function, on_full, String::new(), Some(full));
+        let held = Held::Memory(Box::new(set));
+        let filter = Filter::with_limit(held, on_full, String::new(), full);
         Ok(PyClassInitializer::from(filter).add_subclass(Self))
     }
 
@@ -194,7 +194,7 @@ impl Bloom {
 
     /// For each of many digests, in order, whether its key may be in the filter.
     ///
-    /// The answers are of the kind of the input, as those of ``contains_many``.
+    /// The answers are of the kind of the input, as for ``contains_many``.
     #[pyo3(signature = (digests, /))]
     fn contains_digests<'py>(
         slf: &Bound<'py, Self>,
@@ -205,18 +205,15 @@ impl Bloom {
     }
 
     /// Derive ``count`` from the bits, as a union does: then it depends on the keys alone and not
-    /// on their order, and the file is that of ``assemble``. Reads all bits.
+    /// on their order, and the file equals that of ``assemble``. Reads all bits.
     fn settle_count(slf: &Bound<'_, Self>) -> PyResult<()> {
-        slf.as_super().get().change_patiently(slf.py(), |set| {
-            let kind = set.stats().kind;
-            match set.as_any_mut().downcast_mut::<AnyFilter>() {
-                Some(filter) => {
-                    filter.settle_inserted_items();
-                    Ok(())
-                }
-                None => Err(Error::NotOfKind { operation: "count to settle here", kind }),
-            }
-        })
+        let settle = |set: &mut dyn Set| {
+            let not_plain = not_of_kind("count to settle here", set.kind());
+            let filter = set.as_any_mut().downcast_mut::<AnyFilter>().ok_or(not_plain)?;
+            filter.settle_inserted_items();
+            Ok(())
+        };
+        slf.as_super().get().change_patiently(slf.py(), |held| held.change(settle))
     }
 }
 
@@ -252,7 +249,7 @@ impl Scalable {
         let max_bytes = max_bytes.map_or(u64::MAX, |bytes| bytes.0);
         let function = digest_function(seed.0, secret_key)?;
         let set = growing(first_items, target_fpp, function, max_bytes)?;
-        Ok(base(Box::new(set), function, OnFull::Grow).add_subclass(Self))
+        Ok(base(set, OnFull::Grow).add_subclass(Self))
     }
 }
 
@@ -287,39 +284,42 @@ impl Counting {
             .digest_function(function)
             .build()
             .map_err(Error::from)?;
-        Ok(base(Box::new(set), function, on_full).add_subclass(Self))
+        Ok(base(set, on_full).add_subclass(Self))
     }
 
-    /// Remove a key that was inserted before; False, changing nothing, if it surely is not there,
-    /// or stays (`key in filter` is then still True): counters that are full are never lowered.
+    /// Remove a key that was inserted before; False, changing nothing, if it is surely absent, or
+    /// stays (`key in filter` is then still True): saturated counters are never lowered.
     ///
     /// Removing a key that was never inserted can remove others.
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let filter = slf.as_super().get();
         let digest = filter.digest_of(key)?;
-        let removed = filter.change(slf.py(), |set| {
+        let remove = |set: &mut dyn Set| {
+            let not_counting = not_of_kind("counters", set.kind());
             let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
-            counting.map(|counting| counting.remove_digest(digest)).ok_or_else(not_counting)
-        })?;
-        Ok(removed?)
+            Ok(counting.ok_or(not_counting)?.remove_digest(digest))
+        };
+        Ok(filter.change(slf.py(), |held| held.change(remove))??)
     }
 
-    /// How often a key was inserted: never too few, up to the end of the counters.
+    /// The number of insertions of a key: never too low, up to the maximum of the counters.
     #[pyo3(signature = (key, /))]
     fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let filter = slf.as_super().get();
         let digest = filter.digest_of(key)?;
-        let count = filter.read(slf.py(), |set| {
+        let count = |set: &dyn Set| {
             let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
-            counting.map(|counting| counting.estimated_count_digest(digest))
-        });
-        Ok(count.ok_or_else(not_counting)?)
+            let count = counting.map(|counting| counting.estimated_count_digest(digest));
+            count.ok_or(not_of_kind("counters", set.kind()))
+        };
+        let not_counting = |_: &MappedFilter| Err(not_of_kind("counters", Kind::Bloom));
+        Ok(filter.read(slf.py(), |held| held.read(count, not_counting))?)
     }
 }
 
-fn not_counting() -> Error {
-    Error::NotOfKind { operation: "counters", kind: "plain" }
+fn not_of_kind(operation: &'static str, kind: Kind) -> Error {
+    mayhap::Error::NotOfKind { operation, kind: kind.name() }.into()
 }
 
 #[pymethods]
@@ -345,35 +345,29 @@ impl Window {
             Some(seconds) => builder.window_time(millis_of(seconds)?, items),
         };
         let set = builder.build().map_err(Error::from)?;
-        // The command adds to a window of time only if it knows the unit.
+        // The command adds to a time window only if it knows the unit.
         let options = KeyOptions { unix_ms: seconds.is_some(), ..KeyOptions::default() };
-        let filter = Filter::new(Box::new(set), function, OnFull::Warn, options.to_header());
+        let held = Held::Memory(Box::new(set));
+        let filter = Filter::new(held, OnFull::Warn, options.to_header());
         Ok(PyClassInitializer::from(filter).add_subclass(Self))
     }
 
-    /// How old a key is, as (least, most): insertions ago, or seconds ago in windows of time; None
-    /// if it is surely not remembered.
+    /// How old a key is, as (least, most): insertions ago, or seconds ago in time windows; None if
+    /// it is surely not remembered.
     #[pyo3(signature = (key, /))]
     fn age(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Option<(f64, f64)>> {
         let filter = slf.as_super().get();
         let digest = filter.digest_of(key)?;
-        let age = filter.read(slf.py(), |set| {
-            let window = set.as_any().downcast_ref::<WindowBloomFilter>()?;
-            let (time, per_unit) = match window.window() {
-                Span::Time { .. } => (now(), 1e-3),
-                _ => (window.now(), 1.0),
-            };
-            Some(
-                window
-                    .age_of_digest_at(digest, time)
-                    .map(|age| (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)),
-            )
-        });
-        Ok(age.ok_or(Error::NotOfKind { operation: "ages", kind: "plain" })?)
+        let age = |set: &dyn Set| {
+            let (time, unit) = if is_of_time(set) { (now(), 1e-3) } else { (set.now(), 1.0) };
+            let age = set.age(digest, time)?;
+            Some((age.at_least as f64 * unit, age.at_most as f64 * unit))
+        };
+        Ok(filter.read(slf.py(), |held| held.read(age, |_| None)))
     }
 }
 
-/// A span in milliseconds, the unit of windows of time.
+/// A span in milliseconds, the unit of time windows.
 fn millis_of(seconds: f64) -> PyResult<u64> {
     let span = Duration::try_from_secs_f64(seconds).ok();
     let millis = span.and_then(|span| u64::try_from(span.as_millis()).ok());
@@ -410,6 +404,6 @@ impl Fuse {
         drop(sink);
         let build = || BinaryFuse::build(width, function, digests);
         let set = fork::detached(keys.py(), build).map_err(Error::from)?;
-        Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
+        Ok(base(set, OnFull::Warn).add_subclass(Self))
     }
 }

@@ -1,13 +1,14 @@
 //! The filters of mayhap as classes of Python: the extension module `mayhap_bloom._mayhap`.
 //!
-//! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
-//! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
-//! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
-//! created; `amount.rs`, numbers that are arguments; `sizes.rs`, sizes that are remembered;
-//! `state/`, filters in files that are changed in turns with other processes; `matrix.rs`,
-//! `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own; `open.rs`, files; `cut.rs`,
-//! the form of keys; `secret.rs`, secret keys; `fork.rs`, processes that fork; `error.rs`,
-//! exceptions; `log.rs`, what is no exception.
+//! A thin layer: filters are implemented in the crates of the project. Here are the parts that
+//! Python needs: `key.rs`, the bytes of an object; `batch/`, keys in lists, arrays and columns;
+//! `held.rs`, a filter in memory, mapped or of a state; `full.rs`, its room; `filter/`, the class
+//! that all kinds share; `kinds.rs`, the class of each kind; `amount.rs`, numbers as arguments;
+//! `sizes.rs`, cached sizes; `state/`, filters in files that are changed in turns with other
+//! processes; `matrix.rs`, `foreign.rs`, `remote.rs` and `segment.rs`, classes of their own;
+//! `open.rs`, files; `cut.rs`, the form of keys; `secret.rs`, secret keys; `fork.rs`, processes
+//! that fork; `error.rs`, exceptions, with `hints.rs`, the next step; `log.rs`, warnings without an
+//! exception.
 
 mod amount;
 mod batch;
@@ -16,6 +17,9 @@ mod error;
 mod filter;
 mod foreign;
 mod fork;
+mod full;
+mod held;
+mod hints;
 mod key;
 mod kinds;
 mod log;
@@ -24,13 +28,12 @@ mod open;
 mod remote;
 mod secret;
 mod segment;
-mod set;
 mod sizes;
 mod state;
 
 use pyo3::prelude::*;
 
-/// The extension module; `mayhap_bloom` exports what is public of it.
+/// The extension module; `mayhap_bloom` exports its public part.
 #[pymodule]
 mod _mayhap {
     use pyo3::prelude::*;

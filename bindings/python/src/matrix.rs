@@ -15,8 +15,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Many sets in one filter: which of them may hold a key costs as much as one lookup.
 ///
-/// ``num_sets`` sets of ``expected_items`` keys each, numbered from 0. ``names`` are theirs, in
-/// order, as the command names them after its lists; answers are numbers nevertheless.
+/// ``num_sets`` sets of ``expected_items`` keys each, numbered from 0. ``names`` are their names,
+/// in order, as the command names them after its lists; answers are still numbers.
 ///
 /// >>> shards = Matrix(3, 1000, 1e-6)
 /// >>> shards.add(2, "key")
@@ -26,7 +26,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct Matrix {
     function: mayhap::DigestFunction,
-    /// What the options make of texts, if something.
+    /// The form that the options give texts, if any.
     form: Option<Box<Form>>,
     key_options: String,
     sets: RwLock<BloomMatrix>,
@@ -44,7 +44,7 @@ impl Matrix {
         Ok(Bound::new(py, Self { function, form, key_options, sets })?.into_any())
     }
 
-    // Nobody holds the lock while waiting for the interpreter.
+    // No thread holds the lock while waiting for the interpreter.
     fn read(&self) -> RwLockReadGuard<'_, BloomMatrix> {
         self.sets.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,7 +60,7 @@ impl Matrix {
         }
     }
 
-    /// As a file.
+    /// The bytes of its file.
     fn encoded(&self, py: Python<'_>) -> Vec<u8> {
         fork::detached(py, || native::encode(&*self.read(), &self.key_options))
     }
@@ -201,7 +201,8 @@ impl Matrix {
         self.read().num_bytes()
     }
 
-    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    /// The options by which the command cuts keys out of lines for this filter; "" if lines are
+    /// keys.
     #[getter]
     fn key_options(&self) -> &str {
         &self.key_options
@@ -209,8 +210,8 @@ impl Matrix {
 
     /// The key that the command cuts out of a line for this filter; None if it has none.
     ///
-    /// A carriage return at the end is as for the other filters: where ``key_options`` do not say,
-    /// it is part of the key if a set may hold that.
+    /// A carriage return at the end is treated as by the other filters: where ``key_options`` does
+    /// not record it, it is part of the key if a set may hold that.
     #[pyo3(signature = (line, /))]
     fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         cut::cut(line, &self.key_options, |key| {
@@ -220,7 +221,7 @@ impl Matrix {
         })
     }
 
-    /// The filter as few bytes, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
+    /// The filter in packed form, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let file = self.encoded(py);
         PyBytes::new(py, native::pack(&file).as_deref().unwrap_or(&file))

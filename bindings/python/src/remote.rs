@@ -3,31 +3,30 @@
 use crate::batch::{Answers, Container, Keys, feed};
 use crate::cut::Form;
 use crate::error::{Error, ServerError};
-use crate::{foreign, log};
+use crate::foreign::Given;
+use crate::log;
+use mayhap::set::Repeats;
 use mayhap::{Bitmap, SecretKey};
-use mayhap_formats::KeyType;
-use mayhap_redis::{
-    Address, BfOptions, Error as RedisError, Found, NativeFilter, NativeOptions, Server,
-    ServerOptions, find,
+use mayhap_formats::{Format, KeyType};
+use mayhap_redis::{BfOptions, Error as RedisError, Found, NativeFilter, NativeOptions, find};
+use mayhap_sets::TakesTexts;
+use mayhap_sets::server::{
+    self, Known, NativeSet, Opened, Origin, Plan, Reach, ServerSet, ServerUrl, wait,
 };
-use mayhap_remote::{Known, NativeSet, Opened, Origin, Plan, ServerSet, wait};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::path::Path;
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Keys that go to a server together; signals are handled in between.
+/// The number of keys that are sent to a server together; signals are handled in between.
 const AT_ONCE: usize = 4096;
-/// How long a connection may take, within the time that is given.
-const CONNECT: Duration = Duration::from_secs(5);
-/// A reply may take this part of it, so that a silent node is tried again, or its replica.
-const TRIES: u32 = 3;
 
 /// A filter on a server, opened by ``open`` or made by ``create``: one for many machines.
 ///
-/// Every call is one round trip at least, so many keys go together. A key is new for only one of
+/// Every call is one round trip at least, so send many keys together. A key is new for only one of
 /// all clients. Other threads of Python run while a call waits; they use this object in turns.
 #[pyclass(frozen, module = "mayhap_bloom")]
 pub(crate) struct Remote {
@@ -37,34 +36,35 @@ pub(crate) struct Remote {
     key_options: String,
     /// Their form of texts, if they have one.
     form: Option<Box<Form>>,
-    /// Whether a number is hashed as its digits: by systems whose keys are of several types.
+    /// Whether a number is hashed as its digits, as by systems whose keys have several types.
     numbers_are_text: bool,
     /// A child of this process has none of its threads.
     process: u32,
 }
 
-/// Whether a path is the URL of a server.
-pub(crate) fn is_url(path: &str) -> bool {
-    Address::is_meant(path)
-}
-
-/// What is known of a filter, and of how to reach it.
-pub(crate) struct Access<'a> {
-    pub(crate) secret_key: Option<SecretKey>,
-    pub(crate) format: Option<&'a str>,
-    pub(crate) key_type: Option<&'a str>,
-    pub(crate) timeout: Duration,
-}
-
-impl Access<'_> {
-    fn known(&self) -> PyResult<Known> {
-        let format = self.format.map(foreign::format_of).transpose()?;
-        let key_type = self.key_type.map(foreign::key_type_of).transpose()?;
-        Ok(Known { secret_key: self.secret_key, format, key_type, ..Known::default() })
+/// Facts about a filter on a server before it is opened.
+///
+/// # Errors
+///
+/// The errors of [`Given::known`]; `ValueError` for options that filters on servers do not have, or
+/// record themselves.
+fn known(given: &Given<'_>, secret_key: Option<SecretKey>) -> PyResult<Known> {
+    if given.column.is_some() {
+        let message = "column names one of a Parquet file; filters on servers have none";
+        return Err(PyValueError::new_err(message));
     }
+    let known = given.known()?;
+    if known.shape.is_some() && !matches!(known.format, Some(Format::MagnusS | Format::MagnusRedis))
+    {
+        return Err(PyValueError::new_err(
+            "num_bits and num_hashes are for a bitmap on a server, format=\"magnuss-redis\"; other \
+             filters on servers record theirs",
+        ));
+    }
+    Ok(Known { secret_key, ..known })
 }
 
-/// A number of seconds, as an argument has it: a millisecond at least.
+/// A number of seconds from an argument: a millisecond at least.
 pub(crate) fn seconds_of(name: &str, seconds: f64) -> PyResult<Duration> {
     let span = Duration::try_from_secs_f64(seconds).ok();
     span.filter(|span| *span >= Duration::from_millis(1)).ok_or_else(|| {
@@ -72,52 +72,18 @@ pub(crate) fn seconds_of(name: &str, seconds: f64) -> PyResult<Duration> {
     })
 }
 
-/// Connects to the server of a URL.
+/// The server of a URL, and the name of the filter there.
 fn connect(url: &str, timeout: Duration) -> Result<Origin, Error> {
-    let mut address = Address::parse(url).map_err(Error::Url)?;
-    if let Ok(password) = std::env::var("REDISCLI_AUTH")
-        && !password.is_empty()
-    {
-        address = address.or_password(&password);
-    }
-    let shown = address.to_string();
-    let Some(name) = address.name().map(str::to_owned) else {
-        let reason = "it names no filter".to_owned();
-        return Err(Error::Url(RedisError::BadUrl { url: shown, reason }));
-    };
-    let options = ServerOptions {
-        connect_timeout: CONNECT.min(timeout),
-        response_timeout: timeout / TRIES,
-        deadline: timeout,
-        ..ServerOptions::default()
-    };
-    let server = wait(Server::connect(&address, options))?.map_err(|error| named(&shown, error))?;
-    Ok(Origin { server, url: shown, name })
-}
-
-/// An error of a server, or that it has no such filter.
-fn named(url: &str, error: RedisError) -> Error {
-    match error {
-        RedisError::NotFound { .. } => Error::NoSuchName { url: url.into() },
-        error => Error::Server { message: mayhap_remote::problem(url, &error).0 },
-    }
+    let reach = Reach { timeout, ..Reach::default() };
+    Ok(ServerUrl::of(Path::new(url))?.connect(reach)?)
 }
 
 /// The filter that a URL names.
 fn attach(url: &str, known: &Known, timeout: Duration) -> Result<Opened, Error> {
-    let origin = connect(url, timeout)?;
-    if known.format.is_some() {
-        return Ok(mayhap_remote::open(&origin, known)?);
-    }
-    let begun = Instant::now();
-    let found = wait(find(&origin.server, &origin.name, known.secret_key))?;
-    match found.map_err(|error| named(&origin.url, error))? {
-        Found::Nothing { .. } => Err(Error::NoSuchName { url: origin.url }),
-        found => Ok(mayhap_remote::of_found(&origin, found, known, begun.elapsed())?),
-    }
+    Ok(server::open(&connect(url, timeout)?, known)?)
 }
 
-/// The filter that a URL names, which is created unless it is there with the same numbers.
+/// The filter that a URL names, which is created unless it exists with the same numbers.
 fn attach_or_create(
     url: &str,
     (expected_items, target_fpp): (u64, f64),
@@ -126,16 +92,16 @@ fn attach_or_create(
     let origin = connect(url, timeout)?;
     let (server, name) = (&origin.server, &*origin.name);
     let begun = Instant::now();
-    let fail = |error| named(&origin.url, error);
+    let fail = |source| server::Error::Redis { url: origin.url.clone(), source };
     let filters_only = match wait(find(server, name, None))? {
         Ok(Found::Bf(_) | Found::Nothing { filters_only: true }) => true,
-        // What creating it says of the name is right.
+        // Creating it reports the right error for the name.
         Ok(_) | Err(RedisError::Filter(_)) => false,
-        Err(error) => return Err(fail(error)),
+        Err(error) => return Err(fail(error).into()),
     };
     if filters_only {
         let plan = Plan::Bf(BfOptions::new(expected_items, target_fpp));
-        let (set, _) = mayhap_remote::create(&origin, plan, (ttl, false), &Known::default())?;
+        let (set, _) = server::create(&origin, plan, (ttl, false), &Known::default())?;
         return Ok((set, None));
     }
     let options = NativeOptions { ttl, ..NativeOptions::for_items(expected_items, target_fpp)? };
@@ -144,13 +110,13 @@ fn attach_or_create(
     Ok((Box::new(set), Some(key_options)))
 }
 
-/// Create a filter on a server, or open the one that is there with the same numbers.
+/// Create a filter on a server, or open the existing one with the same numbers.
 ///
 /// ``url`` is ``redis://host:port/database/name``, or ``redis+cluster://host:port,host:port/name``;
 /// ``rediss://`` and ``rediss+cluster://`` are with TLS. On Redis and Valkey the filter is a plain
 /// one of mayhap's own layout; on ``mayhap serve``, and where the name holds one of ``BF``
-/// commands, it is the server's. ``ttl`` is after how many seconds it expires; ``timeout`` how many
-/// a call may take.
+/// commands, it is the server's. ``ttl`` is the number of seconds until it expires; ``timeout`` the
+/// number that a call may take.
 ///
 /// Raises ServerError if there is another filter of this name, or the server cannot be used.
 #[pyfunction]
@@ -175,11 +141,14 @@ impl Remote {
     pub(crate) fn open<'py>(
         py: Python<'py>,
         url: &str,
-        access: &Access<'_>,
+        given: &Given<'_>,
+        secret_key: Option<SecretKey>,
+        timeout: Duration,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (known, timeout) = (access.known()?, access.timeout);
+        let known = known(given, secret_key)?;
         let opened = py.detach(|| attach(url, &known, timeout))?;
-        if let Some(types) = opened.0.key_types().filter(|types| types.is_guess) {
+        let types = opened.0.texts().map(TakesTexts::key_types);
+        if let Some(types) = types.filter(|types| types.is_guess) {
             let (taken, others) = (types.taken, types.others.join(", "));
             let text = format!(
                 "{}: its keys are taken to be of type {taken}, and may be of {others}: name it, as \
@@ -192,7 +161,7 @@ impl Remote {
     }
 
     fn new((set, options): Opened) -> Self {
-        let types = set.key_types();
+        let types = set.texts().map(TakesTexts::key_types);
         let key_options = options.unwrap_or_default().to_header();
         Self {
             url: set.url().to_owned(),
@@ -243,11 +212,13 @@ impl Remote {
     }
 
     fn insert_all(&self, py: Python<'_>, keys: &Keys) -> PyResult<Answers> {
-        self.in_parts(py, keys, |set, part, new| Ok(set.insert_keys_into(part.into(), new)?))
+        self.in_parts(py, keys, |set, part, new| {
+            Ok(set.insert_into(part.into(), Repeats::Renew, new)?)
+        })
     }
 
     fn query_all(&self, py: Python<'_>, keys: &Keys) -> PyResult<Answers> {
-        self.in_parts(py, keys, |set, part, found| Ok(set.contains_keys_into(part.into(), found)?))
+        self.in_parts(py, keys, |set, part, found| Ok(set.contains_into(part.into(), found)?))
     }
 
     /// One key as the bytes that are sent.
@@ -271,12 +242,13 @@ impl Remote {
 
 /// Refuses texts that are no keys of the type that the system hashes.
 fn check_keys(set: &dyn ServerSet, part: &[&[u8]]) -> Result<(), Error> {
-    match (set.not_keys(), set.key_types()) {
-        ([first, ..], Some(types)) => Err(Error::NotAKey {
-            key: String::from_utf8_lossy(part[*first]).into_owned(),
-            key_type: types.taken,
+    let Some(texts) = set.texts() else { return Ok(()) };
+    match texts.not_keys().first() {
+        Some(&first) => Err(Error::NotAKey {
+            key: String::from_utf8_lossy(part[first]).into_owned(),
+            key_type: texts.key_types().taken,
         }),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -288,8 +260,8 @@ impl Remote {
 
     /// Insert a key; True if it is new: surely not in the filter before.
     ///
-    /// A key that was sent again, since a reply was lost, counts as new: ``unsure`` has their
-    /// number. Raises ServerError if the server cannot be used; the key may be in it then.
+    /// A key that was resent after a lost reply counts as new: ``unsure`` has their number. Raises
+    /// ServerError if the server cannot be used; the key may be in it then.
     #[pyo3(signature = (key, /))]
     fn add(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.insert_all(key.py(), &self.one(key)?)?.count() == 1)
@@ -318,7 +290,7 @@ impl Remote {
         self.query_all(keys.py(), &many)?.into_object(keys, container)
     }
 
-    /// How many of the keys may be in the filter.
+    /// The number of keys that may be in the filter.
     #[pyo3(signature = (keys, /))]
     fn count_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
         Ok(self.query_all(keys.py(), &self.many(keys)?.0)?.count())
@@ -329,25 +301,26 @@ impl Remote {
     fn remove(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let keys = self.one(key)?;
         let removed = self.in_parts(key.py(), &keys, |set, part, removed| {
-            if set.remove_keys_into(part.into(), removed)? {
-                return Ok(());
+            if !set.capabilities().removes {
+                let kind = set.scheme();
+                return Err(mayhap::Error::NotOfKind { operation: "counters", kind }.into());
             }
-            Err(Error::NotOfKind { operation: "counters", kind: set.scheme() })
+            Ok(set.remove_into(part.into(), removed)?)
         })?;
         Ok(removed.count() == 1)
     }
 
     /// Forget all keys; the parameters and the time to live stay.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, |set| Ok(set.clear().map(|_| ())?))
+        self.with(py, |set| Ok(set.clear()?))
     }
 
-    /// Delete the filter on the server; whether it was still there.
+    /// Delete the filter on the server; True if it still existed.
     fn delete(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |set| Ok(set.delete()?))
     }
 
-    /// Let the filter expire after so many seconds from now; None: never.
+    /// Let the filter expire this many seconds from now; None: never.
     #[pyo3(signature = (seconds, /))]
     fn expire(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let after = seconds.map(|seconds| seconds_of("seconds", seconds)).transpose()?;
@@ -366,7 +339,7 @@ impl Remote {
         &self.url
     }
 
-    /// Whose filter it is: "mayhap", "bf", "redisson" or "magnuss-redis".
+    /// The system that the filter belongs to: "mayhap", "bf", "redisson" or "magnuss-redis".
     #[getter]
     fn scheme(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.with(py, |set| Ok(set.scheme()))
@@ -386,20 +359,21 @@ impl Remote {
     fn fpp(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |set| {
             set.refresh()?;
-            Ok(set.estimated_fpp())
+            Ok(set.state().estimated_fpp)
         })
     }
 
-    /// The number of distinct keys that it was created for; None if it grows, or does not say.
+    /// The number of distinct keys that it was created for; None if it grows, or does not report
+    /// it.
     #[getter]
     fn expected_items(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.with(py, |set| Ok(set.capacity()))
+        self.with(py, |set| Ok(set.numbers(Repeats::Renew).capacity))
     }
 
-    /// The false-positive rate that was promised; NaN if the server does not say.
+    /// The false-positive rate that was promised; NaN if the server does not report it.
     #[getter]
     fn target_fpp(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |set| Ok(set.target_fpp()))
+        self.with(py, |set| Ok(set.numbers(Repeats::Renew).target_fpp))
     }
 
     /// "ok", "near capacity" or "over capacity".
@@ -414,10 +388,10 @@ impl Remote {
     /// The memory of the bits on the server.
     #[getter]
     fn num_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |set| Ok(set.num_bytes()))
+        self.with(py, |set| Ok(set.numbers(Repeats::Renew).num_bytes))
     }
 
-    /// Seconds until it expires, as they were when it was looked at; None if it does not.
+    /// Seconds until it expires, as of the last look-up; None if it does not.
     #[getter]
     fn ttl(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.with(py, |set| {
@@ -426,10 +400,10 @@ impl Remote {
         })
     }
 
-    /// Keys that were sent again since a reply was lost, and so count as new.
+    /// Keys that were resent after a lost reply, and so count as new.
     #[getter]
     fn unsure(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |set| Ok(set.unsure_keys()))
+        self.with(py, |set| Ok(set.remote().map_or(0, |remote| remote.unsure_keys)))
     }
 
     /// Keys that went into a filter that another client has replaced since (``push --force``,
@@ -439,11 +413,12 @@ impl Remote {
     fn replaced(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |set| {
             set.refresh()?;
-            Ok(set.replaced_keys())
+            Ok(set.remote().map_or(0, |remote| remote.replaced_keys))
         })
     }
 
-    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    /// The options by which the command cuts keys out of lines for this filter; "" if lines are
+    /// keys.
     #[getter]
     fn key_options(&self) -> &str {
         &self.key_options

@@ -26,7 +26,7 @@ pub(crate) fn parse(bytes: &Bound<'_, PyBytes>) -> PyResult<SecretKey> {
 
 /// Sixteen random bytes of the system, for ``secret_key``.
 ///
-/// Keep them apart from the filter: files do not hold them.
+/// Store them separately from the filter: files do not contain them.
 #[pyfunction]
 pub(crate) fn new_secret_key(py: Python<'_>) -> PyResult<Bound<'_, PyBytes>> {
     let mut key = [0; SECRET_BYTES];

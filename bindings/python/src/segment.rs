@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::fork;
 use crate::{cut, kinds, secret};
 use mayhap::{AnyFilter, Bitmap, Digest, FilterParams, Layout, Segments};
+use mayhap_store::{FilterLock, LockOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -14,8 +15,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 /// One of ``count`` segments of a blocked filter: a part of its file, and a range of digests.
 ///
 /// Machines that each fill one segment, with ``index`` from 0, build one filter together, which
-/// ``assemble`` writes; each takes the memory of its segment alone. ``segment_bounds`` says which
-/// digests belong to which. The other arguments are those of ``Bloom``, the same for all segments.
+/// ``assemble`` writes; each takes the memory of its segment alone. ``segment_bounds`` gives the
+/// digests of each. The other arguments are as for ``Bloom``, the same for all segments.
 ///
 /// Raises ValueError for numbers that no filter has and for more segments than pages of 4096 bytes.
 ///
@@ -31,7 +32,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    // Nobody holds the lock while waiting for the interpreter.
+    // No thread holds the lock while waiting for the interpreter.
     fn read(&self) -> RwLockReadGuard<'_, mayhap::Segment> {
         self.segment.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -48,7 +49,7 @@ fn params(
     Ok(builder.params()?)
 }
 
-/// All digests of an input, and what they were in.
+/// All digests of an input, and their container.
 fn collect(digests: &Bound<'_, PyAny>) -> PyResult<(Vec<Digest>, Container)> {
     let mut all = Vec::new();
     let mut sink = DigestSink::of_digests(|chunk: &[Digest]| -> Result<(), Error> {
@@ -91,7 +92,7 @@ impl Segment {
 
     /// Read a segment that was saved.
     ///
-    /// Raises FormatError for what is none, or is damaged.
+    /// Raises FormatError if the file is not a segment or is damaged.
     #[staticmethod]
     #[pyo3(signature = (path, *, secret_key=None))]
     fn open(
@@ -122,8 +123,8 @@ impl Segment {
 
     /// For each of many digests, in order, whether its key may have been inserted.
     ///
-    /// The answers are of the kind of the input, as those of ``Bloom.contains_many``. Raises
-    /// ValueError for a digest of another segment.
+    /// The answers are of the kind of the input, as for ``Bloom.contains_many``. Raises ValueError
+    /// for a digest of another segment.
     #[pyo3(signature = (digests, /))]
     fn contains_digests<'py>(&self, digests: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (digests_of, container) = collect(digests)?;
@@ -198,7 +199,8 @@ impl Segment {
         self.read().params().target_fpp()
     }
 
-    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    /// The options by which the command cuts keys out of lines for this filter; "" if lines are
+    /// keys.
     #[getter]
     fn key_options(&self) -> &str {
         &self.key_options
@@ -216,7 +218,7 @@ impl Segment {
     }
 }
 
-/// The digests of many keys: what filters with this seed or secret key see of them.
+/// The digests of many keys, as computed by filters with this seed or secret key.
 ///
 /// They are of the kind of the input: a list of int, an array of uint64, or a column; null for
 /// null.
@@ -262,9 +264,9 @@ pub(crate) fn segment_bounds(
 /// Put the segments of a filter together, in any order: a file like that of a ``Bloom`` that was
 /// filled at once and whose count was settled.
 ///
-/// Raises ValueError if segments are missing or double, IncompatibleError if they are of several
-/// filters, FormatError for what is none, or is damaged; then nothing is written. Raises
-/// FileExistsError if there is a file and ``replace`` is False.
+/// Raises ValueError if segments are missing or duplicated, IncompatibleError if they belong to
+/// several filters, FormatError if a file is not a segment or is damaged; then nothing is written.
+/// Raises FileExistsError if there is a file and ``replace`` is False.
 #[pyfunction]
 #[pyo3(signature = (paths, out, *, replace=true))]
 pub(crate) fn assemble(
@@ -277,11 +279,8 @@ pub(crate) fn assemble(
         return Err(PyValueError::new_err("paths is empty; give the files of all segments"));
     }
     let write = || {
-        if replace {
-            mayhap_store::assemble(&paths, &out, |_, _| {})
-        } else {
-            mayhap_store::assemble_new(&paths, &out, |_, _| {})
-        }
+        let lock = FilterLock::take(&out, &mut LockOptions::new("assemble"))?;
+        mayhap_store::assemble(&lock, &paths, replace, |_, _| {})
     };
     fork::detached(py, write).map_err(Error::from)?;
     Ok(())

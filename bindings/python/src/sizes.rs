@@ -1,12 +1,12 @@
 //! The sizes of filters, remembered: finding one costs as much as inserting a thousand keys, and
-//! programs that make many small filters make them alike.
+//! programs that create many small filters create them alike.
 
 use crate::error::Error;
 use mayhap::{FilterParams, Layout, sizing};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Sizes that are remembered at once.
+/// The number of sizes that are cached.
 const MOST: usize = 1024;
 
 /// The number of keys, the rate's bits, and the layout.
@@ -16,7 +16,7 @@ type Wanted = (u64, u64, Option<Layout>);
 ///
 /// # Errors
 ///
-/// Those of [`sizing::for_items`]; that it would be larger.
+/// The errors of [`sizing::for_items`]; [`mayhap::Error::TooLarge`] if the filter would be larger.
 pub(crate) fn of(
     expected_items: u64,
     target_fpp: f64,

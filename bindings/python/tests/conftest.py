@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Shared parts of the tests."""
 
 import os
 import shutil
@@ -60,7 +60,7 @@ def redis(tmp_path_factory):
 
 
 def answers(port, server):
-    """Whether a server comes to answer, rather than end."""
+    """Whether a server starts to answer, rather than exit."""
     until = time.monotonic() + 60
     while server.poll() is None and time.monotonic() < until:
         try:
@@ -84,7 +84,7 @@ def mayhap_server(tmp_path_factory):
         line = server.stderr.readline()
         assert line, said
         said += line
-    # What it says further is read to the end, so that it never waits.
+    # Its further output is read to the end, so that it never blocks.
     port = said.rpartition("Redis clients: 127.0.0.1:")[2].split()[0]
     yield f"redis://127.0.0.1:{port}"
     server.terminate()

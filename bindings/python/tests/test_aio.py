@@ -10,7 +10,7 @@ from mayhap_bloom import ServerError, aio
 
 
 class Counted:
-    """A filter, and how many calls were made."""
+    """A filter that counts its calls."""
 
     def __init__(self, remote):
         self.remote, self.calls = remote, 0
@@ -63,7 +63,7 @@ def test_single_keys_of_many_tasks_go_together(redis):
         async with aio.Remote(counted) as seen:
             keys = [f"key-{i % 1500}" for i in range(2000)]
             new = await asyncio.gather(*(seen.add(key) for key in keys))
-            # Of those that come twice one is new.
+            # Of two insertions of a key, one is new.
             twice = [new[i] + new[i + 1500] for i in range(500)]
             assert twice == [1] * 500 and all(new[500:1500])
             found = await asyncio.gather(*(seen.contains(key) for key in [*keys, "z"]))
@@ -93,7 +93,7 @@ def test_what_is_no_key_fails_alone(redis):
 
 
 def test_the_loop_goes_on_while_a_call_waits(redis):
-    # Between the filter and its server stand tasks of the same loop.
+    # Tasks of the same loop are between the filter and its server.
     async def forward(reader, writer):
         try:
             while data := await reader.read(65_536):

@@ -1,4 +1,4 @@
-"""Many keys at once: from what they come, and what the answers are."""
+"""Many keys at once: their containers, and the answers."""
 
 import array
 import gc
@@ -26,7 +26,7 @@ class Custom:
 
 
 def one_by_one(keys):
-    """The filter with the keys, inserted one at a time, and what that answered."""
+    """The filter with the keys, inserted one at a time, and the answers."""
     b = Bloom(1000, 1e-9)
     return b, [b.add(key) for key in keys]
 

@@ -1,4 +1,4 @@
-"""Damaged files: whoever opens one, by any way, gets an error or the answers of before.
+"""Damaged files: every way to open one gives an error or the answers of before.
 
 A sample in ordinary runs; with BORDERS=1 every kind has 400 damages.
 """
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def damage(data, numbers):
-    """Some damage of a file, and what it is."""
+    """A damaged copy of a file, and the kind of damage."""
     kinds = ["bit", "page", "sector", "cut", "longer", "bytes"]
     data, kind = bytearray(data), numbers.choice(kinds)
     at = numbers.randrange(len(data))
@@ -51,7 +51,7 @@ def damage(data, numbers):
 
 
 def answers(filter):
-    """What a filter says of keys."""
+    """The answers of a filter for keys."""
     if isinstance(filter, Matrix):
         return filter.which_many(KEYS + ABSENT)
     many = filter.contains_many(KEYS + ABSENT)
@@ -74,7 +74,7 @@ WAYS = {
 
 
 def ways(kind):
-    """Those that a kind has and that read the whole file."""
+    """The ways of a kind that read the whole file."""
     return ["open", "from_bytes"] if kind in ("matrix", "fuse") else ["open", "from_bytes", "State"]
 
 
@@ -110,7 +110,7 @@ def test_borders_a_damaged_file_gives_no_wrong_answer(kind, way, tmp_path):
     assert refused > DAMAGES // 2
 
 
-#: What reads all bits of a filter; `other` has the same keys.
+#: Operations that read all bits of a filter; `other` has the same keys.
 WHOLE = {
     "fpp": lambda filter, other: filter.fpp,
     "fill": lambda filter, other: filter.fill,
@@ -146,7 +146,7 @@ def test_borders_numbers_of_a_damaged_mapped_file_are_errors(kind, tmp_path):
                 found = call(mayhap_bloom.open(path, mmap=True), other)
             except mayhap_bloom.FormatError:
                 continue
-            # Only what comes after the bits need not be read.
+            # Only the bytes after the bits need not be read.
             assert at >= 4096 + other.num_bytes and found == expected[name], (name, at)
         path.write_bytes(data)
         filter = mayhap_bloom.open(path, mmap=True)

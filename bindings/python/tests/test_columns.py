@@ -1,4 +1,4 @@
-"""Columns whose values are not what they look like: refused, null or right, never wrong keys."""
+"""Columns whose stored values are not the logical ones: refused, null or right, never wrong."""
 
 import datetime
 import os

@@ -17,7 +17,8 @@ from mayhap_bloom import (
     digests,
 )
 
-#: Where a file has the insertions that it counted, and what its header's checksum leaves out.
+#: The place of the insertion count in a file, and of the parts that its header's checksum leaves
+#: out.
 COUNT, IDENTITY, CHECKSUM = slice(56, 64), slice(4032, 4064), slice(4088, 4096)
 
 TEXTS = [f"https://example.org/{i}/é" for i in range(2000)]
@@ -57,7 +58,7 @@ def test_static_sets_are_equal_byte_for_byte(bits, command, tmp_path):
 
 def test_windows_of_time_are_equal_byte_for_byte(command, tmp_path):
     theirs, ours = tmp_path / "theirs.mayhap", tmp_path / "ours.mayhap"
-    # With keys in them they differ in when these came.
+    # Empty filters: with keys they would differ in the times of insertion.
     command("create", theirs, "--layout", "window:7d", "-n", 2000, "-p", "1e-3")
     Window(items=2000, target_fpp=1e-3, seconds=7 * 86_400).save(ours)
     assert ours.read_bytes() == theirs.read_bytes()
@@ -156,7 +157,7 @@ def test_03_the_key_of_a_line_is_the_one_that_may_be_there(options, command, tmp
         b = mayhap_bloom.open(path)
     line = "x,a\r"
     short = b.cut("x,a")
-    # Nothing is known of carriage returns: the command queries both keys.
+    # The treatment of carriage returns is unknown: the command queries both keys.
     assert b.cut(line) == short
     b.add(short + b"\r")
     assert b.cut(line) == short + b"\r" and b.cut(line) in b and b.cut("x,a") not in b

@@ -149,7 +149,7 @@ def test_23_a_validator_that_would_let_leaked_passwords_pass_is_refused(name, co
         PasswordFilterValidator(path, hash=hash)
 
 
-#: Files that fit, and passwords that are in the list as people write them.
+#: Files that fit, and passwords that are in the list in plain form.
 FITTING = {
     "hex": (digits("sha1"), (*FIELD, "--hex"), "sha1", "password"),
     "md5": (digits("md5"), (*FIELD, "--hex"), "md5", "password"),

@@ -182,7 +182,7 @@ def test_every_golden_file_of_the_native_format_opens():
     assert opened >= 22
 
 
-#: Files that are not filters by themselves, or whose m and k stand in another file.
+#: Files that are not filters by themselves, or whose m and k are in another file.
 NOT_ALONE = ("magnuss", "redisson")
 
 

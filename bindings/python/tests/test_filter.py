@@ -1,4 +1,4 @@
-"""The shape that people who know `set` expect, and the truth about the rate."""
+"""The interface that users of `set` expect, and the truth about the rate."""
 
 import copy
 import multiprocessing
@@ -98,7 +98,7 @@ def count_in_child(b):
 def test_filters_go_to_other_processes(method):
     b = filled()
     with warnings.catch_warnings():
-        # From 3.12 on a fork beside threads is a warning; there are none here that hold locks.
+        # From 3.12 on, a fork in a process with threads is a warning; no thread here holds a lock.
         warnings.simplefilter("ignore", DeprecationWarning)
         with multiprocessing.get_context(method).Pool(1) as pool:
             assert pool.apply(count_in_child, (b,)) == 500
@@ -146,7 +146,7 @@ def test_a_full_filter_warns_once():
     assert len(caught) == 1 and b.health == "over capacity" and b.fpp > 0.01
     with pytest.warns(mayhap_bloom.FilterFullWarning):
         Bloom(100).update(range(1000))
-    # The tests turn warnings into errors: an exception then comes out of `add`.
+    # The tests turn warnings into errors: `add` then raises.
     with pytest.raises(mayhap_bloom.FilterFullWarning):
         Bloom(10).update(range(1000))
 
@@ -156,7 +156,7 @@ def test_a_full_filter_raises_if_told_to():
         b = Bloom(100, 1e-6, on_full="raise")
         with pytest.raises(mayhap_bloom.FilterFullError, match="created for 100 keys"):
             insert(b, list(range(1000)))
-        # One by one those before it are inserted, of a batch none.
+        # One by one, the keys before it are inserted; of a batch, none.
         assert len(b) == (100 if insert not in (Bloom.update, Bloom.add_many) else 0)
         b.update(range(100))
         assert len(b) == 100 and all(i in b for i in range(100)) and 100 not in b

@@ -33,7 +33,7 @@ def test_22_the_only_type_of_a_system_is_taken(created, command):
     assert f.key_type == "utf16" and all(key in f for key in KEYS)
     assert f.contains_many(KEYS) == [True] * 50
     assert all(i in f for i in range(1, 51))
-    # What is added here is found there.
+    # Keys added here are found there.
     new = [key for key in ("alpha", "beta", "gamma") if f.add(key)]
     f.save(path)
     lines = "".join(f"{key}\n" for key in new).encode()
@@ -72,7 +72,7 @@ def test_22_a_guess_is_said(created, caplog):
         assert "taken to be of type bytes" in caplog.text
         caplog.clear()
         assert f.contains_many(KEYS) == [True] * 50 and not caplog.text
-        # As numbers they are others, of which hardly one is found by chance.
+        # As numbers they are different keys, hardly any of which is found by chance.
         if not f.contains_many(numpy.arange(1000, 1020)).any():
             assert "no key was found as bytes" in caplog.text
     with caplog.at_level(logging.WARNING, "mayhap_bloom"):
@@ -164,7 +164,7 @@ def test_24_a_column_of_parquet_opens(table):
 def test_24_a_column_has_any_name(table):
     others = [f"other-{i}" for i in range(500)]
     assert all(mayhap_bloom.open(table, column="a#b").contains_many(others))
-    # Names of files that are there, if the column were part of the path.
+    # Names of existing files, if the column were part of the path.
     for name in ("t.parquet#a", "t.parquet#a#b", "t.parquet#text"):
         table.with_name(name).write_bytes(b"no table")
     assert all(mayhap_bloom.open(table, column="a#b").contains_many(others))

@@ -16,7 +16,7 @@ from mayhap_bloom import Bloom, Matrix, ReadOnlyError, Scalable, State
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork"),
-    # From 3.12 on a fork beside threads is one.
+    # From 3.12 on, a fork in a process with threads is one.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 
@@ -47,7 +47,7 @@ def test_25_a_child_reads_a_state_whenever_it_was_forked(tmp_path):
     with State(path, create=Bloom(100_000, 1e-9)) as seen:
         for i in range(60):
             seen.update(f"k{i}_{j}" for j in range(200))
-            # The thread that gives the lock up does it now, or is about to.
+            # The thread that releases the lock does so now, or is about to.
             time.sleep(0.018 + 0.0001 * (i % 40))
             code = child(lambda i=i: f"k{i}_1" in seen and len(seen) > 0 and repr(seen))
             assert code == 0, (i, code)
@@ -111,7 +111,7 @@ def test_25_a_child_reads_other_classes_that_another_thread_was_changing():
         thread.join()
 
 
-#: Adds a key, forks a worker that never uses the state, says so, and waits to be killed.
+#: Adds a key, forks a worker that never uses the state, reports it, and waits to be killed.
 PARENT = """
 import os, sys, time
 from mayhap_bloom import Bloom, State

@@ -1,4 +1,4 @@
-"""Full filters: what becomes of a batch that is too large."""
+"""Full filters: what happens to a batch that is too large."""
 
 import numpy
 import polars
@@ -47,10 +47,10 @@ def test_27_a_batch_that_is_too_large_inserts_none(kind, method, tmp_path):
         with pytest.raises(FilterFullError):
             getattr(b, method)(make(list(range(5, 25))))
         assert bytes(b) == full
-        # Those that are there already take no room.
+        # Keys that are already inside take no room.
         assert b.count_many(range(8)) == 8
         b.update(make(list(range(8))))
-        # A counting filter counts what is inserted again, too.
+        # A counting filter counts repeated insertions, too.
         assert b.count <= 10 or b.kind == "counting"
 
 
@@ -81,10 +81,21 @@ def test_27_a_batch_of_as_many_keys_as_there_is_room_for_is_inserted(expected_it
             break
         inserted += 1
     assert expected_items <= inserted
-    # What one by one goes in goes in together, and no more.
+    # As many keys fit in together as one by one, and no more.
     assert len(many.add_many(range(inserted))) == inserted and bytes(many) == bytes(one)
     with pytest.raises(FilterFullError):
         Bloom(expected_items, 0.2, on_full="raise").update(range(inserted + 1))
+
+
+@pytest.mark.parametrize("on_full", ["warn", "raise"])
+def test_a_filter_that_counts_has_room_for_all_of_its_keys(on_full):
+    # At this rate about forty of them are taken for others, and counted all the same.
+    counting = Counting(1000, 0.2, on_full=on_full)
+    for key in range(1000):
+        counting.add(key)
+    assert counting.count == 1000 and counting.expected_fpp <= counting.target_fpp
+    with pytest.raises((FilterFullError, mayhap_bloom.FilterFullWarning)):
+        counting.update(range(1000, 1100))
 
 
 def test_27_a_union_that_is_too_large_changes_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""Anything at all: exceptions, and never a crash or a lost key."""
+"""Random arguments: exceptions, and never a crash or a lost key."""
 
 import os
 

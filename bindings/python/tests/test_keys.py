@@ -1,4 +1,4 @@
-"""What a key is: the same bytes in every language, and a refusal for the rest."""
+"""Keys: the same bytes in every language, and a refusal of everything else."""
 
 import array
 import decimal

@@ -1,4 +1,4 @@
-"""Memory of other libraries, and memory that is given back."""
+"""Memory of other libraries, and memory that is released."""
 
 import gc
 import resource
@@ -132,5 +132,5 @@ def test_25_no_class_keeps_what_a_refused_add_made(tmp_path):
 @pytest.mark.parametrize("key", [b"a" * 9, bytearray(b"a"), 2**64 - 1, numpy.int64(1), "é"])
 def test_25_an_add_that_succeeds_leaves_nothing_behind(key):
     b = Bloom(10)
-    # Of a bytearray it was first tried whether it is a number, and the error was kept.
+    # A bytearray was first tried as a number, and the error was kept.
     assert grown(lambda: b.add(key), 100_000) < 4096

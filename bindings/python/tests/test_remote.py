@@ -126,6 +126,32 @@ def test_filters_of_redisson_hash_what_its_codecs_write(redis, command):
         mayhap_bloom.open(url, key_type="java")
 
 
+def test_a_bitmap_is_opened_with_the_shape_that_it_does_not_record(redis, command):
+    url, shape = f"{redis}/0/bitmap", {"num_bits": 20_000, "num_hashes": 10}
+    options = ("--format", "magnuss-redis", "--bits", 20_000, "--hashes", 10)
+    command("create", url, *options)
+    command("add", url, *options, stdin=b"theirs\n")
+    seen = mayhap_bloom.open(url, format="magnuss-redis", **shape)
+    assert seen.scheme == "magnuss-redis" and "theirs" in seen and "z" not in seen
+    assert seen.add("ours") and command("check", url, *options, stdin=b"ours\nz\n") == b"ours\n"
+    with pytest.raises(ServerError, match="num_bits=M, num_hashes=K"):
+        mayhap_bloom.open(url, format="magnuss-redis")
+    with pytest.raises(ValueError, match="together"):
+        mayhap_bloom.open(url, format="magnuss-redis", num_bits=20_000)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"num_bits": 9}, {"num_hashes": 3}, {"num_bits": 9, "num_hashes": 3}, {"column": "id"}],
+)
+def test_what_a_filter_on_a_server_records_itself_is_not_given(server, given):
+    url = f"{server}/0/recorded"
+    mayhap_bloom.create(url, 1000, 1e-6)
+    (first, _) = next(iter(given.items()))
+    with pytest.raises(ValueError, match=first):
+        mayhap_bloom.open(url, **given)
+
+
 def test_two_databases_are_two_places(redis):
     one = mayhap_bloom.create(f"{redis}/1/name", 1000, 1e-6)
     other = mayhap_bloom.create(f"{redis}/2/name", 1000, 1e-6)
@@ -164,7 +190,7 @@ def test_a_server_that_is_gone_is_an_error_in_time(redis):
 
 
 def test_other_threads_run_while_a_call_waits(redis):
-    # Between the filter and its server stands a thread of this process.
+    # A thread of this process is between the filter and its server.
     with socket.socket() as front:
         front.bind(("127.0.0.1", 0))
         front.listen()

@@ -13,7 +13,7 @@ import mayhap_bloom
 from mayhap_bloom import State
 from mayhap_bloom.scrapy import DupeFilter
 
-#: Pages of the site; each links to the next five, with the same links again and again.
+#: Pages of the site; each links to the next five, with many repeated links.
 PAGES = 40
 
 SPIDER = """
@@ -43,7 +43,7 @@ print(json.dumps({{key: value for key, value in crawler.stats.get_stats().items(
 
 @pytest.fixture
 def site():
-    """A site that counts what is requested."""
+    """A site that counts requests."""
     visits = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -130,7 +130,7 @@ def test_many_spiders_share_a_filter_on_a_server(site, tmp_path, redis):
     assert sorted(visits) == sorted(f"/{page}" for page in range(PAGES))
     assert sum(numbers["dupefilter/filtered"] for numbers in stats) > PAGES
     assert mayhap_bloom.open(state).count == PAGES
-    # A filter that is there is used whatever its numbers are.
+    # An existing filter is used whatever its numbers are.
     visits.clear()
     stats = run(tmp_path / "again.py", url, "5", MAYHAP_STATE=state, MAYHAP_EXPECTED_ITEMS=7)
     assert visits == [] and stats["dupefilter/filtered"] == 1
@@ -153,7 +153,7 @@ def test_requests_of_a_killed_crawl_are_in_its_state(site, crawl, tmp_path):
 
 
 def killed(script, url, visits, after, **settings):
-    """Kills a slow crawl after so many visits."""
+    """Kills a slow crawl after a number of visits."""
     slow = {"CONCURRENT_REQUESTS": 1, "DOWNLOAD_DELAY": 0.05, **settings}
     spider = subprocess.Popen(write(script, url, "0", **slow))
     while len(visits) < after:
@@ -170,7 +170,7 @@ def test_27_a_crawl_that_was_killed_fetches_all_pages(site, crawl, tmp_path):
     visits.clear()
     crawl(url, "0", JOBDIR=job)
     assert set(visits) == {f"/{page}" for page in range(PAGES)}
-    # It ended by itself, so the next one has nothing to do.
+    # It ended normally, so the next one has nothing to do.
     visits.clear()
     crawl(url, "0", JOBDIR=job)
     assert visits == []
@@ -181,7 +181,7 @@ def test_27_a_crawl_that_was_killed_fetches_all_pages(site, crawl, tmp_path):
 def test_27_a_second_crawl_that_was_killed_leaves_no_page_out(site, crawl, tmp_path):
     url, visits = site
     job = str(tmp_path / "job")
-    # Ends by itself after some pages, with others queued.
+    # Ends normally after some pages, with others queued.
     crawl(url, "0", JOBDIR=job, CLOSESPIDER_PAGECOUNT=5, CONCURRENT_REQUESTS=1)
     visits.clear()
     killed(tmp_path / "slow.py", url, visits, 5, JOBDIR=job)
@@ -196,7 +196,7 @@ def test_27_pages_of_a_killed_crawl_come_from_the_cache(site, crawl, tmp_path):
     job = str(tmp_path / "job")
     killed(tmp_path / "slow.py", url, visits, 10, JOBDIR=job, **cached)
     crawl(url, "0", JOBDIR=job, **cached)
-    # The one that was under way may come twice.
+    # The request in flight may be sent twice.
     assert set(visits) == {f"/{page}" for page in range(PAGES)} and len(visits) <= PAGES + 1
 
 

@@ -29,7 +29,7 @@ def test_28_a_filter_is_few_bytes(n):
         packed = b.to_bytes()
         assert len(packed) <= 2 * b.num_bytes + 200, (b, len(packed))
         assert len(pickle.dumps(b)) <= 2 * b.num_bytes + 300
-        # As many bytes as before are the file, and open as before.
+        # Unpacked bytes, as written before, still open.
         for data in (packed, bytes(b), bytearray(packed), memoryview(packed)):
             other = mayhap_bloom.from_bytes(data)
             assert other == b and bytes(other) == bytes(b) and other.to_bytes() == packed
@@ -92,7 +92,7 @@ def test_28_a_size_is_that_of_before_whether_it_is_remembered_or_not():
             continue
         again = Bloom(n, p, layout=layout)
         assert bytes(again) == bytes(first)
-        # Without what is remembered: by the header of a file.
+        # Without the cached sizes: by the header of a file.
         with pytest.raises(ValueError, match="num_bytes"):
             Bloom(n, p, layout=layout, max_bytes=first.num_bytes - 1)
         assert Bloom(n, p, layout=layout, max_bytes=first.num_bytes) == first
@@ -173,5 +173,5 @@ def test_28_a_copy_and_a_union_are_of_the_subclass():
 def test_28_our_own_classes_are_pickled_as_before():
     restore, arguments = Bloom(10).__reduce__()
     assert restore.__name__ == "_restore" and len(arguments) == 2
-    # What an earlier version wrote.
+    # Written by an earlier version.
     assert restore(bytes(Bloom(10)), "raise").on_full == "raise"

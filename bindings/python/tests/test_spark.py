@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from mayhap_bloom import Bloom, open as open_filter, spark as mayhap
 from mayhap_bloom.spark import _build, _plan, _source, _storage
 
-# What Spark says of itself.
+# Spark's own warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PLANS = ["whole", "segments"]
@@ -92,7 +92,7 @@ def test_the_file_is_that_of_the_command(spark, rows, command, tmp_path, column,
     words = ["build", "-o", tmp_path / "command", "-n", KEYS, "-p", 0.01, "--layout", "blocked"]
     stdin = b"\n".join(lines(column)) + b"\n"
     command(*words, "--reproducible", *hexadecimal, "-", stdin=stdin)
-    # The header says how keys were written: in hex.
+    # The header records that keys were written in hex.
     open_filter(tmp_path / "command").save(tmp_path / "command", key_options="")
     mayhap.build(rows, column, KEYS, 0.01, tmp_path / "spark", plan=plan)
     assert filecmp.cmp(tmp_path / "spark", tmp_path / "command", shallow=False)
@@ -108,7 +108,7 @@ def test_no_rows_are_an_empty_filter(spark, tmp_path, plan):
 
 
 def test_a_filter_that_does_not_reach_the_driver_is_an_error(rows, tmp_path, monkeypatch):
-    # As Spark answers where the driver's JVM has too little memory to send it.
+    # Like Spark's answer where the driver's JVM has too little memory to send it.
     collect, answers = type(rows).collect, [[]]
     monkeypatch.setattr(type(rows), "collect", lambda df: answers.pop() if answers else collect(df))
     with pytest.raises(RuntimeError, match="did not reach the driver: raise spark.driver.memory"):
@@ -118,7 +118,7 @@ def test_a_filter_that_does_not_reach_the_driver_is_an_error(rows, tmp_path, mon
 
 def test_partial_filters_and_digests_are_united(rows, tmp_path, monkeypatch):
     files = {}
-    # As if no digests fitted, and as if all did.
+    # As if no digests fit, and as if all did.
     for num_bytes in (8, 1 << 20):
         monkeypatch.setattr(_build, "filter_bytes", lambda n, p, size=num_bytes: size)
         path = tmp_path / str(num_bytes)

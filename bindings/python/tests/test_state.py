@@ -1,4 +1,4 @@
-"""States: what was added survives kill -9, and many processes change one file in turns."""
+"""States: added keys survive kill -9, and many processes change one file in turns."""
 
 import contextlib
 import multiprocessing
@@ -14,7 +14,7 @@ import pytest
 import mayhap_bloom
 from mayhap_bloom import Bloom, Counting, Fuse, Scalable, State, Window
 
-#: Inserts keys, and says which were acknowledged; "go" on stdin begins.
+#: Inserts keys, and reports the acknowledged ones; starts on "go" on stdin.
 WRITER = """
 import sys
 from mayhap_bloom import Bloom, State
@@ -77,7 +77,7 @@ def test_a_state_is_created_filled_and_continued(tmp_path):
         assert seen.contains_many(["a", "z"]) == [True, False]
         assert "seen.mayhap.log" in files(tmp_path)
         assert "State: 7 of 1000 keys" in repr(seen)
-    # The file is the whole filter; what was given is not the filter of the state.
+    # The file is the whole filter; the filter passed in is not the filter of the state.
     assert files(tmp_path) == ["seen.mayhap"] and "a" not in first
     assert mayhap_bloom.open(path) == seen.copy() and type(seen.copy()) is Bloom
     with State(path, create=Bloom(10)) as again:
@@ -292,7 +292,7 @@ def test_a_full_state_warns_or_raises(tmp_path):
     with State(path, create=Bloom(10, 1e-9), on_full="raise") as seen:
         with pytest.raises(mayhap_bloom.FilterFullError):
             seen.update(range(100))
-        # Those of a batch all or none.
+        # A batch is added completely or not at all.
         assert len(seen) == 0
         seen.update(range(10))
         with pytest.raises(mayhap_bloom.FilterFullError):
@@ -318,7 +318,7 @@ def test_digests_stay_complete_and_a_larger_filter_is_taken_over(tmp_path, comma
         # There would have been no room for them.
         assert all(seen.add_many(keys[60:]))
         assert not any(seen.add_many(keys))
-    # The command makes it anew from the digests alone.
+    # The command rebuilds it from the digests alone.
     command("grow", path, "-n", 20_000)
     grown = mayhap_bloom.open(path)
     assert grown.count_many(["first", *keys]) == 5061 == len(grown)
@@ -365,7 +365,7 @@ def test_signals_end_a_wait(tmp_path):
     path = tmp_path / "seen.mayhap"
     with held(path):
         waiter = subprocess.Popen([sys.executable, "-c", WAITER, path], stdout=subprocess.PIPE)
-        # Who waits for a lock leaves a mark in its file.
+        # A process that waits for a lock leaves a mark in its file.
         while (tmp_path / ".seen.mayhap.mayhap-lck").stat().st_size <= 4096:
             assert waiter.poll() is None
             time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What `mayhap_bloom.spark` does without Spark: files behind URLs, and which files are data."""
+"""The parts of `mayhap_bloom.spark` without Spark: files behind URLs, and which files are data."""
 
 import http.server
 import os
@@ -14,7 +14,7 @@ from mayhap_bloom.spark import _source, _storage  # noqa: E402
 
 @pytest.fixture(params=["etag", "time", "nothing"])
 def site(request):
-    """A site of one file, whose version it says by `request.param`."""
+    """A site of one file, whose version it reports as `request.param` selects."""
     content = {"body": b"", "version": 0}
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -58,7 +58,7 @@ def own_copies(tmp_path, monkeypatch):
 def test_23_a_filter_behind_http_that_was_replaced_is_the_new_one(site):
     url, content = site
     for i in range(3):
-        # Of the same length each time.
+        # The same length each time.
         content.update(body=filter_of(f"key-{i}"), version=i)
         found = _storage.opened(url)
         assert f"key-{i}" in found and f"key-{i - 1}" not in found
@@ -71,7 +71,7 @@ def test_23_a_filter_that_is_the_same_is_fetched_once(site, tmp_path):
         assert "a" in _storage.opened(url)
     content.update(body=filter_of("b"), version=2)
     assert "b" in _storage.opened(url)
-    # Older copies are gone.
+    # Older copies are removed.
     assert len(list(tmp_path.glob("mayhap-*/*"))) == 1
 
 
@@ -131,7 +131,7 @@ class Field:
 
 
 class Frame:
-    """As much of a data frame as is looked at before any work."""
+    """The part of a data frame that is inspected before any work."""
 
     def __init__(self, **kinds):
         self.schema = self

@@ -1,4 +1,4 @@
-"""Many threads at one filter: nothing is lost, and none waits for ever."""
+"""Many threads at one filter: nothing is lost, and none waits forever."""
 
 import sys
 import threading
@@ -64,9 +64,9 @@ def test_no_key_is_lost_and_each_is_new_once(create):
     run(batches, batches, singles, singles, lists, lists, look)
     assert b.count_many(numbers) == len(numbers)
     assert b.count_many(f"key-{i}" for i in range(30_000)) == 30_000
-    # Of two threads with one key, exactly one was answered "new".
+    # Exactly one of two threads with the same key got "new".
     assert 130_000 - 10 <= sum(news) <= 130_000
-    # A counting filter counts what is inserted again, too.
+    # A counting filter counts repeated insertions, too.
     assert sum(news) == len(b) or b.kind == "counting"
 
 

@@ -1,4 +1,4 @@
-"""Filters whose keys have a form: a `str` is a value, as it stands in a list."""
+"""Filters whose keys have a form: a `str` is a value, as in a list."""
 
 import hashlib
 
@@ -13,7 +13,7 @@ import mayhap_bloom.pandas
 import mayhap_bloom.polars
 from mayhap_bloom import Bloom, Matrix, State
 
-#: Options of the command, a line of the list, and how people write the value.
+#: Options of the command, a line of the list, and the value as users write it.
 FORMS = {
     "lower": (["--lower"], b"Secret\n", "SECRET"),
     "fold": (["--fold"], "Straße\n".encode(), "STRASSE"),
@@ -56,7 +56,7 @@ def test_23_a_text_is_a_value(name, mmap, built):
         polars.col("c").mayhap.contains(b)
     ).height == 1  # fmt: skip
     assert pandas.Series([value]).mayhap.contains(b).tolist() == [True]
-    # Bytes are keys as they are: what `cut` gives.
+    # Bytes are keys as they are, such as the results of `cut`.
     assert b.cut(line.rstrip(b"\n")) in b
 
 

@@ -1,4 +1,4 @@
-"""Windows: the unit of times, and what they remember."""
+"""Windows: the unit of times, and the keys that they remember."""
 
 import struct
 import time
@@ -7,7 +7,7 @@ import pytest
 
 from mayhap_bloom import Window
 
-#: Where a file has the span of a window of time, in milliseconds.
+#: Where a file has the span of a time window, in milliseconds.
 SPAN = slice(72, 80)
 
 
@@ -25,7 +25,7 @@ def test_ages_are_in_seconds():
     before = time.time()
     hour.add("key")
     added = time.time()
-    # Some milliseconds, which nobody can take for as many seconds.
+    # Some milliseconds, which cannot be mistaken for as many seconds.
     while time.time() < added + 0.02:
         pass
     least, most = hour.age("key")

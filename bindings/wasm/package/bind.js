@@ -1,5 +1,5 @@
-// Loads a module and gives it the interface of `full.d.ts`. What few files need is in companions of
-// it, which are fetched when such a file is opened.
+// Loads a module and gives it the interface of `full.d.ts`. Code that few files need is in
+// companion modules, which are fetched when such a file is opened.
 
 import { makeFilter } from './filter.js';
 
@@ -31,10 +31,10 @@ function companionFor(bytes) {
 }
 
 /**
- * A function that loads the module once. `glue` is what stands before it, and `companions` the same
- * of the modules beside it: `foreign` for files of other systems, `kinds` for the other kinds of
- * ours. Where there is no companion, the module itself is used. `more(glue)` is what it has beside
- * filters.
+ * A function that loads the module once. `glue` is its JavaScript wrapper, and `companions` the
+ * wrappers of the modules beside it: `foreign` for files of other systems, `kinds` for the other
+ * kinds of ours. Where there is no companion, the module itself is used. `more(glue)` returns its
+ * functions besides filters.
  */
 export function bind(glue, name, companions = {}, more = () => ({})) {
   const start = async ({ module, simd = WebAssembly.validate(SIMD), companions: given = {} } = {}) => {

@@ -10,7 +10,7 @@ const utf8 = new TextEncoder();
 /** Lengths of the texts of a batch, before there is room for them in the module. */
 const textLengths = new Uint32Array(BATCH);
 
-/** Whether bytes begin as gzip does. */
+/** Whether bytes begin like gzip. */
 const isGzip = (bytes) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 const unpacked = (stream) => stream.pipeThrough(new DecompressionStream('gzip'));

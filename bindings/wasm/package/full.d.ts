@@ -27,7 +27,7 @@ export interface CreateOptions {
   maxBytes?: number;
 }
 
-/** Two of `items`, `fpp` and `maxBytes`, and what the filter must be able to do. */
+/** Two of `items`, `fpp` and `maxBytes`, and the operations that the filter must support. */
 export interface Needs {
   items?: number | null;
   fpp?: number | null;
@@ -76,7 +76,7 @@ export interface Full {
   Filter: Filters<Filter> & { create(options: CreateOptions): Promise<Filter> };
   simd: boolean;
   plan(needs: Needs): Plan;
-  /** Numbers as people type them; NaN for what is none. */
+  /** Numbers as users type them; NaN for other text. */
   parseCount(text: string): number;
   parseBytes(text: string): number;
   parseFpp(text: string): number;

@@ -1,5 +1,5 @@
-// What a filter reports of itself: names for the row of numbers and the lines of text of the module,
-// in the order of its `info.rs`.
+// The info of a filter: names for the row of numbers and the lines of text of the module, in the
+// order of its `info.rs`.
 
 const TEXTS = ['format', 'kind', 'digest', 'health', 'seed', 'keyOptions'];
 const NUMBERS = ['numBytes', 'numBits', 'numHashes', 'expectedItems', 'targetFpp', 'insertedItems',

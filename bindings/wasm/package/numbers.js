@@ -1,9 +1,10 @@
-// Numbers as people type them: the grammar of the command line (crates/mayhap-units/src/number.rs),
-// with whole numbers of any size and the correctly rounded `Number`. NaN for what is no number.
+// Numbers as users type them: the grammar of the command line (crates/mayhap-units/src/number.rs),
+// with whole numbers of any size and the correctly rounded `Number`. NaN for text that is no
+// number.
 
-/** Significant digits, as there. */
+/** Significant digits, as in number.rs. */
 const MAX_DIGITS = 20;
-/** Powers of ten up to this fit 128 bits, as there. */
+/** Powers of ten up to this fit 128 bits, as in number.rs. */
 const MAX_POWER = 38;
 const MAX_U64 = 2n ** 64n - 1n;
 const UNITS = { '': 1n, k: 10n ** 3n, m: 10n ** 6n, g: 10n ** 9n, t: 10n ** 12n, p: 10n ** 15n,

@@ -26,7 +26,7 @@ const REASONS = [
   () => 'does not serve',
 ];
 
-/** With so many decimals; halfway between two, the even one, as Rust writes it. */
+/** With this number of decimals; halfway between two, the even one, as Rust writes it. */
 function fixed(number, decimals) {
   const nearest = number.toFixed(decimals);
   if (!/50{29}$/.test(number.toFixed(decimals + 30))) return nearest;

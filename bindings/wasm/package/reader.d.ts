@@ -1,4 +1,4 @@
-/** What a filter is and how full it is; `null` is "not known". */
+/** The parameters and fill of a filter; `null` is "not known". */
 export interface Info {
   /** `mayhap`, `guava`, `redisbloom`, `parquet` or `dcso`. */
   format: string;
@@ -23,7 +23,7 @@ export interface Info {
   numParts: number;
 }
 
-/** Why a call failed. */
+/** The reason why a call failed. */
 export class MayhapError extends Error {
   code: string;
   about: string;

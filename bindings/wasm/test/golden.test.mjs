@@ -177,7 +177,7 @@ function parquetFile(name) {
   return Buffer.concat([Buffer.of(0x15, ...varint), Buffer.from(end, 'hex'), bits]);
 }
 
-/** Members are found; of the absent keys exactly those that the other system found. */
+/** All members are found, and exactly the absent keys that the other system found. */
 function check(filter, truth, file) {
   const keys = ({ prefix, suffix = '', from, count: number }) =>
     Array.from({ length: number }, (_, i) => `${prefix}${from + i}${suffix}`);

@@ -1,4 +1,4 @@
-"""Answers of a batch as objects of the library that the keys came from."""
+"""Answers of a batch as objects of the library of the keys."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _is_masked(keys: Any) -> bool:
 
 def unmasked(keys: Any) -> Any:
     """The elements of a masked array that are not masked; None for everything else."""
-    # That of more dimensions is refused as others of its kind are.
+    # Masked arrays of more dimensions are refused like other arrays.
     return keys.compressed() if _is_masked(keys) and keys.ndim == 1 else None
 
 

@@ -2,7 +2,7 @@
 
 
 class MayhapError(Exception):
-    """What the filters of this package refuse; its subclasses say which kind of refusal it is."""
+    """The base of all refusals by the filters of this package; subclasses give the kind."""
 
 
 class FilterFullError(MayhapError):
@@ -26,14 +26,14 @@ class ServerError(MayhapError):
 
 
 class NumberError(ValueError, OverflowError):
-    """A number that no filter has, such as -1 keys: a ValueError, and what Python says of it."""
+    """A number that no filter has, such as -1 keys: a ValueError, and Python's OverflowError."""
 
 
 class FilterFullWarning(UserWarning):
-    """More keys came than the filter was created for: its rate is above target_fpp."""
+    """More keys were added than the filter was created for: its rate is above target_fpp."""
 
 
-# Where they are found, and where pickle looks for them.
+# The module in which they are public, and in which pickle looks for them.
 for _class in (
     MayhapError,
     FilterFullError,

@@ -1,11 +1,11 @@
-"""The key options of a filter: which of them say what its keys look like."""
+"""The key options of a filter that determine the form of its keys."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Those that say where keys stand in the input, or nothing of keys at all. All others give keys a
-#: form, also those that are not known here.
+#: Options about the place of keys in the input, or not about keys at all. All others give keys a
+#: form, including options that are unknown here.
 _RECORDS = ("separator", "crlf", "csv", "delim", "field", "fields", "json-pointer", "clock")
 
 
@@ -16,12 +16,12 @@ def options(filter: Any) -> dict[str, str]:
 
 
 def forms(filter: Any) -> dict[str, str]:
-    """The options that make keys something else than the values in the input."""
+    """The options by which keys differ from the values in the input."""
     return {name: value for name, value in options(filter).items() if name not in _RECORDS}
 
 
 def refuse(filter: Any, names: dict[str, str], use: str) -> None:
-    """Raises ValueError if there are such options, for what only takes keys as they are."""
+    """Raises ValueError if there are such options, for callers that only take keys as they are."""
     if names:
         listed = ", ".join(f"{name}={value}" for name, value in names.items())
         raise ValueError(f"{use}, and the keys of this filter are cut by {listed}")

@@ -1,4 +1,4 @@
-"""Types of the extension module; `mayhap_bloom` exports what is public of it."""
+"""Types of the extension module; `mayhap_bloom` exports its public part."""
 
 import sys
 from array import array
@@ -41,7 +41,7 @@ __all__ = [
 
 __version__: str
 
-# What a key can be.
+# The types of keys.
 _Key: TypeAlias = str | Buffer | SupportsIndex
 # An array or column of Arrow.
 class _ArrowArray(Protocol):
@@ -55,7 +55,7 @@ class _ArrowStream(Protocol):
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 # Many keys: an iterable of them, a buffer of integers, or an Arrow array.
 _Keys: TypeAlias = Iterable[_Key] | Buffer | _Arrow
-# Those whose answers are arrays of bool, and lists of bool.
+# Containers whose answers are arrays of bool, and containers whose answers are lists of bool.
 _Buffers: TypeAlias = numpy.typing.NDArray[Any] | array[Any] | memoryview
 _Objects: TypeAlias = (
     Sequence[_Key] | AbstractSet[_Key] | Mapping[_Key, Any] | Iterator[_Key]

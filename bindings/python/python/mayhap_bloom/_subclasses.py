@@ -7,7 +7,7 @@ from typing import Any
 
 
 def set_state(new: Any, state: Any, memo: dict[int, Any] | None = None) -> None:
-    """Gives `new` what `__getstate__` of its original said; copied, too, if there is a `memo`."""
+    """Gives `new` the `__getstate__` of its original, copied if there is a `memo`."""
     if memo is not None:
         state = copy.deepcopy(state, memo)
     if hasattr(new, "__setstate__"):

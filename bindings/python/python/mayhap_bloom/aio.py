@@ -6,9 +6,9 @@
         if await seen.add("https://example.org/"):
             ...
 
-Each filter has a thread of its own, which waits for the server while the event loop goes on. Single
-keys of many tasks are coalesced: those that come while a call is under way go together in the next
-one. A filter is for one event loop.
+Each filter has a thread of its own, which waits for the server while the event loop continues.
+Single keys of many tasks are coalesced: keys that arrive during a call are sent together in the
+next one. A filter is for one event loop.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from . import open as _open
 
 __all__ = ["Remote", "create", "open"]
 
-#: Single keys that go together, at most.
+#: The most single keys that are sent together.
 AT_ONCE = 4096
 
-#: A call in the filter's thread, and what it is called with.
+#: A call in the filter's thread, with its arguments.
 _Run = Callable[[Callable[[list[Any]], list[bool]], list[Any]], Awaitable[list[bool]]]
 
 
@@ -49,7 +49,7 @@ class _Singles:
         return await answer
 
     async def _send(self) -> None:
-        """Sends what waits, and what comes meanwhile."""
+        """Sends the waiting keys, and those that arrive meanwhile."""
         try:
             while self._waiting:
                 sent, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
@@ -72,7 +72,7 @@ class _Singles:
             _fail(sent, error)
         else:
             for (_, answer), found in zip(sent, answers, strict=True):
-                # A task that was cancelled waits no more.
+                # A cancelled task no longer waits.
                 if not answer.done():
                     answer.set_result(found)
 
@@ -95,7 +95,7 @@ class Remote:
         self._queries = _Singles(remote.contains_many, self._run)
 
     async def _run(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Calls it in the thread of the filter."""
+        """Makes a call in the thread of the filter."""
         if self._is_closed:
             raise RuntimeError("the filter is closed")
         loop = asyncio.get_running_loop()
@@ -137,7 +137,7 @@ class Remote:
         return await self._run(self.remote.contains_many, keys)
 
     async def count_many(self, keys: Any) -> int:
-        """How many of the keys may be in the filter."""
+        """The number of keys that may be in the filter."""
         count: int = await self._run(self.remote.count_many, keys)
         return count
 
@@ -151,12 +151,12 @@ class Remote:
         await self._run(self.remote.clear)
 
     async def delete(self) -> bool:
-        """Delete the filter on the server; whether it was still there."""
+        """Delete the filter on the server; True if it still existed."""
         deleted: bool = await self._run(self.remote.delete)
         return deleted
 
     async def expire(self, seconds: float | None) -> None:
-        """Let the filter expire after so many seconds from now; None: never."""
+        """Let the filter expire this many seconds from now; None: never."""
         await self._run(self.remote.expire, seconds)
 
     async def count(self) -> int:
@@ -184,7 +184,7 @@ class Remote:
 
 
 async def open(url: str, **options: Any) -> Remote:
-    """Open the filter that a URL names; the options are those of `mayhap_bloom.open`."""
+    """Open the filter that a URL names; the options are the same as of `mayhap_bloom.open`."""
     if "://" not in url:
         raise ValueError(f"{url!r} is not the URL of a server; mayhap_bloom.open opens files")
     remote = await asyncio.to_thread(partial(_open, url, **options))
@@ -196,8 +196,8 @@ async def open(url: str, **options: Any) -> Remote:
 async def create(
     url: str, expected_items: int, target_fpp: float = 0.01, **options: Any
 ) -> Remote:
-    """Create a filter on a server, or open the one with the same numbers that is there; the options
-    are those of `mayhap_bloom.create`."""
+    """Create a filter on a server, or open an existing one with the same numbers; the options are
+    the same as of `mayhap_bloom.create`."""
     return Remote(
         await asyncio.to_thread(partial(_create, url, expected_items, target_fpp, **options))
     )

@@ -12,9 +12,9 @@ Build the file once, from a list of leaked passwords or of their SHA-1 hashes:
         },
     ]
 
-The file is mapped: all processes share its pages, and none reads it at the start. What it says of
-its keys (`--lower`, `--trim`, `--fold`, `--sha1`) is done to passwords, too; `hash` has to be the
-one of a file of hashes.
+The file is mapped: all processes share its pages, and none reads it at the start. The key options
+that it records (`--lower`, `--trim`, `--fold`, `--sha1`) are applied to passwords, too; for a file
+of hashes, `hash` has to name its hash function.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from django.utils.translation import gettext as _
 from . import _forms
 from . import open as open_filter
 
-#: Passwords of every long list: found in a filter in one way and not in another, they show what its
-#: keys are.
+#: Passwords of every long list: found in a filter in one form and not in another, they reveal the
+#: form of its keys.
 COMMON = (
     "123456", "password", "123456789", "12345678", "qwerty", "12345", "111111", "abc123",
     "password1", "1234567",
@@ -48,9 +48,9 @@ OF_PASSWORDS = ("trim", "lower", "fold", "sha1", "hex")
 class PasswordFilterValidator:
     """Refuses passwords that a filter file may hold.
 
-    `hash` is how passwords stand in it: `None` for as they are, or the name of a hash function of
-    `hashlib`, whose digest is the key. `ImproperlyConfigured` is raised where the file says, or
-    common passwords show, that its keys are others: it would let every password pass.
+    `hash` is the form of the passwords in it: `None` for plain ones, or the name of a hash function
+    of `hashlib`, whose digest is the key. `ImproperlyConfigured` is raised if the file, or a test
+    with common passwords, shows that its keys have another form: it would let every password pass.
     """
 
     def __init__(self, path: str | PathLike[str], hash: str | None = None) -> None:
@@ -81,7 +81,7 @@ class PasswordFilterValidator:
             )
 
     def get_help_text(self) -> str:
-        """What Django shows beside the form."""
+        """The help text that Django shows beside the form."""
         text: str = _("Your password can’t be one that was leaked before.")
         return text
 
@@ -90,7 +90,7 @@ class PasswordFilterValidator:
         return self.hash is None or "sha1" in _forms.forms(self.filter)
 
     def _wrong_form(self) -> str | None:
-        """Why passwords cannot have the form that the file says of its keys."""
+        """The reason why passwords cannot have the form that the file records for its keys."""
         options, forms = _forms.options(self.filter), _forms.forms(self.filter)
         try:
             self.filter.cut("")
@@ -109,7 +109,7 @@ class PasswordFilterValidator:
         return None
 
     def _wrong_keys(self) -> str | None:
-        """What the keys are, if common passwords are found in another way than this one."""
+        """The form of the keys, if common passwords are found in another form than this one."""
         if any(self.key(password) in self.filter for password in COMMON):
             return None
         readings = _readings()
@@ -128,7 +128,7 @@ def _digest(hash: str | None, password: str) -> bytes:
 
 
 def _readings() -> dict[str, Callable[[str], bytes]]:
-    """Ways in which passwords stand in filters."""
+    """The forms of passwords in filters."""
     ways: dict[str, Callable[[str], bytes]] = {"as they are": str.encode}
     for hash in HASHES:
 
@@ -147,7 +147,7 @@ def _readings() -> dict[str, Callable[[str], bytes]]:
 
 
 def _enough(fpp: float, readings: int) -> int:
-    """So many of the common passwords are not found by chance."""
+    """The number of common passwords that is not found by chance."""
     for found in range(1, len(COMMON)):
         if readings * math.comb(len(COMMON), found) * fpp**found < 1e-3:
             return found

@@ -1,12 +1,12 @@
 """A duplicate filter for Scrapy: `DUPEFILTER_CLASS = "mayhap_bloom.scrapy.DupeFilter"`.
 
 A million requests take 2.4 MB at the rate of 1e-4 instead of 150 MB in a set. With `JOBDIR` the
-filter is kept in the file `requests.seen.mayhap` of that folder, so that a crawl that was stopped
-goes on. Scrapy writes which requests are queued only at the end of a crawl, and so is this file:
-after a kill or a crash there is neither, and the crawl begins again rather than leave out what was
-queued. With `MAYHAP_STATE` the filter is elsewhere: in a file to which every request is added at
-once, or on a server, for many spiders on many machines. Requests that were queued when a spider was
-killed count as seen there.
+filter is kept in the file `requests.seen.mayhap` of that folder, so that a stopped crawl can be
+resumed. Scrapy writes its queue of requests only at the end of a crawl, and so is this file: after
+a kill or a crash neither exists, and the crawl starts over rather than skip the queued requests.
+With `MAYHAP_STATE` the filter is elsewhere: in a file to which every request is added at once, or
+on a server, for many spiders on many machines. Requests that were queued when a spider was killed
+then count as seen.
 
 ========================= ========= ==============================================================
 setting                   default   meaning
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: The file in `JOBDIR`, between crawls.
 FILE_NAME = "requests.seen.mayhap"
 
-#: The mark beside it of a crawl that has begun and not ended.
+#: The suffix of the marker file of an unfinished crawl.
 BEGUN = ".begun"
 
 
@@ -66,7 +66,7 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
         self.seen = self._continued() or Scalable(expected_items, target_fpp)
 
     def _continued(self) -> Any:
-        """The filter that the last crawl left, if that ended by itself."""
+        """The filter of the last crawl, if that ended normally."""
         if self.path is None:
             return None
         mark = Path(f"{self.path}{BEGUN}")
@@ -97,7 +97,7 @@ class DupeFilter(BaseDupeFilter):  # type: ignore[misc]
         )
 
     def request_seen(self, request: Request) -> bool:
-        """Whether the request was seen; from now on it is."""
+        """Whether the request was seen; marks it as seen."""
         return not self.seen.add(self.fingerprinter.fingerprint(request))
 
     def save(self) -> None:
@@ -137,11 +137,11 @@ def _of_requests(filter: Any) -> Any:
 
 
 def _shared(place: str, expected_items: int, target_fpp: float) -> Any:
-    """The filter in a file or on a server that others use too; it is created if it is not there."""
+    """The filter in a file or on a server that others use too; it is created if missing."""
     if "://" not in place:
         return _of_requests(State(place, create=Scalable(expected_items, target_fpp)))
     try:
-        # One that is there is used whatever its numbers are.
+        # An existing one is used whatever its numbers are.
         return _of_requests(open_filter(place))
     except FileNotFoundError:
         return create(place, expected_items, target_fpp)

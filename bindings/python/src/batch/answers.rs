@@ -6,7 +6,7 @@ use mayhap::Bitmap;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList};
 
-/// One bit per key, as chunks come.
+/// One bit per key, as chunks arrive.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     words: Vec<u64>,
@@ -23,7 +23,7 @@ impl Answers {
         self.count += answers.count_ones();
     }
 
-    /// How many are "yes".
+    /// The number of "yes" answers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -37,7 +37,7 @@ impl Answers {
     ///
     /// # Errors
     ///
-    /// Those of the library that makes the object.
+    /// The errors of the library that makes the object.
     pub(crate) fn into_object<'py>(
         self,
         keys: &Bound<'py, PyAny>,
@@ -74,7 +74,7 @@ impl Answers {
 ///
 /// # Errors
 ///
-/// Those of the library that makes the object.
+/// The errors of the library that makes the object.
 pub(crate) fn numbers_like<'py>(
     keys: &Bound<'py, PyAny>,
     container: Container,
@@ -118,7 +118,7 @@ impl<I: Iterator> Iterator for ExactLen<I> {
 
 impl<I: Iterator> ExactSizeIterator for ExactLen<I> {}
 
-/// Puts the answers for the keys that are there where these are, and "no" where nulls are.
+/// Puts the answers at the positions of the keys that are not null, and "no" at the nulls.
 pub(super) fn spread(words: &[u64], nulls: &NullBuffer) -> Vec<u64> {
     let mut spread = vec![0; nulls.len().div_ceil(64)];
     for (answer, key) in nulls.valid_indices().enumerate() {

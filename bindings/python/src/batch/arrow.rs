@@ -34,7 +34,7 @@ pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Op
     Ok(Some(Container::Arrow(nulls_of(&chunks))))
 }
 
-/// The arrays that an object stands for.
+/// The arrays in an object.
 fn chunks_of(keys: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
     if let Some(method) = keys.getattr_opt("__arrow_c_array__")? {
         let capsules = method.call0()?;
@@ -72,7 +72,7 @@ fn import_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> 
             "the Arrow array was used before: its capsules are for one consumer",
         ));
     }
-    // SAFETY: as above. What is taken out of the capsule is marked as released there.
+    // SAFETY: as above. The array taken out of the capsule is marked as released there.
     let array = unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) };
     // SAFETY: neither is released, and the schema is that of the array.
     unsafe { import(array, schema) }
@@ -82,7 +82,7 @@ fn import_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> 
 ///
 /// # Safety
 ///
-/// The array is of the type that the schema says, and neither is released.
+/// The array has the type given by the schema, and neither is released.
 unsafe fn import(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<ArrayRef> {
     refuse_extension(schema)?;
     // Polars exports nulls with a buffer, which the specification does not have.
@@ -100,8 +100,8 @@ unsafe fn import(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> PyResult<Ar
     Ok(make_array(data))
 }
 
-/// Refuses types that other libraries have put around those of Arrow: what is stored is not the
-/// value, as the number of months of a period, or the address of an object.
+/// Refuses types that other libraries have wrapped around Arrow's: the stored value is not the
+/// logical value, as the number of months of a period, or the address of an object.
 fn refuse_extension(schema: &FFI_ArrowSchema) -> PyResult<()> {
     let metadata = schema.metadata().map_err(failed)?;
     let child =
@@ -125,7 +125,7 @@ fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
         return Err(PyValueError::new_err("the Arrow stream was used before"));
     };
     let mut schema = FFI_ArrowSchema::empty();
-    // SAFETY: the stream is not released, and `schema` is room for what it writes.
+    // SAFETY: the stream is not released, and `schema` has room for its output.
     let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
     check(code, &mut stream)?;
     let mut arrays = Vec::new();
@@ -137,7 +137,7 @@ fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
         if array.is_released() {
             return Ok(arrays);
         }
-        // SAFETY: the array is what the stream gave, of the type that its schema says.
+        // SAFETY: the array was returned by the stream and has the type given by its schema.
         arrays.push(unsafe { import(array, &schema) }?);
     }
 }
@@ -172,7 +172,7 @@ fn only_column(array: ArrayRef) -> PyResult<ArrayRef> {
     }
 }
 
-/// Where the chunks have nulls, one after another.
+/// The nulls of the chunks, one after another.
 fn nulls_of(chunks: &[ArrayRef]) -> Option<NullBuffer> {
     let each: Vec<_> = chunks.iter().map(Array::logical_nulls).collect();
     if each.iter().flatten().all(|nulls| nulls.null_count() == 0) {
@@ -269,9 +269,9 @@ struct Recorded {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
-    /// Whether they are.
+    /// Whether the keys are texts.
     are_texts: bool,
-    /// Which of them each place of the array is; of a null any.
+    /// The key at each place of the array; any key for a null.
     places: Vec<usize>,
 }
 

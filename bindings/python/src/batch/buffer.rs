@@ -1,7 +1,7 @@
 //! Keys in a buffer: NumPy arrays, `array.array`, memoryviews.
 //!
 //! Integers of 8 to 64 bits, and texts and bytes of fixed width (`U`, `S`), in one dimension and
-//! with any stride. Floats and NumPy's bool are refused, as they are one by one.
+//! with any stride. Floats and NumPy's bool are refused, as they are as single keys.
 #![expect(unsafe_code, reason = "memory of other libraries is read where it lies")]
 
 use super::{DETACH_FROM, Sink, no_digest};
@@ -10,18 +10,18 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// What the elements of a buffer are.
+/// The type of the elements of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     /// Integers, sign-extended if they are signed.
     Integer { signed: bool },
-    /// Bytes of a fixed width; zeros at the end are none of it.
+    /// Bytes of a fixed width; zeros at the end are not part of it.
     Bytes,
     /// UCS-4 characters, without zeros at the end.
     Text,
 }
 
-/// Where the elements of a buffer lie. The buffer is held by whoever made this.
+/// The place of the elements of a buffer. The buffer is held by the creator of this value.
 #[derive(Debug, Clone, Copy)]
 struct Elements {
     start: usize,
@@ -31,7 +31,7 @@ struct Elements {
     is_swapped: bool,
 }
 
-/// Hands over the elements of a buffer; `false` if it is none, or one of objects.
+/// Hands over the elements of a buffer; `false` if the object is no buffer, or one of objects.
 pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<bool> {
     let Ok(buffer) = PyUntypedBuffer::get(keys) else { return Ok(false) };
     let format = buffer.format().to_bytes().to_vec();
@@ -72,7 +72,7 @@ pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<bo
     Ok(true)
 }
 
-/// What a format of the `struct` module means, and whether its bytes are swapped.
+/// The meaning of a format of the `struct` module, and whether its bytes are swapped.
 fn element_of(format: &[u8], size: usize) -> Option<(Element, bool)> {
     let (order, code) = match format {
         [order @ (b'@' | b'=' | b'<' | b'>' | b'!'), code @ ..] => (*order, code),
@@ -124,7 +124,7 @@ fn feed_elements(elements: Elements, element: Element, sink: &mut impl Sink) -> 
     }
 }
 
-/// Integers of `N` bytes, which `widen` makes 64 bits of.
+/// Integers of `N` bytes, which `widen` extends to 64 bits.
 fn feed_integers<const N: usize>(
     elements: Elements,
     sink: &mut impl Sink,
@@ -184,7 +184,7 @@ fn feed_texts(elements: Elements, sink: &mut impl Sink) -> Result<(), Error> {
 }
 
 impl Elements {
-    /// Where element `i` lies.
+    /// The address of element `i`.
     fn at(&self, i: usize) -> *const u8 {
         debug_assert!(i < self.len);
         self.start.wrapping_add_signed(self.stride.wrapping_mul(i as isize)) as *const u8
@@ -199,7 +199,7 @@ impl Elements {
         unsafe { self.at(i).cast::<[u8; N]>().read_unaligned() }
     }
 
-    /// [`Elements::read`] where elements follow one another.
+    /// Like [`Elements::read`], where elements are adjacent.
     #[inline(always)]
     fn plain<const N: usize>(&self, i: usize) -> [u8; N] {
         // SAFETY: as in `read`, with a stride of `N`.

@@ -8,9 +8,9 @@ use mayhap::{Digest, DigestFunction};
 /// Collects the digests of keys and hands them to `consume`, [`CHUNK`] at a time.
 pub(crate) struct DigestSink<F> {
     function: DigestFunction,
-    /// Gives texts the form of the filter's keys, where that differs from theirs.
+    /// Gives texts the form of the filter's keys, where it differs.
     cutting: Option<Cutting>,
-    /// Whether what comes are digests already.
+    /// Whether the input already consists of digests.
     are_digests: bool,
     digests: Vec<Digest>,
     consume: F,
@@ -23,7 +23,7 @@ impl<F: FnMut(&[Digest]) -> Result<(), Error> + Send> DigestSink<F> {
         Self { function, cutting, are_digests: false, digests, consume }
     }
 
-    /// As [`DigestSink::new`], for digests in place of keys.
+    /// Same as [`DigestSink::new`], for digests in place of keys.
     pub(crate) fn of_digests(consume: F) -> Self {
         Self { are_digests: true, ..Self::new(DigestFunction::default(), None, consume) }
     }

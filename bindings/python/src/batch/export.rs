@@ -18,7 +18,7 @@ pub(crate) struct ArrowAnswers {
 }
 
 impl ArrowAnswers {
-    /// From bits for the keys that are not null.
+    /// Builds it from bits for the keys that are not null.
     pub(super) fn new(words: Vec<u64>, len: usize, nulls: Option<NullBuffer>) -> Self {
         let (words, len) = match &nulls {
             Some(nulls) => (spread(&words, nulls), nulls.len()),
@@ -28,7 +28,7 @@ impl ArrowAnswers {
         Self { answers: Arc::new(BooleanArray::new(bits, nulls)) }
     }
 
-    /// From the digests of the keys that are not null.
+    /// Builds it from the digests of the keys that are not null.
     pub(super) fn of_digests(digests: Vec<u64>, nulls: Option<NullBuffer>) -> Self {
         let digests = match &nulls {
             None => digests,

@@ -11,11 +11,11 @@ use pyo3::types::PyString;
 pub(crate) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Whether a number is the text of its digits.
+    /// Whether a number is hashed as the text of its digits.
     numbers_are_text: bool,
-    /// Which of the keys are such texts with a sign, and may be numbers without one.
+    /// The keys that are signed texts of numbers, and may be unsigned numbers.
     signed: Vec<usize>,
-    /// Gives texts the form of the filter's keys, where that differs from theirs.
+    /// Gives texts the form of the filter's keys, where it differs.
     cutting: Option<Cutting>,
 }
 
@@ -36,7 +36,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// `TypeError` for what is no key.
+    /// `TypeError` for objects that are no keys.
     pub(crate) fn push(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         if let Ok(text) = key.cast::<PyString>() {
             return Ok(self.text(text.to_str()?.as_bytes())?);
@@ -48,8 +48,8 @@ impl Keys {
         Ok(key::with_bytes(key, |bytes| self.bytes(bytes))??)
     }
 
-    /// The keys in another form, which `encode` gives each; a number that is none with its sign is
-    /// tried without it.
+    /// The keys in another form, given by `encode`; a signed number that it refuses is tried as
+    /// unsigned.
     ///
     /// # Errors
     ///

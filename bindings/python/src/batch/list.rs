@@ -11,9 +11,9 @@ const CAREFUL_FOR: u32 = 4096;
 /// Encodes texts without leaving a copy of each in the interpreter's memory.
 ///
 /// `PyUnicode_AsUTF8AndSize` is free for ASCII, but keeps the UTF-8 form of other texts in the
-/// object for as long as that lives: 100 MB for a million URLs. Whether a text is ASCII cannot be
-/// seen in the stable ABI before it was called. So after each text that was not, the next ones are
-/// encoded into temporaries, and at most one in [`CAREFUL_FOR`] keeps a copy.
+/// object for as long as that lives: 100 MB for a million URLs. The stable ABI cannot tell whether
+/// a text is ASCII before that call. So after each text that was not, the next ones are encoded
+/// into temporaries, and at most one in [`CAREFUL_FOR`] keeps a copy.
 struct Texts {
     careful: u32,
 }
@@ -56,7 +56,7 @@ pub(super) fn feed<'py>(
     Ok(())
 }
 
-/// Hands over the keys of whatever can be iterated.
+/// Hands over the keys of any iterable.
 pub(super) fn feed_iterable(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<()> {
     if sink.takes_digests() {
         return keys.try_iter()?.try_for_each(|digest| feed_digest(&digest?, sink));

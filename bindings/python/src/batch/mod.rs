@@ -1,8 +1,8 @@
-//! Many keys at once: where they come from, and what becomes of them.
+//! Many keys at once: their sources and their sinks.
 //!
-//! `list.rs`, `buffer.rs` and `arrow.rs` take the bytes of keys out of what Python has and hand
-//! them to a [`Sink`]; `digests.rs` is the sink of our own filters, `keys.rs` that of filters that
-//! hash keys elsewhere; `answers.rs` gives the answers back in the kind of the input, for Arrow
+//! `list.rs`, `buffer.rs` and `arrow.rs` take the bytes of keys out of Python's containers and hand
+//! them to a [`Sink`]; `digests.rs` is the sink of our own filters, `keys.rs` the sink of filters
+//! that hash keys elsewhere; `answers.rs` returns the answers in the kind of the input, for Arrow
 //! through `export.rs`. Objects need the interpreter's lock; memory of NumPy and Arrow is read
 //! without it.
 
@@ -25,19 +25,19 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
-/// From here on the interpreter's lock is released while keys are worked on: below, taking it again
-/// costs more than it saves.
+/// The batch size from which the interpreter's lock is released while keys are processed: below,
+/// retaking it costs more than it saves.
 pub(crate) const DETACH_FROM: usize = 16 << 10;
 
-/// Keys whose digests are collected before a filter is locked and queried.
+/// The number of digests collected before a filter is locked and queried.
 pub(crate) const CHUNK: usize = 2048;
 
-/// What takes the keys of a batch, in order.
+/// Takes the keys of a batch, in order.
 pub(crate) trait Sink: Send {
     /// A key of these bytes.
     fn bytes(&mut self, key: &[u8]) -> Result<(), Error>;
 
-    /// A text, in UTF-8: a key of its bytes, unless the filter's keys have another form.
+    /// A text, in UTF-8: its bytes are the key, unless the filter's keys have another form.
     #[inline(always)]
     fn text(&mut self, text: &[u8]) -> Result<(), Error> {
         self.bytes(text)
@@ -52,7 +52,7 @@ pub(crate) trait Sink: Send {
     }
 }
 
-/// What is no digest.
+/// The error for an object that is no digest.
 fn no_digest(found: &str) -> Error {
     Error::Python(PyTypeError::new_err(format!(
         "digests are unsigned 64-bit integers, not {found}; mayhap_bloom.digests(keys) are those \
@@ -60,9 +60,9 @@ fn no_digest(found: &str) -> Error {
     )))
 }
 
-/// What the keys of a batch were in, and so what the answers are put in.
+/// The container of a batch's keys, and so of its answers.
 pub(crate) enum Container {
-    /// A list, a tuple, or whatever can be iterated: answers are a list.
+    /// A list, a tuple, or any other iterable: answers are a list.
     Objects,
     /// A buffer, as of NumPy: answers are an array of bool.
     Buffer,
@@ -74,7 +74,8 @@ pub(crate) enum Container {
 ///
 /// # Errors
 ///
-/// `TypeError` for what holds no keys, and those of the sink; the keys before were handed over.
+/// `TypeError` for objects that hold no keys, and the errors of the sink; earlier keys were handed
+/// over.
 pub(crate) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Container> {
     if let Ok(list) = keys.cast::<PyList>() {
         list::feed(list.iter(), sink)?;

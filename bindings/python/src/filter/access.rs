@@ -4,10 +4,10 @@ use super::OnFull;
 use super::shared::{Detached, Shared};
 use crate::cut::Form;
 use crate::error::{Error, FilterFullWarning};
+use crate::held::{Held, is_of_time, now};
 use crate::key;
 use crate::log::pass_on_notices;
-use crate::set::{Mapped, Set, now};
-use crate::state::StateSet;
+use mayhap::native::Kind;
 use mayhap::{Bitmap, Digest, DigestFunction};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Filter {
     /// How keys become digests, read without the lock.
     pub function: DigestFunction,
-    /// What becomes of keys beyond capacity.
+    /// The treatment of keys beyond capacity.
     pub on_full: OnFull,
     /// How keys were cut out of lines, as the command keeps it in files.
     pub key_options: String,
@@ -30,49 +30,46 @@ pub(crate) struct Filter {
     /// The most "new" answers with which the promise holds; `u64::MAX` if there is no limit.
     limit: u64,
     warned: AtomicBool,
-    /// Whether answers have to be checked after they were read.
-    is_mapped: bool,
+    /// Whether its answers depend on the time.
+    is_of_time: bool,
     /// Whether changes wait for other processes and for the disk.
     is_state: bool,
 }
 
 impl Filter {
-    /// A filter around `set`.
-    pub(crate) fn new(
-        set: Box<dyn Set>,
-        function: DigestFunction,
-        on_full: OnFull,
-        key_options: String,
-    ) -> Self {
-        let limit = set.inserted_when_full();
-        Self::with_limit(set, function, on_full, key_options, limit)
+    /// A filter around `held`.
+    pub(crate) fn new(held: Held, on_full: OnFull, key_options: String) -> Self {
+        let limit = held.limit();
+        Self::with_limit(held, on_full, key_options, limit)
     }
 
-    /// [`Filter::new`], where the set's `inserted_when_full` is known.
-    pub(crate) fn with_limit(
-        set: Box<dyn Set>,
-        function: DigestFunction,
-        on_full: OnFull,
-        key_options: String,
-        limit: Option<u64>,
-    ) -> Self {
-        let limit = limit.unwrap_or(u64::MAX);
-        let is_mapped = set.as_any().is::<Mapped>();
-        let is_state = set.as_any().is::<StateSet>();
+    /// [`Filter::new`], where the [`Held::limit`] is known.
+    pub(crate) fn with_limit(held: Held, on_full: OnFull, key_options: String, limit: u64) -> Self {
+        // Another process may replace a window of keys by one of time.
+        let is_of_time = match &held {
+            Held::Memory(set) => is_of_time(&**set),
+            held => held.kind() == Kind::Window,
+        };
         Self {
-            function,
+            function: held.digest_function(),
             on_full,
             form: Form::of(&key_options),
             key_options,
-            set: Shared::new(set),
+            is_of_time,
+            is_state: matches!(held, Held::State(_)),
+            set: Shared::new(held),
             limit,
             warned: AtomicBool::new(false),
-            is_mapped,
-            is_state,
         }
     }
 
-    /// Whether keys are what they look like, and changes wait for nobody.
+    /// The time, for answers that depend on it; 0 for all others.
+    #[inline(always)]
+    pub(super) fn now(&self) -> u64 {
+        if self.is_of_time { now() } else { 0 }
+    }
+
+    /// Whether keys are hashed as they are, and changes wait for no other process.
     #[inline(always)]
     pub(super) const fn is_plain(&self) -> bool {
         !self.is_state && self.form.is_none()
@@ -82,7 +79,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As [`key::digest`]; `ValueError` for texts that have no key in this filter.
+    /// Same as [`key::digest`]; `ValueError` for texts that have no key in this filter.
     #[inline(always)]
     pub(crate) fn digest_of(&self, key: &Bound<'_, PyAny>) -> PyResult<Digest> {
         match &self.form {
@@ -93,7 +90,7 @@ impl Filter {
 
     /// Calls `read` with the filter; it must not call the interpreter.
     #[inline(always)]
-    pub(crate) fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&dyn Set) -> R) -> R {
+    pub(crate) fn read<R>(&self, py: Python<'_>, read: impl FnOnce(&Held) -> R) -> R {
         self.set.read(py, read)
     }
 
@@ -106,37 +103,37 @@ impl Filter {
     pub(crate) fn change<R>(
         &self,
         py: Python<'_>,
-        change: impl FnOnce(&mut dyn Set) -> R,
+        change: impl FnOnce(&mut Held) -> R,
     ) -> Result<R, Box<Error>> {
         self.set.change(py, change)
     }
 
-    /// [`Filter::read`] for what takes long: other threads of Python run meanwhile.
+    /// Like [`Filter::read`], for long operations: other threads of Python run meanwhile.
     ///
     /// # Errors
     ///
-    /// That the file of a mapped filter has changed, and what was read is not of the filter.
+    /// If the file of a mapped filter has changed, so that the bytes read were not the filter's.
     pub(super) fn read_long<R: Send>(
         &self,
         py: Python<'_>,
-        read: impl FnOnce(&dyn Set) -> R + Send,
+        read: impl FnOnce(&Held) -> R + Send,
     ) -> PyResult<R> {
         let detached = self.set.announce(py);
-        let read_soundly = |set: &dyn Set| {
-            let found = read(set);
-            set.check(None).map(|()| found)
+        let read_soundly = |held: &Held| {
+            let found = read(held);
+            held.check(None).map(|()| found)
         };
         let found = py.detach(|| detached.read(read_soundly));
         pass_on_notices(py);
         Ok(found?)
     }
 
-    /// [`Filter::change`] that may take long: other threads of Python run meanwhile. It is called
-    /// again, and signals are handled, while it returns [`Error::Waiting`].
+    /// Like [`Filter::change`], but may take long: other threads of Python run meanwhile. It is
+    /// called again, and signals are handled, while it returns [`Error::Waiting`].
     pub(crate) fn change_patiently<R: Send>(
         &self,
         py: Python<'_>,
-        mut change: impl FnMut(&mut dyn Set) -> Result<R, Error> + Send,
+        mut change: impl FnMut(&mut Held) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
         let detached = self.set.announce(py);
         loop {
@@ -149,12 +146,12 @@ impl Filter {
         }
     }
 
-    /// [`Filter::change_patiently`] for a part of a batch, with or without the interpreter's lock;
-    /// at once where a change waits for nobody.
+    /// Like [`Filter::change_patiently`], for a part of a batch, with or without the interpreter's
+    /// lock; at once where a change does not wait.
     pub(super) fn change_in_batch(
         &self,
         detached: &Detached<'_>,
-        mut change: impl FnMut(&mut dyn Set) -> Result<(), Error> + Send,
+        mut change: impl FnMut(&mut Held) -> Result<(), Error> + Send,
     ) -> Result<(), Error> {
         if self.is_state {
             return Ok(Python::attach(|py| self.change_patiently(py, change))?);
@@ -165,10 +162,10 @@ impl Filter {
     /// Whether the key may be in it.
     #[inline(always)]
     pub(crate) fn contains(&self, py: Python<'_>, digest: Digest) -> Result<bool, Box<Error>> {
-        self.read(py, |set| {
-            let found = set.contains_digest(digest);
-            if self.is_mapped {
-                set.check(Some(now()))?;
+        self.read(py, |held| {
+            let found = held.contains(digest, self.now());
+            if let Held::Mapped(_) = held {
+                held.check(Some(now()))?;
             }
             Ok(found)
         })
@@ -180,12 +177,12 @@ impl Filter {
         if self.is_state {
             return self.insert_patiently(py, digest);
         }
-        let (new, is_over) = self.change(py, |set| {
+        let (new, is_over) = self.change(py, |held| {
             if self.on_full == OnFull::Raise {
-                self.check_room(set, digest)?;
+                self.check_room(held, digest)?;
             }
-            let new = set.insert_digest(digest)?;
-            Ok::<_, Box<Error>>((new, new && set.inserted_items() > self.limit))
+            let new = held.insert(digest, self.now())?;
+            Ok::<_, Box<Error>>((new, new && held.inserted_items() > self.limit))
         })??;
         if is_over {
             self.warn(py)?;
@@ -193,18 +190,18 @@ impl Filter {
         Ok(new)
     }
 
-    /// [`Filter::insert`] into a state.
+    /// Like [`Filter::insert`], but into a state.
     #[cold]
     fn insert_patiently(&self, py: Python<'_>, digest: Digest) -> PyResult<bool> {
-        let (new, is_over) = self.change_patiently(py, |set| {
+        let (new, is_over) = self.change_patiently(py, |held| {
             let new = if self.on_full == OnFull::Raise {
                 let mut new = Bitmap::new();
-                set.insert_all_or_none(&[digest], &mut new)?;
+                self.insert_all_or_none(held, &[digest], &mut new)?;
                 new.get(0)
             } else {
-                set.insert_digest(digest)?
+                held.insert(digest, self.now())?
             };
-            Ok((new, new && set.inserted_items() > self.limit_of(set)))
+            Ok((new, new && held.inserted_items() > self.limit_of(held)))
         })?;
         if is_over {
             self.warn(py)?;
@@ -212,35 +209,48 @@ impl Filter {
         Ok(new)
     }
 
-    /// The most "new" answers with which the promise holds. Another process may have put a larger
-    /// filter in the place of a state.
-    fn limit_of(&self, set: &dyn Set) -> u64 {
-        if self.is_state { set.inserted_when_full().unwrap_or(u64::MAX) } else { self.limit }
+    /// The most "new" answers with which the promise holds. Another process may have replaced the
+    /// filter of a state by a larger one.
+    pub(super) fn limit_of(&self, held: &Held) -> u64 {
+        match held {
+            Held::State(state) => state.limit(),
+            _ => self.limit,
+        }
     }
 
     /// Inserts a chunk of a batch.
     pub(super) fn insert_chunk(
         &self,
-        set: &mut dyn Set,
+        held: &mut Held,
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), Error> {
-        set.ready()?;
-        set.insert_digests_into(digests, new)
+        held.ready()?;
+        held.insert_into(digests, self.now(), new)
+    }
+
+    /// Inserts keys, or none if more of them would be new than there is room for.
+    pub(super) fn insert_all_or_none(
+        &self,
+        held: &mut Held,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), Error> {
+        held.insert_all_or_none(digests, self.now(), self.limit, new)
     }
 
     /// Refuses a new key for a filter that is full.
     #[inline(always)]
-    fn check_room(&self, set: &dyn Set, digest: Digest) -> Result<(), Error> {
-        if set.inserted_items() >= self.limit && !set.contains_digest(digest) {
-            return Err(Error::Full { expected_items: set.stats().expected_items });
+    fn check_room(&self, held: &Held, digest: Digest) -> Result<(), Error> {
+        if held.inserted_items() >= self.limit && !held.contains(digest, self.now()) {
+            return Err(Error::Full { expected_items: held.fields().expected_items });
         }
         Ok(())
     }
 
-    /// Warns once if more came than there is room for.
+    /// Warns once if more keys were added than there is room for.
     pub(super) fn warn_if_full(&self, py: Python<'_>) -> PyResult<()> {
-        let is_over = |set: &dyn Set| set.inserted_items() > self.limit_of(set);
+        let is_over = |held: &Held| held.inserted_items() > self.limit_of(held);
         if self.on_full == OnFull::Warn && self.read(py, is_over) {
             self.warn(py)?;
         }
@@ -253,11 +263,11 @@ impl Filter {
         if self.on_full != OnFull::Warn || self.warned.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let stats = self.read(py, |set| set.stats());
+        let fields = self.read(py, Held::fields);
         let text = format!(
             "the filter has more keys than the {} that it was created for, and its rate is above \
              target_fpp = {}; create a larger one, or use on_full=\"grow\"",
-            stats.expected_items, stats.target_fpp
+            fields.expected_items, fields.target_fpp
         );
         let text = std::ffi::CString::new(text).unwrap_or_default();
         PyErr::warn(py, &py.get_type::<FilterFullWarning>(), &text, 1)

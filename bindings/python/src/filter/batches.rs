@@ -4,12 +4,12 @@ use super::{Filter, OnFull};
 use crate::batch::{Answers, Container, DigestSink, feed};
 use crate::cut::Cutting;
 use crate::error::Error;
-use crate::set::Set;
+use crate::held::Held;
 use mayhap::{Bitmap, Digest};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// What is done with the keys of a batch.
+/// The operation on the keys of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batch {
     /// They are inserted.
@@ -23,7 +23,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// Those of the keys, and of the filter; the keys before are inserted then, but none if a full
+    /// The errors of the keys and of the filter; earlier keys are inserted then, but none if a full
     /// filter is to raise.
     pub(crate) fn batch(
         &self,
@@ -33,11 +33,11 @@ impl Filter {
         self.batch_of(keys, batch, false)
     }
 
-    /// [`Filter::batch`] of digests.
+    /// Like [`Filter::batch`], for digests.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Same as [`Filter::batch`].
     pub(crate) fn digest_batch(
         &self,
         digests: &Bound<'_, PyAny>,
@@ -62,11 +62,12 @@ impl Filter {
         let consume = |digests: &[Digest]| -> Result<(), Error> {
             match batch {
                 Batch::Insert => {
-                    let insert = |set: &mut dyn Set| self.insert_chunk(set, digests, &mut bitmap);
+                    let insert = |held: &mut Held| self.insert_chunk(held, digests, &mut bitmap);
                     self.change_in_batch(&detached, insert)?;
                 }
                 Batch::Contains => {
-                    detached.read(|set| set.contains_digests_into(digests, &mut bitmap));
+                    let now = self.now();
+                    detached.read(|held| held.contains_into(digests, now, &mut bitmap));
                 }
             }
             answers.push(&bitmap);
@@ -78,7 +79,7 @@ impl Filter {
             DigestSink::new(self.function, self.cutting()?, consume)
         };
         let fed = feed(keys, &mut sink);
-        // The keys before one that is none are inserted, as `set.update` does it.
+        // The keys before an invalid one are inserted, as in `set.update`.
         let finished = sink.finish();
         let container = fed?;
         finished?;
@@ -86,7 +87,7 @@ impl Filter {
         drop(detached);
         match batch {
             Batch::Insert => self.warn_if_full(keys.py())?,
-            Batch::Contains => self.read(keys.py(), |set| set.check(None))?,
+            Batch::Contains => self.read(keys.py(), |held| held.check(None))?,
         }
         Ok((answers, container))
     }
@@ -95,7 +96,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As [`Filter::batch`].
+    /// Same as [`Filter::batch`].
     pub(super) fn update_all(&self, py: Python<'_>, batches: &Bound<'_, PyTuple>) -> PyResult<()> {
         if self.on_full != OnFull::Raise {
             return batches.iter().try_for_each(|keys| self.batch(&keys, Batch::Insert).map(drop));
@@ -131,7 +132,7 @@ impl Filter {
     /// Inserts all of these keys, or none if they are more than there is room for.
     fn insert_whole(&self, py: Python<'_>, digests: &[Digest]) -> PyResult<Answers> {
         let mut new = Bitmap::new();
-        self.change_patiently(py, |set| set.insert_all_or_none(digests, &mut new))?;
+        self.change_patiently(py, |held| self.insert_all_or_none(held, digests, &mut new))?;
         let mut answers = Answers::default();
         answers.push(&new);
         Ok(answers)
@@ -148,7 +149,7 @@ impl Filter {
         is_there: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = keys.py();
-        // What can be iterated once has to be kept.
+        // The keys of an iterator that can be consumed only once have to be kept.
         let is_iterator = keys.hasattr("__next__")?;
         let kept = is_iterator.then(|| py.get_type::<PyList>().call1((keys,))).transpose()?;
         let keys = kept.as_ref().unwrap_or(keys);

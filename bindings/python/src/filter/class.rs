@@ -4,9 +4,12 @@
 use super::batches::Batch;
 use super::{Filter, OnFull, view};
 use crate::error::Error;
-use crate::set::check_not_over;
+use crate::full::check_not_over;
+use crate::held::{Held, unite};
 use crate::{cut, kinds, open};
-use mayhap::{DigestFunction, native};
+use mayhap::native::Kind;
+use mayhap::set::Set;
+use mayhap::{DigestFunction, Layout, native};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -45,20 +48,20 @@ impl Filter {
 
     /// For each of many keys, in order, whether it may be in the filter.
     ///
-    /// The answers are of the kind of the input, as those of ``add_many``.
+    /// The answers are of the kind of the input, as for ``add_many``.
     #[pyo3(signature = (keys, /))]
     fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (answers, container) = self.batch(keys, Batch::Contains)?;
         answers.into_object(keys, container)
     }
 
-    /// How many of the keys may be in the filter.
+    /// The number of keys that may be in the filter.
     #[pyo3(signature = (keys, /))]
     fn count_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
         Ok(self.batch(keys, Batch::Contains)?.0.count())
     }
 
-    /// The keys that may be in the filter, or with ``absent=True`` those that surely are not.
+    /// The keys that may be in the filter, or with ``absent=True`` the keys that surely are not.
     #[pyo3(signature = (keys, /, *, absent=false))]
     fn filter_many<'py>(
         &self,
@@ -69,89 +72,90 @@ impl Filter {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        usize::try_from(self.read(py, |set| set.inserted_items())).unwrap_or(usize::MAX)
+        usize::try_from(self.read(py, Held::inserted_items)).unwrap_or(usize::MAX)
     }
 
     fn __bool__(&self, py: Python<'_>) -> bool {
-        self.read(py, |set| set.inserted_items()) > 0
+        self.read(py, Held::inserted_items) > 0
     }
 
-    /// Insertions that were answered "new": a little fewer than distinct keys came.
+    /// Insertions that were answered "new": slightly fewer than the distinct keys added.
     #[getter]
     fn count(&self, py: Python<'_>) -> u64 {
-        self.read(py, |set| set.inserted_items())
+        self.read(py, Held::inserted_items)
     }
 
-    /// An estimate of the distinct keys that came.
+    /// An estimate of the distinct keys added.
     #[getter]
     fn distinct(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read_long(py, |set| set.distinct_items())
+        self.read_long(py, |held| held.by_bits().distinct_items.items)
     }
 
     /// The kind: "bloom", "scalable", "counting", "window" or "fuse".
     #[getter]
     fn kind(&self, py: Python<'_>) -> &'static str {
-        self.read(py, |set| set.stats().kind)
+        self.read(py, Held::kind).name()
     }
 
-    /// The layout of the bits, "blocked" or "standard"; None for kinds that have but one.
+    /// The layout of the bits, "blocked" or "standard"; None for kinds that have only one.
     #[getter]
     fn layout(&self, py: Python<'_>) -> Option<&'static str> {
-        self.read(py, |set| set.stats().layout)
+        let (kind, fields) = self.read(py, |held| (held.kind(), held.fields()));
+        Layout::from_id(fields.layout).filter(|_| kind == Kind::Bloom).map(Layout::name)
     }
 
     /// The number of distinct keys that it was created for.
     #[getter]
     fn expected_items(&self, py: Python<'_>) -> u64 {
-        self.read(py, |set| set.stats().expected_items)
+        self.read(py, Held::fields).expected_items
     }
 
     /// The false-positive rate that was promised.
     #[getter]
     fn target_fpp(&self, py: Python<'_>) -> f64 {
-        self.read(py, |set| set.stats().target_fpp)
+        self.read(py, Held::fields).target_fpp
     }
 
     /// The false-positive rate by the bits as they are now. Reads all of them.
     #[getter]
     fn fpp(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read_long(py, |set| set.estimated_fpp())
+        self.read_long(py, |held| held.by_bits().estimated_fpp)
     }
 
-    /// The false-positive rate predicted from the number of keys that came.
+    /// The false-positive rate predicted from the number of keys added.
     #[getter]
     fn expected_fpp(&self, py: Python<'_>) -> f64 {
-        self.read(py, |set| set.expected_fpp())
+        self.read(py, Held::numbers).expected_fpp
     }
 
     /// The share of bits that are set. Reads all of them.
     #[getter]
     fn fill(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read_long(py, |set| set.fill_ratio())
+        self.read_long(py, |held| held.by_bits().fill_ratio)
     }
 
     /// "ok", "near capacity" from 80 % on, or "over capacity". Reads all bits.
     #[getter]
     fn health(&self, py: Python<'_>) -> PyResult<&'static str> {
-        Ok(self.read_long(py, |set| set.health())?.name())
+        self.read_long(py, |held| held.by_bits().health.name())
     }
 
     /// The number of bits, m.
     #[getter]
     fn num_bits(&self, py: Python<'_>) -> u64 {
-        self.read(py, |set| set.stats().num_bits)
+        self.read(py, Held::numbers).num_bits
     }
 
     /// Bits per key, k.
     #[getter]
     fn num_hashes(&self, py: Python<'_>) -> u32 {
-        self.read(py, |set| set.stats().num_hashes)
+        self.read(py, Held::numbers).num_hashes
     }
 
     /// The memory of the bits.
     #[getter]
     fn num_bytes(&self, py: Python<'_>) -> u64 {
-        self.read(py, |set| set.stats().num_bytes)
+        self.read(py, Held::numbers).num_bytes
     }
 
     /// How keys become digests: "xxh3" or "sip13".
@@ -169,13 +173,14 @@ impl Filter {
         }
     }
 
-    /// What becomes of keys beyond capacity: "warn", "raise" or "grow".
+    /// What happens to keys beyond capacity: "warn", "raise" or "grow".
     #[getter]
     fn on_full(&self) -> &'static str {
         self.on_full.name()
     }
 
-    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    /// The options by which the command cuts keys out of lines for this filter; "" if lines are
+    /// keys.
     #[getter]
     fn key_options(&self) -> &str {
         &self.key_options
@@ -183,14 +188,14 @@ impl Filter {
 
     /// Forget all keys.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.change_patiently(py, |set| set.clear())
+        self.change_patiently(py, |held| held.change(|set| Ok(set.clear()?)))
     }
 
     /// A copy in memory of its own, of the same class.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let set = this.read_long(py, |set| set.copy())??;
-        let filter = Self::new(set, this.function, this.on_full, this.key_options.clone());
+        let copy = Held::Memory(this.native_copy(py)?);
+        let filter = Self::new(copy, this.on_full, this.key_options.clone());
         open::again(&slf.get_type(), filter)
     }
 
@@ -215,24 +220,24 @@ impl Filter {
         Ok(copy)
     }
 
-    /// The filter as few bytes, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
+    /// The filter in packed form, for ``from_bytes``; ``bytes(filter)`` is the file as it is saved.
     ///
     /// They are the packed form of the file, without its zeros, up to a file of 1 MiB.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let file = self.read_long(py, |set| set.encode(&self.key_options))??;
+        let file = self.read_long(py, |held| held.encode(&self.key_options))??;
         Ok(PyBytes::new(py, native::pack(&file).as_deref().unwrap_or(&file)))
     }
 
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let file = self.read_long(py, |set| set.encode(&self.key_options))??;
+        let file = self.read_long(py, |held| held.encode(&self.key_options))??;
         Ok(PyBytes::new(py, &file))
     }
 
     /// Save the filter: at any moment the path holds the old file or the new one, whole.
     ///
-    /// ``key_options`` says how the keys were cut out of lines, for the command: "hex=decode" and a
-    /// line feed for keys that are hexadecimal digits in lists. Raises FileExistsError if there is
-    /// a file and ``replace`` is False, OSError if it cannot be written.
+    /// ``key_options`` records for the command how the keys were cut out of lines: "hex=decode" and
+    /// a line feed for keys that are hexadecimal digits in lists. Raises FileExistsError if there
+    /// is a file and ``replace`` is False, OSError if it cannot be written.
     #[pyo3(signature = (path, *, replace=true, key_options=None))]
     fn save(
         &self,
@@ -242,17 +247,17 @@ impl Filter {
         key_options: Option<&str>,
     ) -> PyResult<()> {
         let mut options = cut::options(key_options.unwrap_or(&self.key_options))?;
-        // The unit of a window of time is not one of its lines.
+        // The unit of a time window is not one of its lines.
         options.unix_ms |= cut::options(&self.key_options)?.unix_ms;
         let key_options = options.to_header();
-        self.read_long(py, |set| set.save(&path, &key_options, replace))??;
+        self.read_long(py, |held| held.save(&path, &key_options, replace))??;
         Ok(())
     }
 
     /// The key that the command cuts out of a line for this filter; None if it has none.
     ///
-    /// A carriage return at the end is part of it where ``key_options`` has "crlf=keep"; and where
-    /// they do not say, if the filter has that key. Numbers are keys, and no lines.
+    /// A carriage return at the end is part of the key where ``key_options`` has "crlf=keep"; and
+    /// where it is not recorded, if the filter has that key. Numbers are keys, not lines.
     #[pyo3(signature = (line, /))]
     fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let may_hold = |key: &[u8]| Ok(self.contains(line.py(), self.function.digest(key))?);
@@ -314,14 +319,15 @@ impl Filter {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let this = slf.get();
-        let (stats, fpp) = this.read_long(slf.py(), |set| (set.stats(), set.estimated_fpp()))?;
+        let read = |held: &Held| (held.numbers(), held.by_bits().estimated_fpp);
+        let (numbers, fpp) = this.read_long(slf.py(), read)?;
         Ok(format!(
             "<mayhap_bloom.{}: {} of {} keys, fpp {fpp:.3e} now, {:e} promised, {} bytes>",
             slf.get_type().name()?,
-            stats.inserted_items,
-            stats.expected_items,
-            stats.target_fpp,
-            stats.num_bytes
+            numbers.inserted_items,
+            numbers.expected_items,
+            numbers.target_fpp,
+            numbers.num_bytes
         ))
     }
 
@@ -330,7 +336,7 @@ impl Filter {
         view: *mut ffi::Py_buffer,
         flags: c_int,
     ) -> PyResult<()> {
-        // SAFETY: `view` is what the interpreter passed.
+        // SAFETY: `view` was passed by the interpreter.
         unsafe { view::fill(&slf, view, flags) }
     }
 
@@ -355,13 +361,13 @@ fn subclasses(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
 }
 
 impl Filter {
-    /// Whether both answer alike to every key.
+    /// Whether both give the same answer for every key.
     fn equals(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         let other = other.native_copy(py)?;
-        Ok(self.read_long(py, |set| set.same(&*other))??)
+        Ok(self.read_long(py, |held| held.whole(|set| set.same(&*other)))??)
     }
 
-    /// Takes over the keys of `other`.
+    /// Adds the keys of `other`.
     fn unite(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         if std::ptr::eq(self, other) {
             return Ok(());
@@ -375,22 +381,22 @@ impl Filter {
             };
             return Err(Error::from(error).into());
         }
-        // A copy, so that never two locks are held: a |= b and b |= a at once would wait for ever.
+        // A copy, so that never two locks are held: a |= b and b |= a at once would wait forever.
         let theirs = other.native_copy(py)?;
-        self.change_patiently(py, |set| {
-            set.ready()?;
+        self.change_patiently(py, |held| {
+            held.ready()?;
             if self.on_full == OnFull::Raise {
-                let mut united = set.copy()?;
-                united.union_with(&*theirs)?;
-                check_not_over(&*united)?;
+                let mut united = held.copy()?;
+                unite(&mut *united, &*theirs)?;
+                check_not_over(&*united, self.limit_of(held))?;
             }
-            set.union_with(&*theirs)
+            held.change(|set| unite(set, &*theirs))
         })?;
         self.warn_if_full(py)
     }
 
-    /// The filter in memory of its own, also if it is mapped or a state.
-    pub(crate) fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
-        Ok(self.read_long(py, |set| set.copy())??)
+    /// A copy of the filter in memory, even if it is mapped or a state.
+    pub(crate) fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn Set>> {
+        Ok(self.read_long(py, Held::copy)??)
     }
 }

@@ -1,7 +1,7 @@
 //! `add` as a method of exactly one argument.
 //!
-//! `PyO3` gives methods the calling convention of many arguments, which costs as much as the
-//! insertion itself. This puts a method of the convention `METH_O` into the class: the interpreter
+//! `PyO3` gives methods the calling convention for many arguments, which costs as much as the
+//! insertion itself. This adds a method with the convention `METH_O` to the class: the interpreter
 //! calls it with the object and the key, and has checked the object.
 #![expect(unsafe_code, reason = "a method of a calling convention that PyO3 does not offer")]
 
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-/// The definition of a method, which the class refers to for ever.
+/// The definition of a method, which the class refers to forever.
 struct Definition(ffi::PyMethodDef);
 
 // SAFETY: it is never written to.
@@ -33,14 +33,14 @@ static ADD: Definition = Definition(ffi::PyMethodDef {
         .as_ptr(),
 });
 
-/// Puts `add` into the class.
+/// Adds `add` to the class.
 ///
 /// # Errors
 ///
-/// Those of the interpreter.
+/// The errors of the interpreter.
 pub(crate) fn install_add(py: Python<'_>) -> PyResult<()> {
     let class = py.get_type::<Filter>();
-    // SAFETY: the class is alive, and the definition is for ever; the interpreter only reads it.
+    // SAFETY: the class is alive, and the definition is forever; the interpreter only reads it.
     let method = unsafe {
         let definition = (&raw const ADD.0).cast_mut();
         let method = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);
@@ -49,7 +49,7 @@ pub(crate) fn install_add(py: Python<'_>) -> PyResult<()> {
     class.setattr("add", method)
 }
 
-/// What the interpreter calls: `filter.add(key)`.
+/// The function that the interpreter calls for `filter.add(key)`.
 unsafe extern "C" fn add(
     filter: *mut ffi::PyObject,
     key: *mut ffi::PyObject,
@@ -77,11 +77,11 @@ unsafe extern "C" fn add(
     }
 }
 
-/// Whether the key was new; `None` after the interpreter was given an error, which would be copied
-/// with every answer if it were returned.
+/// Whether the key was new; `None` after setting an error in the interpreter, since a returned
+/// error would be copied with every answer.
 ///
-/// Only what makes no object and drops none is done here: `PyO3` does not know that this thread has
-/// the interpreter, and would keep what is dropped until a method of its own is called.
+/// Nothing here creates or drops an object: `PyO3` does not know that this thread has the
+/// interpreter, and would keep dropped objects until a method of its own is called.
 #[inline(always)]
 fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bool> {
     let plain = if filter.is_plain() { key::plain_digest(&filter.function, key) } else { None };
@@ -94,7 +94,7 @@ fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bo
     }
 }
 
-/// [`add_key`] of any object and filter.
+/// Like [`add_key`], for any object and filter.
 #[cold]
 fn add_any_key(filter: &Filter, key: &Bound<'_, PyAny>) -> Option<bool> {
     Python::attach(|py| match filter.digest_of(key).and_then(|digest| filter.insert(py, digest)) {

@@ -1,8 +1,8 @@
-//! `Filter`: what the filters of all kinds do in Python.
+//! `Filter`: the operations that filters of all kinds share in Python.
 //!
 //! `class.rs` is the class, `batches.rs` its batches, `access.rs` its fields and single keys,
-//! `shared.rs` who reads and who changes the filter inside, `method_o.rs` its method for one key
-//! that is called most, `view.rs` its bits as a buffer.
+//! `shared.rs` the locking of the inner filter, `method_o.rs` its most frequent method for one key,
+//! `view.rs` its bits as a buffer.
 
 mod access;
 mod batches;
@@ -18,7 +18,7 @@ pub(crate) use method_o::install_add;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What becomes of keys beyond those that a filter was created for.
+/// The treatment of keys beyond a filter's capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnFull {
     /// They are inserted, with one warning.

@@ -11,11 +11,11 @@ use std::ffi::c_int;
 ///
 /// # Errors
 ///
-/// `BufferError` for views to write to, and for filters whose bits are not one piece of memory.
+/// `BufferError` for writable views, and for filters whose bits are not one piece of memory.
 ///
 /// # Safety
 ///
-/// `view` is what the interpreter passes to `__getbuffer__`.
+/// `view` is the argument that the interpreter passes to `__getbuffer__`.
 pub(super) unsafe fn fill(
     filter: &Bound<'_, Filter>,
     view: *mut ffi::Py_buffer,
@@ -23,12 +23,12 @@ pub(super) unsafe fn fill(
 ) -> PyResult<()> {
     let this = filter.get();
     let py = filter.py();
-    let bits = this.read(py, |set| {
-        let bits = set.bits().map(|bits| (bits.as_ptr(), bits.len()));
+    let bits = this.read(py, |held| {
+        let bits = held.bits().map(|bits| (bits.as_ptr(), bits.len()));
         if bits.is_some() {
             this.set.begin_view();
         }
-        bits.ok_or(set.stats().kind)
+        bits.ok_or(held.kind().name())
     });
     let (start, len) = bits.map_err(|kind| match kind {
         "bloom" => PyBufferError::new_err(
@@ -36,9 +36,9 @@ pub(super) unsafe fn fill(
         ),
         _ => PyBufferError::new_err(format!("the bits of a {kind} filter are in pieces")),
     })?;
-    // SAFETY: `view` is room for a buffer, by the caller. The memory is that of the filter, which
-    // the view keeps alive by its reference; while there is a view nobody changes the filter or
-    // moves its bits (`Error::Exported`).
+    // SAFETY: `view` is room for a buffer, by the caller. The memory belongs to the filter, which
+    // the view keeps alive by its reference; while there is a view the filter is not changed and
+    // its bits are not moved (`Error::Exported`).
     let code = unsafe {
         let len = len as ffi::Py_ssize_t;
         ffi::PyBuffer_FillInfo(view, filter.as_ptr(), start.cast_mut().cast(), len, 1, flags)

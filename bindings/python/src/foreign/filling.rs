@@ -1,40 +1,39 @@
-//! How full a filter of another system is while keys are added to it.
+//! The fill of a filter of another system while keys are added to it.
 
 use crate::error::Error;
-use mayhap_foreign::ForeignFile;
 use mayhap_formats::{ForeignFilter, Limits, open, open_with};
 use mayhap_sets::ByFormula;
+use mayhap_sets::file::ForeignFile;
 use std::collections::HashSet;
 
-/// Looks at all bits while as many keys come as half of them are for, where the file does not say
-/// how many that is.
+/// All bits are counted once per m / (16 k) new keys, where the file does not record its capacity.
 const LOOKS: u64 = 16;
 
 /// The keys in a file.
 pub(super) struct Filling {
     expected_items: Option<u64>,
-    /// By the filter's own estimate when it was opened, and what was new since.
+    /// The filter's own estimate when it was opened, plus the new keys since.
     items: u64,
-    /// New keys until all bits are looked at.
+    /// New keys until all bits are counted.
     until_look: u64,
     warned: bool,
 }
 
 impl Filling {
-    /// Looks at all bits.
+    /// Counts all bits.
     pub(super) fn new(file: &ForeignFile) -> Self {
         // One whose estimate fails has all bits set.
         let items = file.filter().estimated_items().unwrap_or(u64::MAX);
         Self { expected_items: file.expected_items(), items, until_look: 0, warned: false }
     }
 
-    /// Notes so many new keys.
+    /// Counts `new` more keys.
     pub(super) fn note(&mut self, new: u64) {
         self.items = self.items.saturating_add(new);
         self.until_look = self.until_look.saturating_sub(new);
     }
 
-    /// What there is to say after keys were inserted: once, when there are too many.
+    /// The warning after keys were inserted: once, when there are too many.
     pub(super) fn news(&mut self, file: &ForeignFile) -> Option<String> {
         let wrong = match self.expected_items {
             _ if self.warned => return None,
@@ -54,7 +53,7 @@ impl Filling {
         Some(format!("{wrong}; create a larger one"))
     }
 
-    /// Refuses keys of which more would be new than there is room for.
+    /// Refuses keys if more of them would be new than there is room for.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl Filling {
     }
 }
 
-/// What would be wrong with a filter that has these keys, too.
+/// The problem of a filter that also has these keys, if any.
 fn tried(file: &ForeignFile, keys: &HashSet<&[u8]>) -> Result<Option<String>, Error> {
     let (filter, limits) = (file.filter(), Limits::default());
     let (format, bytes) = (filter.format(), filter.encode());

@@ -1,13 +1,14 @@
 //! The class `State`.
 
-use super::kept::{Kept, is_of_time, load};
+use super::kept::Kept;
 use super::set::StateSet;
-use super::turns::{Turn, after, options};
+use super::turns::{Turn, Turns, after, options};
 use crate::error::Error;
 use crate::filter::{Filter, OnFull};
-use crate::set::Set;
+use crate::held::{Held, is_of_time};
 use crate::{cut, fork, open, secret};
-use mayhap::{DigestFunction, SecretKey};
+use mayhap::SecretKey;
+use mayhap::set::Set;
 use mayhap_store::{Error as StoreError, Session};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,16 +17,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A filter that is kept in a file while it changes: what was added survives kill -9.
+/// A filter that is kept in a file while it changes: added keys survive kill -9.
 ///
 /// Every ``add`` is recorded in a log beside the file before it returns, and the file is written at
 /// the end of the ``with`` block. Any number of processes and the command (``mayhap dedup
 /// --state``, ``mayhap add``) may change one file at once: they take turns, and a key is new for
-/// only one of them. ``in`` answers by what is known here: after ``add`` or ``refresh``, all of it.
+/// only one of them. ``in`` answers from the keys known to this process: after ``add`` or
+/// ``refresh``, all of them.
 ///
 /// ``create`` is the filter that a file begins with if there is none; without it, FileNotFoundError
-/// is raised. ``lock_timeout`` is how many seconds a change waits for other processes before it
-/// raises TimeoutError.
+/// is raised. ``lock_timeout`` is the number of seconds that a change waits for other processes
+/// before it raises TimeoutError.
 ///
 /// >>> with State("seen.mayhap", create=Scalable(1000, 1e-6)) as seen:
 /// ...     seen.add("a"), seen.add("a")
@@ -38,7 +40,7 @@ pub(crate) struct State {
     path: PathBuf,
 }
 
-/// What a file begins with.
+/// The contents of a new file.
 struct First {
     set: Box<dyn Set>,
     key_options: String,
@@ -49,13 +51,13 @@ fn open_once(
     path: &Path,
     secret_key: Option<SecretKey>,
     first: Option<&First>,
-) -> Result<(Box<dyn Kept>, Session), Error> {
+) -> Result<(Kept, Session), Error> {
     let opening = match (Session::open(path, options()), first) {
         (Err(StoreError::Io { source, .. }), Some(first))
             if source.kind() == io::ErrorKind::NotFound =>
         {
-            let mut kept = first.set.copy()?.into_kept()?;
-            return match Session::create(path, options(), &mut *kept, &first.key_options) {
+            let mut kept = Kept::new(first.set.copy()?)?;
+            return match Session::create(path, options(), &mut kept, &first.key_options) {
                 Ok(session) => Ok((kept, session)),
                 // Another process has just created it.
                 Err(StoreError::Exists { .. }) => open_once(path, secret_key, None),
@@ -64,20 +66,19 @@ fn open_once(
         }
         (opening, _) => opening?,
     };
-    let mut kept = load(opening.image(), secret_key)?;
-    let (session, _) = opening.follow(&mut *kept)?;
+    let mut kept = Kept::load(opening.image(), secret_key)?;
+    let (session, _) = opening.follow(&mut kept)?;
     Ok((kept, session))
 }
 
-/// What was opened.
+/// An opened state.
 struct Open {
     set: StateSet,
-    function: DigestFunction,
     path: PathBuf,
     key_options: String,
 }
 
-/// [`open_once`], again and again while another process holds the lock.
+/// Repeats [`open_once`] while another process holds the lock.
 fn open_patiently(
     py: Python<'_>,
     path: &Path,
@@ -88,11 +89,10 @@ fn open_patiently(
     let begun = Instant::now();
     let open = || {
         let (kept, session) = open_once(path, secret_key, first)?;
-        let function = kept.digest_function();
         let (path, key_options) = (session.path().to_owned(), session.key_options().to_owned());
-        // Before the next fork, so that its child knows what to close.
-        let set = StateSet::new(kept, session, timeout).map_err(PyErr::from)?;
-        Ok::<_, Error>(Open { set, function, path, key_options })
+        // Registered before the next fork, so that its child knows the files to close.
+        let set = StateSet(Turns::begin(kept, session, timeout).map_err(PyErr::from)?);
+        Ok::<_, Error>(Open { set, path, key_options })
     };
     loop {
         match fork::detached(py, open) {
@@ -115,7 +115,7 @@ fn timeout_of(seconds: f64) -> PyResult<Duration> {
     })
 }
 
-/// Windows of time whose unit is not known here cannot be added to.
+/// Time windows of unknown unit cannot be added to.
 fn check_time(set: &dyn Set, key_options: &str) -> PyResult<()> {
     if is_of_time(set) && !cut::options(key_options)?.unix_ms {
         return Err(PyValueError::new_err(
@@ -132,13 +132,16 @@ impl State {
         slf: &Bound<'_, Self>,
         mut call: impl FnMut(&StateSet) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
-        slf.as_super().get().change_patiently(slf.py(), |set| {
-            let state = set.as_any().downcast_ref::<StateSet>();
-            call(state.ok_or(Error::NotOfKind { operation: "state", kind: "plain" })?)
+        slf.as_super().get().change_patiently(slf.py(), |held| match held {
+            Held::State(state) => call(state),
+            held => {
+                let kind = held.kind().name();
+                Err(mayhap::Error::NotOfKind { operation: "state", kind }.into())
+            }
         })
     }
 
-    /// [`State::with`] for changes.
+    /// Like [`State::with`], for changes.
     fn change<R: Send>(
         slf: &Bound<'_, Self>,
         mut change: impl FnMut(&mut Turn) -> Result<R, Error> + Send,
@@ -170,10 +173,10 @@ impl State {
         });
         let first = first.transpose()?;
         let open = open_patiently(py, &path, secret_key, first.as_ref(), timeout)?;
-        let Open { set, function, path, key_options } = open;
+        let Open { set, path, key_options } = open;
         set.read(|set| check_time(set, &key_options))?;
-        let on_full = open::on_full_of(set.stats().kind, on_full)?;
-        let filter = Filter::new(Box::new(set), function, on_full, key_options);
+        let on_full = open::on_full_of(set.read(|set| set.capabilities().grows), on_full)?;
+        let filter = Filter::new(Held::State(set), on_full, key_options);
         Ok(PyClassInitializer::from(filter).add_subclass(Self { path }))
     }
 
@@ -192,24 +195,24 @@ impl State {
         Self::close(slf)
     }
 
-    /// Write the file in the place of its log, unless other processes go on with that.
+    /// Write the file in place of its log, unless other processes continue with the log.
     ///
-    /// From then on nothing can be added. ``with`` calls it at its end.
+    /// Afterwards nothing can be added. ``with`` calls it at its end.
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
-        Self::with(slf, StateSet::close)
+        Self::with(slf, |state| state.close())
     }
 
-    /// Write the file in the place of its log, safe from power cuts.
+    /// Write the file in place of its log, safe from power cuts.
     fn checkpoint(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::change(slf, Turn::checkpoint)
     }
 
-    /// Make what was added survive a power cut; kill -9 it survives in any case.
+    /// Make added keys survive a power cut; they survive kill -9 in any case.
     fn sync(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::change(slf, Turn::sync)
     }
 
-    /// Take over what other processes have added, for ``in``; ``add`` does it anyway.
+    /// Load keys added by other processes, for ``in``; ``add`` does it anyway.
     fn refresh(slf: &Bound<'_, Self>) -> PyResult<()> {
         Self::change(slf, |_| Ok(()))
     }

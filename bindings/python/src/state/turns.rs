@@ -1,15 +1,17 @@
-//! The turns of a process at a state: when its lock is taken, what is recorded, and when others
-//! may go on.
+//! The turns of a process at a state: when its lock is taken and released, and the records made
+//! meanwhile.
 //!
 //! A call takes the lock unless it is held, changes the filter, and records that in the log before
-//! it returns. The lock is given up when no call has come for [`PAUSE`], by a thread of its own, or
-//! when others have waited for [`TURN`]. Neither that thread nor a call waits for the interpreter's
-//! lock while it holds this one; a call that finds the filter's lock taken by another process
-//! returns [`Error::Waiting`] after a while, so that signals are handled between attempts.
+//! it returns. The lock is released by a dedicated thread when there was no call for [`PAUSE`], or
+//! by a call when others have waited for [`TURN`]. Neither that thread nor a call waits for the
+//! interpreter's lock while it holds this one; a call that finds the filter's lock taken by another
+//! process returns [`Error::Waiting`] after a while, so that signals are handled between attempts.
 
 use super::kept::Kept;
 use crate::error::Error;
 use crate::fork;
+use crate::held::{is_of_time, now};
+use mayhap::set::{Repeats, Set};
 use mayhap::{Bitmap, Digest};
 use mayhap_store::{Error as StoreError, LockOptions, Operation, Session, SessionOptions};
 use std::process;
@@ -17,13 +19,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// A process that has added nothing for so long pauses: others may have the lock meanwhile.
+/// A process that has added nothing for this time pauses: others may take the lock meanwhile.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The lock is not held for longer while others wait.
 const TURN: Duration = Duration::from_secs(1);
 
-/// Between two looks whether others wait.
+/// The time between two checks for waiting processes.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// An attempt on the lock ends after this, so that signals are handled.
@@ -33,41 +35,43 @@ const ATTEMPT: Duration = Duration::from_millis(100);
 const MIN_LOG_BYTES: u64 = 64 << 20;
 
 /// A state that this process changes.
-pub(super) struct Turns {
+pub(crate) struct Turns {
     turn: Mutex<Turn>,
-    /// Who gives the lock up in pauses: woken when the lock was taken, or the state is closed.
+    /// The thread that releases the lock in pauses: woken when the lock was taken or the state is
+    /// closed.
     pauses: OnceLock<Thread>,
-    /// Who opened it. The lock of a file and the thread that gives it up are not those of a child.
+    /// The process that opened it. A child owns neither the lock of the file nor the thread that
+    /// releases it.
     process: u32,
 }
 
 /// The filter with its files.
-pub(super) struct Turn {
-    pub(super) kept: Box<dyn Kept>,
+pub(crate) struct Turn {
+    pub(crate) kept: Kept,
     /// `None` once it is closed.
     session: Option<Session>,
     /// The end of the last change.
     used: Instant,
     looked: Instant,
-    /// Since when a call has waited for the lock, in how many attempts ever.
+    /// The time since which a call has waited for the lock, over any number of attempts.
     waiting: Option<Instant>,
     timeout: Duration,
 }
 
-/// How the files are opened; what others read of the holder is `mayhap_bloom`.
+/// The options for opening the files; other processes see the holder's name `mayhap_bloom`.
 pub(super) fn options() -> SessionOptions {
     let lock = LockOptions::new("mayhap_bloom").timeout(ATTEMPT);
     SessionOptions::new(lock).needs_log().keeps_digests()
 }
 
 impl Turns {
-    /// A state that was opened just now, whose lock is held.
+    /// A newly opened state, whose lock is held.
     ///
     /// # Errors
     ///
-    /// Those of starting a thread.
+    /// The errors of starting a thread.
     pub(super) fn begin(
-        kept: Box<dyn Kept>,
+        kept: Kept,
         session: Session,
         timeout: Duration,
     ) -> std::io::Result<Arc<Self>> {
@@ -85,8 +89,17 @@ impl Turns {
         Ok(turns)
     }
 
-    /// The filter, for whoever reads.
-    pub(super) fn lock(&self) -> MutexGuard<'_, Turn> {
+    /// Calls `read` with the filter.
+    pub(crate) fn read<R>(&self, read: impl FnOnce(&dyn Set) -> R) -> R {
+        read(&*self.lock().kept.set)
+    }
+
+    /// Same as [`Kept::limit`].
+    pub(crate) fn limit(&self) -> u64 {
+        self.lock().kept.limit
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Turn> {
         // A panic of another thread left whole words: bits are only set.
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,9 +108,9 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// [`Error::Waiting`], to be called again; [`Error::ReadOnly`] if the state is closed or was
-    /// opened by another process; those of the session and of `change`.
-    pub(super) fn change<R>(
+    /// [`Error::Waiting`], after which the call is to be repeated; [`Error::ReadOnly`] if the state
+    /// is closed or was opened by another process; the errors of the session and of `change`.
+    pub(crate) fn change<R>(
         &self,
         change: impl FnOnce(&mut Turn) -> Result<R, Error>,
     ) -> Result<R, Error> {
@@ -116,11 +129,11 @@ impl Turns {
         changed
     }
 
-    /// Ends it: the file is the whole filter, unless others go on with it.
+    /// Closes it: the file is then the whole filter, unless other processes continue with it.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::finish`]; it is closed nevertheless, and its log has all keys.
+    /// The errors of [`Session::finish`]; it is closed nevertheless, and its log has all keys.
     pub(super) fn close(&self) -> Result<(), Error> {
         if self.process != process::id() {
             return Ok(());
@@ -129,7 +142,7 @@ impl Turns {
         let session = turn.session.take();
         self.wake();
         match session {
-            Some(session) => Ok(session.finish(&mut *turn.kept).map(|_| ())?),
+            Some(session) => Ok(session.finish(&mut turn.kept).map(|_| ())?),
             None => Ok(()),
         }
     }
@@ -148,7 +161,7 @@ impl Turns {
         }
     }
 
-    /// Gives the lock up whenever there is nothing to do, until the state is closed.
+    /// Releases the lock whenever there is nothing to do, until the state is closed.
     fn release_in_pauses(&self) {
         loop {
             let working = fork::work();
@@ -175,8 +188,8 @@ fn open_states() -> MutexGuard<'static, Vec<Weak<Turns>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// In the child of a fork: closes the files of all states, whose locks stay those of the parent.
-/// What the states had at the fork is still there to be read.
+/// In the child of a fork: closes the files of all states, whose locks stay with the parent. The
+/// contents of the states at the fork can still be read.
 pub(crate) fn leave_to_parent() {
     for turns in open_states().drain(..).filter_map(|turns| turns.upgrade()) {
         turns.lock().session = None;
@@ -184,15 +197,15 @@ pub(crate) fn leave_to_parent() {
 }
 
 impl Turn {
-    /// Takes the lock unless it is held, and brings the filter to where others left it; whether it
-    /// was taken.
+    /// Takes the lock unless it is held, and brings the filter up to date; returns whether it was
+    /// taken.
     fn ready(&mut self) -> Result<bool, Error> {
         let session = self.session.as_mut().ok_or(Error::ReadOnly { reason: CLOSED })?;
         if session.is_held() {
             return Ok(false);
         }
         let since = *self.waiting.get_or_insert_with(Instant::now);
-        let (found, waited) = (session.ready(&mut *self.kept), since.elapsed());
+        let (found, waited) = (session.ready(&mut self.kept), since.elapsed());
         if matches!(found, Err(StoreError::Locked { .. })) && waited < self.timeout {
             return Err(Error::Waiting);
         }
@@ -204,48 +217,53 @@ impl Turn {
     }
 
     /// The session, whose lock is held.
-    fn session(&mut self) -> Result<(&mut Session, &mut dyn Kept), Error> {
+    fn session(&mut self) -> Result<(&mut Session, &mut Kept), Error> {
         let session = self.session.as_mut().ok_or(Error::ReadOnly { reason: CLOSED })?;
-        Ok((session, &mut *self.kept))
+        Ok((session, &mut self.kept))
     }
 
-    /// Inserts keys, and records those that have to be.
+    /// Inserts keys, into a time window at the present time, and records the ones that the log
+    /// needs.
     ///
     /// # Errors
     ///
-    /// Those of the filter, and of [`Session::record`]: the keys are in memory then, and are
+    /// The errors of the filter and of [`Session::record`]: the keys are in memory then, and are
     /// recorded by the next call that succeeds.
-    pub(super) fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+    pub(crate) fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         let (session, kept) = self.session()?;
-        // After an error it says which keys were new before that.
+        let set = &mut *kept.set;
+        if is_of_time(set) {
+            set.advance(now());
+        }
+        // After an error it marks the keys that were new before it.
         new.clear_to(0);
-        let inserted = kept.set_mut().insert_digests_into(digests, new);
-        let time = kept.time();
-        if session.keeps_digests() || kept.repeats_change_it() {
-            session.note(Operation::Insert, time, digests.iter().copied());
+        let inserted = set.insert_into(digests, Repeats::Renew, new);
+        let moment = set.moment_of_last(digests.len());
+        if session.keeps_digests() || set.capabilities().renews {
+            session.note(Operation::Insert, moment, digests.iter().copied());
         } else {
-            session.note(Operation::Insert, time, new.iter_ones().map(|i| digests[i]));
+            session.note(Operation::Insert, moment, new.iter_ones().map(|i| digests[i]));
         }
         self.record()?;
-        inserted
+        Ok(inserted?)
     }
 
-    /// Removes a key; whether it was there.
+    /// Removes a key; returns whether it was present.
     ///
     /// # Errors
     ///
-    /// [`Error::NotOfKind`], and as [`Turn::insert`].
+    /// [`mayhap::Error::NotOfKind`], and the errors of [`Turn::insert`].
     pub(super) fn remove(&mut self, digest: Digest) -> Result<bool, Error> {
         let (session, kept) = self.session()?;
-        let kind = kept.set().stats().kind;
-        if kind != "counting" {
-            return Err(Error::NotOfKind { operation: "counters", kind });
+        if !kept.set.capabilities().removes {
+            let kind = kept.set.kind().name();
+            return Err(mayhap::Error::NotOfKind { operation: "counters", kind }.into());
         }
         let mut removed = Bitmap::new();
-        kept.remove_digests_into(&[digest], &mut removed);
+        kept.set.remove_into(&[digest], &mut removed)?;
         let was_there = removed.get(0);
         if was_there {
-            session.note(Operation::Remove, kept.time(), [digest]);
+            session.note(Operation::Remove, kept.set.moment_of_last(0), [digest]);
         }
         self.record()?;
         Ok(was_there)
@@ -255,12 +273,12 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// Those of `change`, after which nothing has changed, and of [`Session::checkpoint`], after
-    /// which the state is closed and the file is as it was.
-    pub(super) fn replace(
+    /// The errors of `change`, after which nothing has changed, and of [`Session::checkpoint`],
+    /// after which the state is closed and the file is as it was.
+    pub(crate) fn replace<R>(
         &mut self,
-        change: impl FnOnce(&mut dyn crate::set::Set) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        change: impl FnOnce(&mut dyn Set) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let (session, kept) = self.session()?;
         if session.keeps_digests() {
             return Err(Error::ReadOnly {
@@ -268,46 +286,46 @@ impl Turn {
                          not one of single keys",
             });
         }
-        change(kept.set_mut())?;
+        let changed = change(&mut *kept.set)?;
         let saved = session.checkpoint(kept);
         if saved.is_err() {
             self.session = None;
         }
-        Ok(saved?)
+        Ok(saved.map(|()| changed)?)
     }
 
-    /// Saves the filter, safe from power cuts, in the place of its log.
+    /// Saves the filter, safe from power cuts, in place of its log.
     ///
     /// # Errors
     ///
-    /// As [`Session::checkpoint`].
+    /// Same as [`Session::checkpoint`].
     pub(super) fn checkpoint(&mut self) -> Result<(), Error> {
         let (session, kept) = self.session()?;
         Ok(session.checkpoint(kept)?)
     }
 
-    /// Makes what was recorded survive a power cut.
+    /// Makes the records survive a power cut.
     ///
     /// # Errors
     ///
-    /// As [`Session::sync`].
+    /// Same as [`Session::sync`].
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         Ok(self.session()?.0.sync()?)
     }
 
-    /// Records what was noted; saves the filter when its log has become long.
+    /// Writes the noted keys to the log; saves the filter when its log has become long.
     fn record(&mut self) -> Result<(), Error> {
         let (session, kept) = self.session()?;
         session.record(kept)?;
         session.spill_digests()?;
         let log_bytes = session.log_bytes();
-        if log_bytes > MIN_LOG_BYTES && log_bytes > kept.set().stats().num_bytes {
+        if log_bytes > MIN_LOG_BYTES && log_bytes > kept.set.numbers().num_bytes {
             session.checkpoint(kept)?;
         }
         Ok(())
     }
 
-    /// After a change: lets others go on if they have waited for long.
+    /// After a change: releases the lock if others have waited long.
     fn rest(&mut self) {
         self.used = Instant::now();
         if self.used.duration_since(self.looked) < BETWEEN_LOOKS {
@@ -319,16 +337,17 @@ impl Turn {
         }
     }
 
-    /// Gives the lock up, unless what was noted could not be recorded: then again in a while.
+    /// Releases the lock, unless the noted keys could not be recorded: then it is tried again
+    /// later.
     fn release(&mut self) {
         let Some(session) = &mut self.session else { return };
-        if session.release(&mut *self.kept).is_err() {
+        if session.release(&mut self.kept).is_err() {
             self.used = Instant::now() + TURN;
         }
     }
 }
 
-/// Why a closed state is not changed.
+/// The reason why a closed state is not changed.
 const CLOSED: &str = "the state is closed; open it again to change it";
 
 /// An error of the lock, with the time of all attempts.

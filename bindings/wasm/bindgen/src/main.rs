@@ -1,7 +1,7 @@
-//! Writes the JavaScript and the types beside a module: `bindgen MODULE.wasm NAME FOLDER`.
+//! Writes the JavaScript and the types for a module: `bindgen MODULE.wasm NAME FOLDER`.
 //!
-//! What the command `wasm-bindgen` does, as a dependency: the lock file holds it to the version of
-//! the library, and nothing has to be installed.
+//! The command `wasm-bindgen`, as a dependency: the lock file keeps it at the version of the
+//! library, and nothing has to be installed.
 
 use std::env;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What every filter can do here, whoever created it.
+//! The operations of every filter here, whichever system created it.
 
 use crate::Info;
 use crate::keys::Keys;
@@ -9,7 +9,7 @@ pub(crate) trait Contents {
     /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
 
-    /// What the filter reports of itself. Reads all bits.
+    /// The info of the filter. Reads all bits.
     fn info(&self) -> Info;
 }
 
@@ -19,7 +19,7 @@ pub(crate) trait Contents: std::any::Any {
     /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
     fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
 
-    /// What the filter reports of itself. Reads all bits.
+    /// The info of the filter. Reads all bits.
     fn info(&self) -> Info;
 
     /// Inserts keys; `answers[i]` is whether key i was new.
@@ -34,7 +34,7 @@ pub(crate) trait Contents: std::any::Any {
         Err(crate::Fault::new("Unsupported", "union"))
     }
 
-    /// The file, with these key options, or those that it had.
+    /// The file, with these key options, or its own.
     fn encode(&self, key_options: &str) -> Result<Vec<u8>, crate::Fault> {
         let _ = key_options;
         Err(crate::Fault::new("Unsupported", "encode"))

@@ -5,7 +5,7 @@ use crate::{Fault, keys};
 use mayhap::{Bitmap, Digest, DigestFunction};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// What the kinds can take in.
+/// Kinds that can be filled.
 pub(crate) trait Fill: Sized {
     /// Bit i of `new` is whether `digests[i]` was new.
     fn fill(&mut self, _digests: &[Digest], _new: &mut Bitmap) -> Result<(), Fault> {
@@ -79,11 +79,11 @@ impl Filter {
         Ok(self.room.answers.as_ptr())
     }
 
-    /// As [`Filter::insert_texts`] for the numbers in the room.
+    /// Same as [`Filter::insert_texts`] for the numbers in the room.
     ///
     /// # Errors
     ///
-    /// Likewise.
+    /// The same for numbers.
     pub fn insert_numbers(&mut self) -> Result<*const u8, Fault> {
         let numbers = keys::Keys::Numbers(&self.room.numbers);
         self.contents.insert(&numbers, &mut self.room.answers)?;
@@ -94,12 +94,13 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] naming what differs; nothing is changed then.
+    /// A [`Fault`] naming the difference; nothing is changed then.
     pub fn union(&mut self, other: &Filter) -> Result<(), Fault> {
         self.contents.union(other.contents.as_ref())
     }
 
-    /// The file, byte for byte as `mayhap` writes it; empty `key_options` keep those of the file.
+    /// The file, byte for byte as `mayhap` writes it; empty `key_options` keep the options of the
+    /// file.
     ///
     /// # Errors
     ///

@@ -3,7 +3,8 @@
 use mayhap::Error;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Why a call failed: a code, what it is about, the bound and the value; NaN where there is none.
+/// The reason why a call failed: a code, the subject, the bound and the value; NaN where there is
+/// none.
 #[wasm_bindgen]
 #[derive(Debug, Clone, Copy)]
 pub struct Fault {
@@ -25,7 +26,7 @@ impl Fault {
         self.code.into()
     }
 
-    /// The parameter, field or format that it is about; empty if the code says all.
+    /// The parameter, field or format that it is about; empty if the code is sufficient.
     #[wasm_bindgen(getter)]
     pub fn about(&self) -> String {
         self.about.into()

@@ -7,9 +7,10 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A filter, and the room for the keys of a batch.
 ///
-/// JavaScript gets room by [`Filter::text_room`] or [`Filter::number_room`], writes the keys where
-/// [`Filter::texts`], [`Filter::lengths`] or [`Filter::numbers`] says, and reads a byte a key where
-/// [`Filter::contains_texts`] and its like say. Addresses are good until room is requested again.
+/// JavaScript allocates room by [`Filter::text_room`] or [`Filter::number_room`], writes the keys
+/// to [`Filter::texts`], [`Filter::lengths`] or [`Filter::numbers`], and reads one byte per key
+/// from the result of [`Filter::contains_texts`] and similar calls. Addresses are valid until room
+/// is requested again.
 #[wasm_bindgen]
 pub struct Filter {
     pub(crate) contents: Box<dyn Contents>,
@@ -29,7 +30,7 @@ impl Filter {
         Ok(Self::of(open::open(bytes, key.as_deref())?))
     }
 
-    /// What it is and how full it is: the numbers of its info, kept beside the texts until
+    /// The parameters and fill of the filter: the numbers of its info, kept with the texts until
     /// [`Filter::info_texts`]. Reads all bits.
     pub fn info(&mut self) -> Vec<f64> {
         let info = self.contents.info();
@@ -55,33 +56,33 @@ impl Filter {
         self.room.answers.resize(num_keys, 0);
     }
 
-    /// Where the bytes of the texts go.
+    /// The address for the bytes of the texts.
     pub fn texts(&mut self) -> *mut u8 {
         self.room.bytes.as_mut_ptr()
     }
 
-    /// Where the length of each text goes.
+    /// The address for the length of each text.
     pub fn lengths(&mut self) -> *mut u32 {
         self.room.lengths.as_mut_ptr()
     }
 
-    /// Where the numbers go.
+    /// The address for the numbers.
     pub fn numbers(&mut self) -> *mut u64 {
         self.room.numbers.as_mut_ptr()
     }
 
-    /// Whether each text may be in it; where the answers are.
+    /// Queries each text; returns the place of the answers.
     ///
     /// # Errors
     ///
-    /// A [`Fault`] if the lengths are not those of the bytes.
+    /// A [`Fault`] if the lengths do not match the bytes.
     pub fn contains_texts(&mut self) -> Result<*const u8, Fault> {
         let keys = Keys::Texts(Texts::new(&self.room.bytes, &self.room.lengths)?);
         self.contents.answer(&keys, &mut self.room.answers);
         Ok(self.room.answers.as_ptr())
     }
 
-    /// Whether each number may be in it; where the answers are.
+    /// Queries each number; returns the place of the answers.
     pub fn contains_numbers(&mut self) -> *const u8 {
         self.contents.answer(&Keys::Numbers(&self.room.numbers), &mut self.room.answers);
         self.room.answers.as_ptr()

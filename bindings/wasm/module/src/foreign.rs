@@ -1,8 +1,8 @@
-//! Filters of other systems: the four whose files are met on the web.
+//! Filters of other systems: the four whose files are common on the web.
 //!
-//! Each is tried in turn; a file says enough of its length and numbers that no other one's opens.
-//! Compressed files are unpacked before, by the browser. The rest is refused: their parsers (Java
-//! objects, JSON, gzip) are larger than this whole module.
+//! Each is tried in turn; a file records enough of its length and numbers that it opens in no other
+//! format. Compressed files are unpacked before, by the browser. The rest is refused: their parsers
+//! (Java objects, JSON, gzip) are larger than this whole module.
 
 use crate::contents::Contents;
 use crate::keys::Keys;
@@ -11,10 +11,10 @@ use mayhap_formats::{
     DcsoFilter, ForeignFilter, GuavaFilter, Limits, Reader, RedisBloomFilter, SplitBlockFilter,
 };
 
-/// A module has at most 4 GiB in all, and the file is in it beside the filter.
+/// A module has at most 4 GiB in all, for the file and the filter.
 const LIMITS: Limits = Limits { max_bytes: 1 << 30, max_hashes: 1_100 };
 
-/// Opens a file by what it begins with and by its length.
+/// Opens a file by its first bytes and its length.
 pub(crate) fn open(bytes: &[u8]) -> Result<Box<dyn Contents>, Fault> {
     if let Ok(filter) = RedisBloomFilter::decode(bytes, &LIMITS) {
         return Ok(Box::new(Foreign(filter)));

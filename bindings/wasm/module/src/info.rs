@@ -1,6 +1,6 @@
-//! What a filter reports of itself.
+//! The info of a filter.
 
-/// What a filter is and how full it is. Counts are doubles; NaN is "not known".
+/// The parameters and fill of a filter. Counts are doubles; NaN is "not known".
 ///
 /// It crosses to JavaScript as a row of numbers and a text: `package/info.js` names them, in the
 /// same order. An object with a getter for each would be a twentieth of the module.
@@ -10,7 +10,7 @@ pub(crate) struct Info {
     pub(crate) format: &'static str,
     /// Which kind, and of plain filters which layout: `blocked`, `standard`, `counting`, …
     pub(crate) kind: &'static str,
-    /// What hashes the key: `xxh3`, `sip13`; empty for other systems.
+    /// The hash of keys: `xxh3`, `sip13`; empty for other systems.
     pub(crate) digest: &'static str,
     /// The library's name of the health; empty where no number of keys was promised.
     pub(crate) health: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Info {
     pub(crate) num_bits: f64,
     /// k.
     pub(crate) num_hashes: f64,
-    /// n, what the filter was created for.
+    /// n, the number of keys that the filter was created for.
     pub(crate) expected_items: f64,
     /// p, as promised.
     pub(crate) target_fpp: f64,

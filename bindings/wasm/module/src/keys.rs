@@ -1,4 +1,4 @@
-//! A batch of keys, in memory that JavaScript writes: no key crosses the border by itself.
+//! A batch of keys, in memory that JavaScript writes: keys cross the boundary only in batches.
 
 use crate::Fault;
 #[cfg(feature = "native")]
@@ -33,7 +33,7 @@ pub(crate) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Checks that the lengths are those of the bytes, so that later no slice can fail.
+    /// Checks that the lengths match the bytes, so that later no slice can fail.
     pub(crate) fn new(bytes: &'a [u8], lengths: &'a [u32]) -> Result<Self, Fault> {
         let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         if total == bytes.len() as u64 {

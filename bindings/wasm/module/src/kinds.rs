@@ -1,4 +1,4 @@
-//! The kinds of ours beside the plain filter.
+//! Our kinds other than the plain filter.
 
 use crate::contents::Contents;
 use crate::create::{Fill, New};
@@ -108,7 +108,7 @@ impl Fill for BinaryFuse {}
 
 impl Fill for BloomMatrix {}
 
-/// An empty filter of the kind, if it is one of those that are created here.
+/// An empty filter of the kind, if it can be created here.
 pub(crate) fn create(kind: &str, new: &New) -> Option<Result<Box<dyn Contents>, Fault>> {
     let function = new.function;
     match kind {

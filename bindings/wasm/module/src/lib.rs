@@ -1,10 +1,10 @@
 //! mayhap in the browser: the part that is Rust.
 //!
 //! Thin: `keys.rs` is the batch that JavaScript wrote into the module's memory, `open.rs` turns
-//! bytes into a filter, `contents.rs` is what every filter can do here, `filter.rs` is the class
-//! that JavaScript sees, `info.rs` what a filter reports of itself, `fault.rs` errors as fields.
+//! bytes into a filter, `contents.rs` has the operations of every filter here, `filter.rs` is the
+//! class that JavaScript sees, `info.rs` the info of a filter, `fault.rs` errors as fields.
 //!
-//! Each module has some of the features: `native.rs` is what all files of ours have in common,
+//! Each module has some of the features: `native.rs` is the common part of all files of ours,
 //! `plain.rs` the plain filter, `kinds.rs` the other ones, `create.rs` (feature `write`) creates,
 //! fills, unites and writes them, `foreign.rs` are the filters of other systems, `planner.rs` and
 //! `rates.rs` (feature `plan`) size them.

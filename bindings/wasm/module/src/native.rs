@@ -1,4 +1,4 @@
-//! Our own filters: what all kinds have in common.
+//! Our own filters: the common part of all kinds.
 
 use crate::Info;
 use crate::contents::Contents;
@@ -6,19 +6,19 @@ use crate::keys::Keys;
 use mayhap::native::{Header, Native};
 use mayhap::{Bitmap, Digest};
 
-/// A filter and what its file records of keys.
+/// A filter with the key options of its file.
 #[derive(Debug)]
 pub(crate) struct Kept<F> {
     filter: F,
     key_options: String,
 }
 
-/// What each kind does in its own way.
+/// The operations that differ by kind.
 pub(crate) trait Answers {
     /// Bit i of `found` is the answer for `digests[i]`.
     fn contains(&self, digests: &[Digest], found: &mut Bitmap);
 
-    /// Sets what the header does not know.
+    /// Sets the fields that are not in the header.
     fn describe(&self, info: &mut Info);
 }
 

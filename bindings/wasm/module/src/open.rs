@@ -17,7 +17,7 @@ use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, ScalableBloomFilter, WindowBloomFilter,
 };
 
-/// Opens a file of ours, or of another system, by what it begins with; checks every byte of ours.
+/// Opens a file of ours, or of another system, by its first bytes; checks every byte of ours.
 pub(crate) fn open(bytes: &[u8], key: Option<&[u8]>) -> Result<Box<dyn Contents>, Fault> {
     #[cfg(feature = "native")]
     if bytes.starts_with(&MAGIC) {

@@ -31,7 +31,7 @@ impl Answers for AnyFilter {
         #[cfg(feature = "write")]
         {
             info.estimated_fpp = self.estimated_fpp();
-            // By the bits alone: the model of the count is a kilobyte more.
+            // By the bits alone: the model of the count would add a kilobyte.
             let estimate = self.estimated_items();
             info.health = estimate.health(self.params().expected_items()).name();
             info.estimated_items = estimate.items;

@@ -1,4 +1,4 @@
-//! The planner, as `mayhap plan` has it. Its answer crosses to JavaScript as one row of numbers;
+//! The planner of `mayhap plan`. Its answer crosses to JavaScript as one row of numbers;
 //! `package/planner.js` names them and has the words, so that the module writes no number as text.
 
 use crate::Fault;
@@ -7,14 +7,14 @@ use mayhap::native::Kind;
 use mayhap::plan::{self, Candidate, KindName, Reason};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Needs that are there or not, by the bits of `flags`.
+/// Needs that are set or not, by the bits of `flags`.
 const DELETE: u32 = 1;
 const FORGET: u32 = 2;
 const FROZEN: u32 = 4;
 const UNKNOWN_ITEMS: u32 = 8;
 
 /// Finds the kind, layout and size of filter for these needs; NaN is a number that is not given.
-/// `curve` are numbers of keys for which each candidate's rate is wanted.
+/// `curve` has the numbers of keys for which each candidate's rate is returned.
 ///
 /// The row: the number of candidates; for each of them, the best one first, [`candidate`]; for each
 /// kind that does not serve [`kind`] and [`reason`].
@@ -91,7 +91,7 @@ fn reason(why: Reason) -> [f64; 3] {
     }
 }
 
-/// Its numbers in the order of `NUMBERS`; NaN for a rate of a kind that takes no more than n.
+/// Its numbers in the order of `NUMBERS`; NaN for a rate of a kind that accepts no more than n.
 fn candidate(found: &Candidate) -> [f64; 11] {
     [
         found.items as f64,

@@ -47,8 +47,8 @@ pub fn hash_set_bytes(items: f64, key_bytes: f64) -> f64 {
     memory::hash_set_bytes(items as u64, key_bytes)
 }
 
-/// What a query costs at a rate: with a filter, with all keys in memory, with neither, and what
-/// false positives add.
+/// The cost of a query at a rate: with a filter, with all keys in memory, with neither, and the
+/// cost of false positives.
 #[wasm_bindgen]
 pub fn cost_of(fpp: f64, without_disk: f64, with_disk: f64, absent_share: f64) -> Vec<f64> {
     let cost = Costs { without_disk, with_disk, absent_share }.of(fpp);

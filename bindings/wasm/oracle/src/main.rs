@@ -1,4 +1,4 @@
-//! What the library answers on this machine: the module has to give the same to the bit.
+//! The library's answers on this machine: the module has to give the same to the bit.
 //!
 //! `oracle plans SEED COUNT` prints COUNT random needs and their plans, a line each: n, p and
 //! bytes (`-` for the one that is sought), the sets and four flags, then for each candidate its
@@ -102,7 +102,7 @@ fn numbers(found: &Candidate) -> String {
     format!(" {}:{m}:{k}:{bytes}:{now}:{twice}:{tenfold}", found.name())
 }
 
-/// Texts put together from pieces, of which many are numbers.
+/// Texts composed of pieces, many of which are numbers.
 fn numbers_as_typed(seed: &str, count: &str) -> Option<()> {
     const PIECES: [&str; 44] = [
         "1",

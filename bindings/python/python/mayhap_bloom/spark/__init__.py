@@ -4,8 +4,8 @@
     mayhap.build(pages, "url", n=10_000_000_000, p=0.01, path="/shared/seen.mayhap")
     fresh = mayhap.anti_join(crawled, "url", "/shared/seen.mayhap")
 
-The executors need this package and what Spark itself needs for Arrow (`pyspark[sql]`), nothing
-else. Keys are those of the whole package: text, binary and integer columns.
+The executors need only this package and Spark's own requirements for Arrow (`pyspark[sql]`). Keys
+are as in the whole package: text, binary and integer columns.
 """
 
 from ._build import build

@@ -1,11 +1,11 @@
 """Building one filter from a column.
 
 Plan "whole": each task fills a filter of full size (or keeps digests, as long as they take fewer
-bytes), 16 tasks unite these, one unites what they have, and the driver writes the file.
+bytes), 16 tasks unite these, one unites their results, and the driver writes the file.
 
-Plan "segments": block = floor(digest · B / 2^64), so the order of digests is that of the file.
-Each task sends its digests to the tasks of their segments; each of these has the memory of one
-segment and writes it beside the file, and the driver puts the segments together.
+Plan "segments": block = floor(digest · B / 2^64), so digests have the order of the file. Each task
+sends its digests to the tasks of their segments; each of these has the memory of one segment and
+writes it beside the file, and the driver puts the segments together.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAN_IN = 16
 
 @dataclass(frozen=True)
 class Shape:
-    """The filter that is built: what every task has to know of it."""
+    """The parameters of the filter being built, which every task needs."""
 
     n: int
     p: float
@@ -67,11 +67,11 @@ def build(
 ) -> None:
     """Builds a `blocked` filter for `n` distinct keys from a column and writes it to `path`.
 
-    The file equals that of `mayhap build --layout blocked --reproducible` byte for byte, whatever
-    the plan, the number of tasks and their order, and however many were killed. Null is no key.
-    In place of a data frame, `ParquetFiles` are read with less CPU time.
-    `path` is a file, in a folder that all machines see if the plan is "segments", or a URL of
-    `fsspec`. The whole file is replaced or none of it.
+    The file equals the output of `mayhap build --layout blocked --reproducible` byte for byte,
+    whatever the plan, the number of tasks and their order, and however many were killed. Null is no
+    key. Instead of a data frame, `ParquetFiles` are read with less CPU time. `path` is a file, in a
+    folder that all machines see if the plan is "segments", or a URL of `fsspec`. The whole file is
+    replaced or none of it.
     """
     keys = keys_of(df, column)
     num_bytes = filter_bytes(n, p)
@@ -85,7 +85,7 @@ def build(
 
 
 def _whole(keys: Keys, shape: Shape, target: Target) -> None:
-    # Only what can be sent to the tasks.
+    # Only values that can be sent to the tasks.
     rows, columns = keys.rows, keys.columns
 
     def partial(batches: Iterator[Any]) -> Iterator[Any]:
@@ -110,7 +110,7 @@ def _whole(keys: Keys, shape: Shape, target: Target) -> None:
         raise RuntimeError(f'{size}: raise spark.driver.memory, or use the plan "segments"')
     for row in united:
         _unite(filter, row.is_filter, pyarrow.py_buffer(row.body))
-    # One that follows from the bits, as of the other plan.
+    # A count that follows from the bits, as in the other plan.
     filter.settle_count()
     with target.writing() as local:
         filter.save(local)
@@ -153,7 +153,7 @@ def _union(batches: Iterator[Any], shape: Shape) -> Iterator[Any]:
 
 def _unite(filter: Bloom, is_filter: bool, body: Any) -> None:
     if is_filter:
-        # Arrow says that its bytes have a sign.
+        # Arrow declares its bytes as signed.
         other = from_bytes(memoryview(body).cast("B"))
         assert isinstance(other, Bloom), other
         filter |= other
@@ -192,7 +192,7 @@ def _segments(keys: Keys, shape: Shape, target: Target, count: int) -> None:
 
 
 def _fill(batches: Iterator[Any], shape: Shape, count: int, folder: Folder) -> Iterator[Any]:
-    """The segments whose digests come, one after another, each written as it ends."""
+    """The segments whose digests arrive, one after another, each written at its end."""
     number = -1
     segment: Any = None
     begun: set[int] = set()
@@ -213,8 +213,8 @@ def _fill(batches: Iterator[Any], shape: Shape, count: int, folder: Folder) -> I
 
 
 def _written(folder: Folder, number: int, segment: Any) -> Any:
-    # Written aside and renamed: of two tasks with the same segment, both may come this far, with
-    # the same bytes.
+    # Written to a temporary file and renamed: two tasks with the same segment may both get this
+    # far, with the same bytes.
     with folder.writing(number) as local:
         segment.save(local)
     return pyarrow.RecordBatch.from_pydict({"segment": pyarrow.array([number], pyarrow.int32())})

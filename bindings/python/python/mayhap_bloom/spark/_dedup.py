@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def dedup(df: DataFrame, column: str, n: int, p: float, *, tasks: int | None = None) -> DataFrame:
-    """One row for each key of the column, as `dropDuplicates([column])`, but for false positives.
+    """One row per key of the column, like `dropDuplicates([column])` except for false positives.
 
-    No key comes twice. Of `n` distinct keys at most `n · p` are lost, on average: each of them
-    would have been the first with its key, and the filter of its task said that it may have been
-    there. With more than `n` keys the filters grow and keep the rate. Which of several rows with a
-    key is kept is not specified, as with `dropDuplicates`. Null is one key.
+    No key is returned twice. At most `n · p` of `n` distinct keys are lost, on average: each of
+    them would have been the first with its key, but the filter of its task answered "maybe". With
+    more than `n` keys the filters grow and keep the rate. Which of several rows with a key is kept
+    is not specified, as with `dropDuplicates`. Null is one key.
 
-    Spark sends each row to one of `tasks` tasks by its own hash of the key. Only keys go through
-    Python, and rows stay where they are.
+    Spark sends each row to one of `tasks` tasks by its own hash of the key. Only keys pass through
+    Python, and rows are not moved.
     """
     check_column(df, column)
     num_bytes = filter_bytes(n, p)
@@ -37,8 +37,8 @@ def dedup(df: DataFrame, column: str, n: int, p: float, *, tasks: int | None = N
     def first(columns: Iterator[pyarrow.Array]) -> Iterator[pyarrow.Array]:
         return _first(columns, Bloom(expected, p, on_full="grow"))
 
-    # Its answers depend on what came before: a filter of rows must not move to where it is not yet
-    # or no longer computed, or be computed twice.
+    # Its answers depend on the previous rows: a filter on rows must not be moved before or after
+    # it, nor may it be computed twice.
     new = udf(first, "boolean").asNondeterministic()(named(column))
     name = f"_new_{column}"
     rows = df.repartition(count, named(column)).withColumn(name, new)
@@ -46,7 +46,7 @@ def dedup(df: DataFrame, column: str, n: int, p: float, *, tasks: int | None = N
 
 
 def _first(columns: Iterator[Any], filter: Bloom) -> Iterator[Any]:
-    """Of the keys of a task, whether each is new to the filter."""
+    """Whether each key of a task is new to the filter."""
     had_null = False
     for column in columns:
         new = filter.add_many(column)

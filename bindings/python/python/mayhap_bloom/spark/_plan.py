@@ -1,4 +1,4 @@
-"""Which plan a job follows, and how rows get to the task of their segment."""
+"""The plan of a job, and the way of rows to the task of their segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Plan: TypeAlias = Literal["whole", "segments"]
 FilePath: TypeAlias = str | PathLike[str]
 
-#: The largest filter of which each task has its own, unless a plan is forced.
+#: The largest filter that each task has a copy of, unless a plan is forced.
 WHOLE_BYTES = 64 << 20
 #: The memory of a segment, unless there are more tasks anyway.
 SEGMENT_BYTES = 256 << 20
@@ -32,7 +32,7 @@ def filter_bytes(n: int, p: float) -> int:
 
 
 def choose(verb: str, num_bytes: int, limit: int, plan: Plan | None) -> Plan:
-    """The plan for a filter of this size, which a line of the log says."""
+    """The plan for a filter of this size, which is written to the log."""
     if plan not in (None, "whole", "segments"):
         raise ValueError(f'plan is {plan!r}, and there are "whole" and "segments"')
     chosen: Plan = plan or ("whole" if num_bytes <= limit else "segments")
@@ -42,8 +42,8 @@ def choose(verb: str, num_bytes: int, limit: int, plan: Plan | None) -> Plan:
 
 
 def num_segments(spark: SparkSession, num_bytes: int) -> int:
-    """So many that a segment fits a task, and that all cores have work."""
-    # Rather too few, since the size is not exact; a segment has at least one page.
+    """The number at which a segment fits a task, and all cores have work."""
+    # Rounded down, since the size is not exact; a segment has at least one page.
     pages = max(num_bytes * 9 // 10 // 4096, 1)
     tasks = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     return max(math.ceil(num_bytes / SEGMENT_BYTES), min(tasks, pages))
@@ -52,8 +52,8 @@ def num_segments(spark: SparkSession, num_bytes: int) -> int:
 def to_segments(rows: DataFrame, count: int, segment: Any) -> DataFrame:
     """Each row in the partition whose number `segment`, a column, has.
 
-    Spark before 4.1 has only partitions by hash: there a task may have several segments, which
-    come one after another, and another task none.
+    Spark before 4.1 has only partitions by hash: there a task may have several segments, one after
+    another, and another task none.
     """
     if hasattr(rows, "repartitionById"):
         return rows.repartitionById(count, segment)
@@ -85,7 +85,7 @@ def named(column: str) -> Column:
 
 
 def udf(function: Any, kind: str) -> Any:
-    """A function of keys alone: the other columns stay where they are.
+    """A function of keys alone: the other columns are not moved.
 
     `function` maps an iterator of `pyarrow.Array` to another one, by its annotations.
     """

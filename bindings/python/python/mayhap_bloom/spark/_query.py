@@ -1,7 +1,8 @@
 """Querying a filter for the keys of a column.
 
-Plan "whole": the file is mapped on each machine, and only the column goes through Python. Plan
-"segments": rows go to the task of their part of the file first, which alone is read there.
+Plan "whole": the file is mapped on each machine, and only the column passes through Python. Plan
+"segments": rows are first sent to the task of their part of the file, and only that part is read
+there.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def contains(
 ) -> DataFrame:
     """The rows with a column `name`: whether the key may be in the filter at `path`; null for null.
 
-    The file may be of any kind that `mayhap_bloom.open` opens, and has to stay as it is until the
-    rows were read. A column of texts has values: what the filter's key options say of the form of
-    keys is done to them.
+    The file may be of any kind that `mayhap_bloom.open` opens, and must not change until the rows
+    were read. A column of texts has values: they are given the form that the filter's key options
+    specify.
     """
     if name in df.columns:
         raise ValueError(f"there is a column {name!r} already; choose another name=")
@@ -46,7 +47,7 @@ def contains(
 def semi_join(
     df: DataFrame, column: str, path: FilePath, *, plan: Plan | None = None
 ) -> DataFrame:
-    """The rows whose key may be in the filter: all that are, and a share of the others."""
+    """The rows whose key may be in the filter: all that are in it, and a share of the others."""
     rows, found = _with_answers(df, column, path, plan)
     return rows.where(found)
 
@@ -56,8 +57,8 @@ def anti_join(
 ) -> DataFrame:
     """The rows whose key is surely not in the filter, and those without a key.
 
-    Of rows that a left anti join keeps, the filter's false positives are missing; no row is there
-    that the join would drop.
+    The filter's false positives are missing from the rows that a left anti join keeps; no row is
+    returned that the join would drop.
     """
     from pyspark.sql import functions
 
@@ -86,7 +87,7 @@ def _with_answers(
 
 
 def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
-    """The rows in as many partitions, of which each has the keys of one part of the file."""
+    """The rows in as many partitions, each with the keys of one part of the file."""
     filter = _storage.opened(path)
     _forms.refuse(filter, _forms.forms(filter), 'the plan "segments" takes keys as they are')
     if filter.layout != "blocked" or filter.seed is None:
@@ -100,7 +101,7 @@ def _parted(df: DataFrame, column: str, path: str, count: int) -> DataFrame:
             yield _digests.segment(keys, seed, count)
 
     number = udf(segment, "int")(named(column))
-    # Rows without a key go anywhere, but always to the same task.
+    # Rows without a key are sent to any task, but always to the same one.
     hashed = ("string", "binary", "integer", "long", "double", "date", "timestamp")
     plain = [f.name for f in df.schema.fields if f.dataType.typeName() in hashed]
     keys = map(named, plain or [column])

@@ -1,4 +1,4 @@
-"""Where keys come from: a column of a data frame, or Parquet files that tasks read themselves."""
+"""The sources of keys: a column of a data frame, or Parquet files that tasks read themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._storage import file_system, is_url
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Of a Parquet file, for one task.
+#: The bytes of a Parquet file for one task.
 TASK_BYTES = 64 << 20
 
 
@@ -21,8 +21,8 @@ class ParquetFiles:
     """Parquet files and folders of them, read by the tasks without the JVM.
 
     This takes about a third of the CPU time of `spark.read.parquet`, which writes each key as a row
-    and again for Python. The paths are those of folders that all machines see, or URLs of `fsspec`; a
-    column is one that is in the files, so not one that only the names of folders have.
+    and again for Python. The paths are folders that all machines see, or URLs of `fsspec`; a column
+    has to be in the files, not only in the names of folders.
     """
 
     def __init__(self, spark: SparkSession, *paths: FilePath) -> None:
@@ -30,7 +30,7 @@ class ParquetFiles:
         files = [file for path in paths for file in _files(os.fspath(path))]
         if not files:
             raise FileNotFoundError(f"no Parquet files in {', '.join(map(str, paths))}")
-        #: Of each task the file, and which of how many shares of its row groups.
+        #: For each task the file, and the index and number of the shares of its row groups.
         self.shares: list[tuple[str, int, int]] = [
             (path, share, shares)
             for path, num_bytes in files
@@ -87,7 +87,7 @@ def _read(column: str, path: str, share: int, shares: int) -> Iterator[Any]:
 
 
 def _files(path: str) -> list[tuple[str, int]]:
-    """The files below a path with their sizes, in order; those that Spark hides are left out."""
+    """The files below a path with their sizes, in order, without the ones that Spark hides."""
     if is_url(path):
         fs, inside = file_system(path)
         found = fs.find(inside, detail=True)

@@ -39,25 +39,25 @@ class Target:
         return self.path
 
     def check(self) -> None:
-        """Raises FileNotFoundError for a file in a folder that is not there, before any work."""
+        """Raises FileNotFoundError for a file in a missing folder, before any work."""
         folder = os.path.dirname(self.path) or "."
         if not is_url(self.path) and not os.path.isdir(folder):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
 
     def folder(self) -> Folder:
-        """A new folder beside the file."""
-        # Of this run alone: another one may have other numbers or other keys.
+        """A new folder next to the file."""
+        # For this run alone: another run may have other numbers or other keys.
         return Folder(f"{self.path}.segments-{uuid.uuid4().hex[:12]}")
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[str]:
-        """A local file that is put in the place of the target."""
+        """A local file that replaces the target."""
         with _uploaded(self.path) as local:
             yield local
 
 
 class Folder:
-    """Where tasks put segments, gone after `with`."""
+    """The folder in which tasks put segments, removed after `with`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -73,7 +73,7 @@ class Folder:
             if fs.exists(path):
                 fs.rm(path, recursive=True)
             return
-        # A task that was given up may still be writing.
+        # An abandoned task may still be writing.
         for name in os.listdir(self.path):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(self.path, name))
@@ -104,7 +104,7 @@ class Folder:
 def _uploaded(path: str) -> Iterator[str]:
     """The path itself, or a local file that is uploaded to the URL."""
     if not is_url(path):
-        # `save` writes aside and renames.
+        # `save` writes to a temporary file and renames it.
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="mayhap-") as folder:
@@ -144,13 +144,13 @@ def _opened(path: str, *_state: int) -> Any:
     return mayhap_bloom.open(path, mmap=True)
 
 
-#: What says that an object is another one, by what file systems call it.
+#: The attributes that change when an object is replaced, by the names of several file systems.
 _VERSIONS = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
 
 
 def _version(fs: Any, remote: str) -> str | None:
-    """What is different once the object is replaced; `None` where that cannot be known."""
-    # `ukey` of HTTP is the URL alone: its listings are taken for eternal.
+    """A value that changes once the object is replaced; `None` where there is no such value."""
+    # `ukey` of HTTP is the URL alone: its listings never expire.
     fs.invalidate_cache(remote)
     info = fs.info(remote)
     found = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
@@ -194,7 +194,7 @@ def _fetched(url: str) -> str:
         part = folder / f"{object_name}.{uuid.uuid4().hex}"
         fs.get_file(remote, str(part))
         part.rename(local)
-        # Whoever has mapped an older one keeps it.
+        # Processes that have mapped an older one keep it.
         for other in folder.glob(f"{object_name}-*.mayhap"):
             if other != local:
                 other.unlink(missing_ok=True)
