@@ -1,12 +1,12 @@
 #!/bin/sh
 # Command-line tools against each other: line filters on 10 M URL-like lines of which 5 M are
-# distinct; filter files of 10 M lines, built, asked with 10 M lines of which half are members, and
-# merged.
+# distinct; filter files of 10 M lines, built, queried with 10 M lines of which half are members,
+# and merged.
 #
-#   bench/cli.sh [ROUNDS]        5 rounds if not said; writes bench/results/tools.md and tools.json
+#   bench/cli.sh [ROUNDS]        5 rounds by default; writes bench/results/tools.md and tools.json
 #
-# Peers that are missing are installed to target/peers; mawk and DCSO's bloom come from the system
-# (apt-get install mawk golang-github-dcso-bloom-cli) and are left out if missing, which is said.
+# Peers that are missing are installed to target/peers; mawk and DCSO's bloom are from the system
+# (apt-get install mawk golang-github-dcso-bloom-cli) and are left out, with a message, if missing.
 # The lines (2.5 GB) stay in bench/target for the next run.
 set -eu
 cd "$(dirname "$0")/.."
@@ -33,7 +33,7 @@ once() {
     [ -f "$file" ] || { "$@" > "$file.tmp" && mv "$file.tmp" "$file"; }
 }
 generate() { "$bench_target/release/lines" "$@"; }
-# Line i of so many distinct ones is always the same: those after the members are absent.
+# Line i is the same for any number of distinct lines: lines after the members are absent.
 absent() { generate "$1" "$1" | tail -n "+$(($(wc -l < "$members") + 1))"; }
 shuffled() {
     { tail -n "$(wc -l < "$absent")" "$members"; cat "$absent"; } |

@@ -1,20 +1,21 @@
 #!/bin/sh
-# What command-line tools can do, found out by running each of them: prints docs/compare.md.
+# Features of command-line tools, found out by running each of them: prints
+# bench/results/compare.md.
 #
-#   bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
+#   bench/compare.sh > bench/results/compare.md.new && mv bench/results/compare.md.new bench/results/compare.md
 #
-# The section "Mission" of the page, which a test runs, is printed as it stands there.
-# Peers that are missing are installed as by cli.sh. Who is missing anyhow has the cells "not run".
-# A cell is what happened here, not what a manual says: a feature that a tool does not have is tried
-# under the names that others give it. Takes about two minutes.
-# shellcheck disable=SC2015  # `a && yes || no` is what is meant
+# The section "Mission" of the page, which a test runs, is copied unchanged.
+# Missing peers are installed as by cli.sh; a peer that is still missing has the cells "not run". A
+# cell is a result of this run, not a quote from a manual: a feature that a tool does not have is
+# tried under the names that others give it. Takes about two minutes.
+# shellcheck disable=SC2015  # `a && yes || no` is intended
 set -u
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 [ -n "${MAYHAP:-}" ] || cargo build -q --release --manifest-path "$root/Cargo.toml" -p mayhap-cli
 mayhap=${MAYHAP:-$target/release/mayhap}
-mission=$(sed -n '/^## Mission$/,$p' "$root/docs/compare.md")
-[ -n "$mission" ] || { echo 'docs/compare.md has no section "Mission"' >&2; exit 1; }
+mission=$(sed -n '/^## Mission$/,$p' "$root/bench/results/compare.md")
+[ -n "$mission" ] || { echo 'bench/results/compare.md has no section "Mission"' >&2; exit 1; }
 PATH=$(dirname "$mayhap"):$PATH:$target/peers/bin
 export PATH LC_ALL=C RUST_BACKTRACE=0
 for peer in huniq xuniq runiq anewer poppy-filters; do
@@ -35,13 +36,13 @@ exec 2> "$work/notices"
 yes() { echo yes; }
 no() { echo "${1:-no}"; }
 lines() { wc -l | tr -d ' '; }
-# The first line of what a command says when it fails, in quotes.
+# The first line of a failing command's error, in quotes.
 quoted() {
     grep -v '^ *$' | head -1 | tr '|`' '/ ' | cut -c1-130 |
         sed 's/ ([0-9]*) panicked at.*/ panicked/; s/^/“/; s/ *$/”/'
 }
 ms() { echo $(($(date +%s%N) / 1000000)); }
-# Under | head -1: fine if the tool says nothing and ends well, or by the signal.
+# Under | head -1: fine if the tool prints no error and ends successfully, or by the signal.
 under_head() {
     { { "$@" 2> said; echo $? > code; } | head -1 > /dev/null; } 3>&1
     code=$(cat code)
@@ -76,7 +77,7 @@ cat << 'END'
 # Compared with other tools
 
 The results of running each tool with `bench/compare.sh`; `bench/cli.sh` measures their speed
-([bench/README.md](../bench/README.md)). If a tool seems to lack a feature, the options that other
+([bench/README.md](../README.md)). If a tool seems to lack a feature, the options that other
 tools have for it are tried; if none works, the cell is "no". Quotes are the first line of a tool's
 output.
 
@@ -160,7 +161,7 @@ cat << 'END'
 ## Speed and memory
 
 10 M lines of 62 bytes, one run of `bench/cli.sh`; the whole of it, with the machine and the
-targets: [bench/results/tools.md](../bench/results/tools.md).
+targets: [bench/results/tools.md](tools.md).
 END
 # Its tables, one level lower.
 sed -n '/^## First of equal lines/,/^## Targets/p' "$root/bench/results/tools.md" |

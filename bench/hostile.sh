@@ -5,7 +5,6 @@ set -eu
 cd "$(dirname "$0")/.."
 ulimit -n "$(ulimit -Hn)"
 target=${CARGO_TARGET_DIR:-target}
-# As `make build` does: with one package alone, features and so half of the program differ.
-cargo build --release --locked
+cargo build --release --locked -p mayhap-cli
 cargo run --quiet --locked --manifest-path bench/Cargo.toml --no-default-features --bin hostile -- \
 	--mayhap "$target/release/mayhap" "$@"

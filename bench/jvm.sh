@@ -1,11 +1,13 @@
 #!/bin/sh
-# Guava's and Spark's filters, asked by the JVM's own classes and by ours: the same files and keys.
+# Guava's and Spark's filters, queried by the JVM's own classes and by ours: the same files and
+# keys.
 #
-#   bench/jvm.sh [ROUNDS]        5 rounds if not said; writes bench/results/jvm.md
+#   bench/jvm.sh [ROUNDS]        5 rounds by default; writes bench/results/jvm.md
 #
-# Needs a JDK. GUAVA_JAR is Debian's if not said (apt-get install libguava-java); SPARK_JARS are
-# spark-sketch and spark-common-utils, colon-separated, as `make test-interop SPARK=1` leaves them in
-# target/interop/jars. A library that is missing is left out. ITEMS says how many keys the filters hold.
+# Needs a JDK. GUAVA_JAR is Debian's by default (apt-get install libguava-java); SPARK_JARS are
+# spark-sketch and spark-common-utils, colon-separated, as `make test-interop SPARK=1` leaves them
+# in target/interop/jars. A library that is missing is left out. ITEMS is the number of keys in the
+# filters.
 set -eu
 cd "$(dirname "$0")/.."
 rounds=${1:-5}

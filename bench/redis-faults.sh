@@ -1,6 +1,7 @@
 #!/bin/sh
-# What of a million acknowledged keys is lost by each fault of a cluster, with each option: writes
-# bench/results/redis-faults.md. About half an hour; needs redis-server and redis-cli.
+# The number of keys lost, out of a million acknowledged ones, by each fault of a cluster with each
+# option: writes bench/results/redis-faults.md. About half an hour; needs redis-server and
+# redis-cli.
 #
 #   bench/redis-faults.sh
 #
@@ -24,7 +25,7 @@ ${CARGO:-cargo} test --release --locked -p mayhap-redis --test it -- --ignored -
     cat << END
 # Faults of a cluster
 
-Made by \`make chaos\`; \`docs/redis-faults.md\` says what the faults are and what follows from it.
+Made by \`make chaos\`; \`docs/redis.md#faults-of-a-cluster\` says what follows from it.
 Six nodes of $(redis-server --version | sed 's/ sha.*//') on loopback, cluster-node-timeout 2 s;
 four tasks insert batches of 1,000 keys, at least $MAYHAP_CHAOS_KEYS in all, while the fault happens
 $MAYHAP_CHAOS_ROUNDS times. WAIT is \`wait_replicas\` 1 within 500 ms. All acknowledged keys are asked
@@ -38,7 +39,7 @@ for at the end. The slowest call is one batch.
 | fault | AOF | WAIT | acknowledged | lost | slowest call | unsure | refusals | errors |
 |---|---|---|--:|--:|--:|--:|---|---|
 END
-    # The first row of a test stands behind its name.
+    # The first row of a test follows its name.
     sed -n 's/^test chaos[^|]*//; /^| /p' "$rows"
 } > bench/results/redis-faults.md.new
 mv bench/results/redis-faults.md.new bench/results/redis-faults.md

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The server under load, beside Redis on the same machine in one run: bench/server.sh [options of
-# the program]; `--small` measures a million small filters alone. Needs redis-server and 10,100 open
+# the program]; `--small` measures only a million small filters. Needs redis-server and 10,100 open
 # files; 3 minutes. Writes bench/results/server.md, and server-small.md.
 set -eu
 cd "$(dirname "$0")/.."

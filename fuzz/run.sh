@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every fuzz target for some seconds from its kept corpus: fuzz/run.sh [seconds] [target...]
-# Needs a stable toolchain and nothing else. After a crash it ends with the input's path and exit status 1;
+# Needs only a stable toolchain. After a crash it ends with the input's path and exit status 1;
 # replay with FUZZ_TARGET=<target>, the program and that path. New inputs go to
 # fuzz/target/found/<target>, which is kept between runs.
 set -eu
@@ -32,7 +32,7 @@ run() {
     if FUZZ_TARGET=$target "$target_dir/$host/release/fuzz" -max_total_time="$seconds" -max_len=$max_len -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$crashes/" \
         "$found" "corpus/$target" >"$log" 2>&1; then
-        # What was reached at the end; no coverage at all means that nothing was instrumented.
+        # The coverage at the end; no coverage at all means that nothing was instrumented.
         line=$(grep 'DONE' "$log" | tail -n 1)
         echo "fuzz $target: $line"
         covered=$(echo "$line" | sed -n 's/.*cov: \([0-9]*\).*/\1/p')
@@ -47,7 +47,7 @@ run() {
     fi
 }
 
-# As many at once as there are processors: each takes the same time.
+# One per processor at a time: each takes the same time.
 status=0
 set -- $targets
 while [ $# -gt 0 ]; do

@@ -201,7 +201,7 @@ f_verify() {
 f_invert() {
     small "$1"
     for flag in -v --verify --invert; do
-        # poppy says "absent: NOK".
+        # poppy prints "absent: NOK".
         [ "$(printf 'absent\n7\n' | check "$1" f $flag | grep -v '^$' | cut -d: -f1)" = absent ] &&
             { yes; return; }
     done
@@ -264,7 +264,7 @@ f_data() {
 f_jobs() {
     small "$1"
     if [ "$1" = mayhap ]; then
-        # Without being asked: the input is read, cut and hashed beside the filter.
+        # Unasked: the input is read, cut and hashed in parallel to the filter.
         mkfifo pipe
         mayhap check f < pipe > /dev/null &
         exec 9> pipe

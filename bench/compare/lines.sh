@@ -51,7 +51,7 @@ l_files() {
     printf 'a\nb\n' > one; printf 'b\nc\n' > two
     [ "$(dedup "$1" one two < /dev/null | tr -d '\n')" = abc ] && yes || no
 }
-l_first_with() { # what to say if it comes, tool [flags]
+l_first_with() { # the text for success, tool [flags]
     said=$1
     shift
     { echo a; sleep 1; } | "$@" > out &
@@ -103,7 +103,7 @@ l_counts() { printf 'a\nb\na\n' | dedup "$1" -c 2> /dev/null | grep -qE '^ *2[ 	
 l_json() { printf 'a\na\n' | dedup "$1" --json 2>&1 | grep -q '^{' && yes || no; }
 l_memory() {
     seq 1 5000000 > in
-    # Some that run out of memory hang.
+    # Some tools hang when they run out of memory.
     timeout -s KILL 60 sh -c "ulimit -v 102400; $(command_of "$1") < in > out 2> said"
     code=$?
     [ $code = 0 ] && [ "$(lines < out)" -gt 4990000 ] && yes || no "no: exit $code"

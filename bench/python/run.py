@@ -3,11 +3,11 @@
     pip install -r bench/python/requirements.txt bindings/python bench/python/floors
     python bench/python/run.py --rounds 9 [--out bench/results/python.md]
 
-Every round creates the filter anew, adds all keys, looks up all of them and as many absent ones,
-and goes through the subjects in turn. The median of the rounds counts, in nanoseconds of CPU time a
-key, the loop of Python included; `floor` is a class that answers at once, or only hashes. Strings
-are made anew for each subject, so that none finds a hash that another one left in them; a second
-pass over the same strings, where CPython's own hash is cached, is measured apart.
+Every round recreates the filter, adds all keys, looks up all of them and as many absent ones, and
+does so for each subject in turn. The median of the rounds counts, in nanoseconds of CPU time per
+key, including Python's loop; `floor` is a class that answers at once, or only hashes. Strings are
+recreated for each subject, so that none finds a hash that another one left in them; a second pass
+over the same strings, where CPython's own hash is cached, is measured separately.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def urls(host: str) -> list[str]:
 
 
 def subjects() -> tuple[dict[str, Callable[[], Any]], list[str]]:
-    """How each filter is created, by name, and what is missing."""
+    """The constructor of each filter, by name, and the missing packages."""
     makers: dict[str, Callable[[], Any]] = {}
     missing = []
 
     def optional(module: str, add: Callable[[Any], dict[str, Callable[[], Any]]]) -> None:
         try:
             makers.update(add(importlib.import_module(module)))
-        # Its folder alone is an empty package.
+        # Its folder by itself is an empty package.
         except (ImportError, AttributeError):
             missing.append(module)
 
@@ -158,7 +158,7 @@ def threads(rounds: int) -> float:
 
 
 def machine() -> list[str]:
-    """What the figures were measured on."""
+    """The machine of the measurements."""
     model = "unknown"
     with open("/proc/cpuinfo") as file:
         fields = dict(line.split(":", 1) for line in file if ":" in line and line.strip())

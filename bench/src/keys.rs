@@ -95,7 +95,7 @@ pub const fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Which keys a measurement asks for. Members of a filter of n keys are the ids below n.
+/// The keys that a measurement queries, by their ids.
 #[derive(Clone, Copy)]
 pub enum Stream {
     /// Ids from `start` on, each once.
@@ -103,9 +103,11 @@ pub enum Stream {
         /// The first of them.
         start: u64,
     },
-    /// Random members of `0..n`.
+    /// Random members.
     Hit {
-        /// How many members there are.
+        /// The first member.
+        first: u64,
+        /// The number of members.
         n: u64,
         /// Another seed, another order.
         seed: u64,
@@ -117,7 +119,9 @@ pub enum Stream {
     },
     /// Half of each, in random order.
     Mix {
-        /// How many members there are.
+        /// The first member.
+        first: u64,
+        /// The number of members.
         n: u64,
         /// Another seed, other keys.
         seed: u64,
@@ -129,14 +133,14 @@ pub const FIRST_ABSENT: u64 = 1 << 40;
 
 impl Stream {
     fn id(self, i: u64) -> u64 {
-        let member = |random: u64, n: u64| ((u128::from(random) * u128::from(n)) >> 64) as u64;
+        let below = |random: u64, n: u64| ((u128::from(random) * u128::from(n)) >> 64) as u64;
         let absent = |random: u64| FIRST_ABSENT | (random >> 24);
         match self {
             Self::Sequence { start } => start + i,
-            Self::Hit { n, seed } => member(mix(seed ^ i), n),
+            Self::Hit { first, n, seed } => first + below(mix(seed ^ i), n),
             Self::Miss { seed } => absent(mix(seed ^ i)),
-            Self::Mix { n, seed } => match mix(seed ^ i) {
-                random if random & 1 == 0 => member(random, n),
+            Self::Mix { first, n, seed } => match mix(seed ^ i) {
+                random if random & 1 == 0 => first + below(random, n),
                 random => absent(random),
             },
         }

@@ -1,4 +1,4 @@
-//! What the benchmark programs share: keys, facts about the machine, medians, ratios against
+//! Shared parts of the benchmark programs: keys, facts about the machine, medians, ratios against
 //! targets.
 
 pub mod keys;

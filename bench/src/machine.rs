@@ -26,7 +26,7 @@ pub fn list(facts: &[(&'static str, String)]) -> String {
     facts.iter().fold(String::new(), |list, (name, value)| list + &format!("- {name}: {value}\n"))
 }
 
-/// What a command prints, on one line; `unknown` if it cannot be run.
+/// The output of a command, on one line; `unknown` if it cannot be run.
 pub fn output(program: &str, arguments: &[&str]) -> String {
     match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => {

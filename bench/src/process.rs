@@ -29,7 +29,7 @@ impl Process {
     ) -> Result<Self, Error> {
         let port = free_port()?;
         let mut command = Command::new(program);
-        // One, as Redis has: the load takes the other CPU.
+        // One, like Redis: the load takes the other CPU.
         command.args(["serve", "--quiet", "--threads", "1", "--port"]).arg(port.to_string());
         command.args(arguments);
         if let Some((folder, policy)) = data {
@@ -62,7 +62,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Whether there is a server; one that wants a password is one.
+    /// Whether a server answers, even if it requires a password.
     fn answers(&self) -> bool {
         match self.ask(b"PING\r\n") {
             Ok(()) => true,
@@ -89,7 +89,7 @@ impl Process {
         }
     }
 
-    /// [`Process::ask`], of which one answer is right.
+    /// Like [`Process::ask`], with one right answer.
     pub fn expect(&self, command: &[u8], right: &[u8]) -> Result<(), Error> {
         let mut stream = self.connect()?;
         stream.write_all(command)?;
@@ -98,7 +98,7 @@ impl Process {
         if answer == right { Ok(()) } else { Err(String::from_utf8_lossy(&answer).into()) }
     }
 
-    /// Seconds of CPU so far, of all threads.
+    /// The seconds of CPU of all threads so far.
     pub fn cpu(&self) -> Result<f64, Error> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name, which may have blanks, ends with the last bracket.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// On which side of the target a ratio must lie.
+/// The side of the target on which a ratio must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -16,9 +16,9 @@ pub enum Side {
 /// One ratio.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ratio {
-    /// What is compared, in words.
+    /// The compared quantities, in words.
     pub what: String,
-    /// What is divided by what, in words.
+    /// The formula of the ratio, in words.
     pub formula: String,
     /// The ratio.
     pub value: f64,

@@ -1,4 +1,4 @@
-//! What the targets share: an allocation limit, right checksums, and what must hold of every
+//! Shared parts of the targets: an allocation limit, right checksums, and the checks of every
 //! foreign filter.
 
 pub mod foreign;
@@ -30,7 +30,7 @@ thread_local! {
     static LIMIT: Cell<Limit> = const { Cell::new(Limit::NONE) };
 }
 
-// SAFETY: every call goes to the system allocator unchanged, gives none, or ends the process.
+// SAFETY: every call goes to the system allocator unchanged, returns null, or ends the process.
 unsafe impl GlobalAlloc for Limited {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_refused(layout.size()) {
@@ -82,7 +82,7 @@ pub fn limited_to<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
 }
 
 /// Runs `f`, in which larger allocations than `bytes` fail, as on a machine without that memory: an
-/// error of those who try, and the end of those who take it for granted.
+/// error for fallible allocations, and an abort for all others.
 pub fn with_memory_of<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
     under(Limit { bytes, refuses: true }, f)
 }
@@ -113,7 +113,7 @@ pub fn seal_header(data: &mut [u8]) {
     }
 }
 
-/// What was decoded is encoded to the same header, and to the same body behind it.
+/// Checks that a decoded filter is encoded to the same header and body.
 pub fn check_encoded<F: Native>(filter: &F, header: &Header, data: &[u8]) {
     assert!(header.encode(header.table_checksum()) == data[..HEADER_BYTES], "another header");
     let encoded = native::encode(filter, header.key_options());
@@ -136,8 +136,8 @@ pub fn seal_pages(data: &mut [u8]) {
 /// The limits of foreign filters: small, so that no input is slow.
 pub const LIMITS: Limits = Limits { max_bytes: 1 << 20, max_hashes: 300 };
 
-/// Opens foreign bytes; no allocation may be larger than the input and 16 MiB, and an error says
-/// something.
+/// Opens foreign bytes; no allocation may be larger than the input and 16 MiB, and an error has a
+/// message.
 pub fn open_foreign<F>(
     data: &[u8],
     open: impl Fn(&[u8], &Limits) -> Result<F, Error>,
@@ -146,7 +146,7 @@ pub fn open_foreign<F>(
     result.map_err(|error| assert!(!error.to_string().is_empty())).ok()
 }
 
-/// What was opened goes on: it holds what is inserted, and says what it is.
+/// Checks that an opened filter keeps working: it holds inserted keys, and reports its numbers.
 pub fn go_on(filter: &mut dyn ForeignFilter) {
     if filter.insert(b"mayhap").is_ok() {
         assert!(filter.contains(b"mayhap"));

@@ -1,12 +1,13 @@
 //! Bytes as the files of segments → `mayhap_store::assemble`, as they are and once more with right
 //! checksums. A file begins at each magic.
 //!
-//! Oracles: what is put together opens, has the bits of its segments and no others, and answers for
-//! what is in them; whatever the order of the files; no allocation is larger than the input allows;
-//! a refusal leaves no file.
+//! Oracles: an assembled filter opens, has the bits of its segments and no others, and answers for
+//! their keys, whatever the order of the files; no allocation is larger than the input allows; a
+//! refusal leaves no file.
 use mayhap::native::{self, HEADER_BYTES};
 use mayhap::{Digest, Segment};
 use mayhap_fuzz::{limited_to, seal_pages};
+use mayhap_store::{FilterLock, LockOptions};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -38,9 +39,13 @@ fn check(files: &[Vec<u8>]) {
     }
     // Files are copied in pieces of 256 KiB.
     let (whole, other) = (folder().join("whole"), folder().join("other"));
-    let result = limited_to(1 << 20, || mayhap_store::assemble(&paths, &whole, |_, _| {}));
+    let assemble = |paths: &[PathBuf], to: &Path| {
+        let lock = FilterLock::take(to, &mut LockOptions::new("assemble")).unwrap();
+        mayhap_store::assemble(&lock, paths, true, |_, _| {})
+    };
+    let result = limited_to(1 << 20, || assemble(&paths, &whole));
     let reversed: Vec<PathBuf> = paths.iter().rev().cloned().collect();
-    let again = mayhap_store::assemble(&reversed, &other, |_, _| {});
+    let again = assemble(&reversed, &other);
     assert_eq!(result.is_ok(), again.is_ok());
     let Ok(assembled) = result else {
         assert!(!whole.exists() && !other.exists(), "a refusal left a file");
@@ -54,10 +59,10 @@ fn check(files: &[Vec<u8>]) {
     answers(files, &bytes);
 }
 
-/// Each segment's answers are those of the whole filter.
+/// Each segment answers like the whole filter.
 fn answers(files: &[Vec<u8>], bytes: &[u8]) {
     let Ok((filter, _)) = native::decode(bytes, None) else {
-        // A secret key is needed to query them, and not to put them together.
+        // A secret key is needed to query them, but not to assemble them.
         return;
     };
     let mut ones = 0;

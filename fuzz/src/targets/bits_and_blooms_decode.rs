@@ -1,7 +1,7 @@
 //! Bytes → the three forms of bits-and-blooms.
 //!
-//! Oracles: what decodes is encoded to the same bytes (JSON: to bytes that decode to the same); no
-//! large allocation; it goes on without a panic.
+//! Oracles: a decoded filter is encoded to the same bytes (JSON: to bytes that decode to the same);
+//! no large allocation; it keeps working without a panic.
 use mayhap_formats::{BitsAndBloomsFilter, BitsAndBloomsForm, ForeignFilter};
 use mayhap_fuzz::{LIMITS, go_on, open_foreign};
 
@@ -9,7 +9,7 @@ pub(super) fn run(data: &[u8]) {
     let Some(mut filter) = open_foreign(data, BitsAndBloomsFilter::decode) else { return };
     let bytes = filter.encode();
     if filter.form() == BitsAndBloomsForm::Json {
-        let again = BitsAndBloomsFilter::decode(&bytes, &LIMITS).expect("what was written");
+        let again = BitsAndBloomsFilter::decode(&bytes, &LIMITS).expect("the written bytes");
         assert!(again.encode() == bytes, "encoded otherwise");
     } else {
         assert!(bytes == data, "encoded otherwise");

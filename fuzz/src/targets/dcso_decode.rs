@@ -1,7 +1,7 @@
 //! Bytes → DCSO's files, plain and compressed.
 //!
-//! Oracles: what decodes is encoded to the same bytes (compressed: to bytes that decode to the
-//! same); no large allocation; it goes on without a panic.
+//! Oracles: a decoded filter is encoded to the same bytes (compressed: to bytes that decode to the
+//! same); no large allocation; it keeps working without a panic.
 use mayhap_formats::{DcsoFilter, ForeignFilter};
 use mayhap_fuzz::{LIMITS, go_on, open_foreign};
 

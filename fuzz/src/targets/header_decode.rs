@@ -1,8 +1,8 @@
 //! Bytes → `mayhap::native::Header::decode`, as they are and once more with a right checksum.
 //!
 //! Shorter inputs are a header's front: zeros are put after them, since the interesting bytes of
-//! the 4096 are the first 140. Oracles: what decodes is encoded to the same bytes, and its lengths
-//! are consistent.
+//! the 4096 are the first 140. Oracles: a decoded header is encoded to the same bytes, and its
+//! lengths are consistent.
 use mayhap::native::{HEADER_BYTES, Header};
 use mayhap_fuzz::{limited_to, seal_header};
 

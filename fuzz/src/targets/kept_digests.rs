@@ -1,7 +1,7 @@
 //! Bytes as a file of digests beside a filter, as they are and once more with right checksums.
 //!
-//! Oracles: what is read is ascending and no more than the file says; reading it again finds the
-//! same; no allocation is larger than the input allows.
+//! Oracles: the digests read are ascending and no more than the file declares; reading it again
+//! finds the same; no allocation is larger than the input allows.
 use mayhap_fuzz::limited_to;
 use mayhap_store::{Error, KeptDigests};
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //!
 //! The input up to the first NUL is the text of the header, the rest is lines. Oracles: options
 //! that were read are written and read again as the same, and agree with themselves; a line without
-//! a key leaves the keys before it alone; a key in normal form is its own normal form, and so is
-//! each of its expressions; the table has what the cutter cut, in runs that cover all lines.
-//! Records of CSV end in the same places however their text is cut into pieces.
+//! a key leaves earlier keys alone; a key in normal form is its own normal form, and so is each of
+//! its expressions; the table has the keys that the cutter cut, in runs that cover all lines.
+//! Records of CSV end in the same places however their text is cut.
 use mayhap_keys::{CsvRecords, Cutter, Fields, KeyOptions, KeyTable, for_each_expression};
 
 pub(super) fn run(data: &[u8]) {
@@ -56,7 +56,7 @@ fn check_records(options: &KeyOptions, text: &[u8]) {
     }
 }
 
-/// Whether the host of an expression can be one of the web, so that what it ends with is one, too:
+/// Whether the host of an expression can be one of the web, so that its suffixes are hosts, too:
 /// `a.1.2` is none, but `1.2` is an address; bytes that are no text are escaped, and spoil the
 /// international names beside them.
 fn is_of_the_web(expression: &[u8]) -> bool {
@@ -93,7 +93,7 @@ fn check<'a>(
             continue;
         }
         let key = keys[start..].to_vec();
-        // The bytes of hex digits are any, a hash has no form, and fields have theirs each.
+        // The bytes of hex digits are arbitrary, a hash has no form, and each field has its own.
         let has_form = !options.hex && !options.sha1 && !are_several;
         if let Some(normal) = normal.as_mut().filter(|_| has_form) {
             let mut is_normal = |key: &[u8]| {

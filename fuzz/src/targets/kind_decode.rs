@@ -1,11 +1,12 @@
-//! Bytes → `mayhap::native::decode_as` for every kind but plain Bloom filters (`native_decode`), as
-//! they are and once more with right checksums.
+//! Bytes → `mayhap::native::decode_as` for every kind but plain Bloom filters (`native_decode`),
+//! and `mayhap::set::decode` for all, as they are and once more with right checksums.
 //!
-//! Oracles: what decodes is encoded to the same bytes, and goes on without a panic; no allocation
-//! is larger than the input allows.
-use mayhap::native::{self, Native};
+//! Oracles: a decoded filter is encoded to the same bytes, and keeps working without a panic; no
+//! allocation is larger than the input allows.
+use mayhap::native::{self, HEADER_BYTES, Native};
+use mayhap::set::{self, Repeats};
 use mayhap::{
-    BinaryFuse, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter, Segment,
+    BinaryFuse, Bitmap, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter, Segment,
     WindowBloomFilter,
 };
 use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
@@ -47,6 +48,31 @@ fn check(data: &[u8]) {
             assert!(filter.contains_digest(digest));
         }
     });
+    decode_set(data);
+}
+
+/// The face of every kind: what it says that it can do, it does.
+fn decode_set(data: &[u8]) {
+    let limit = data.len() + (8 << 20);
+    let Ok((mut set, header)) = limited_to(limit, || set::decode(data, None)) else {
+        return;
+    };
+    let encoded = set::encode(&*set, header.key_options());
+    assert!(encoded[HEADER_BYTES..] == data[HEADER_BYTES..], "another body");
+    assert_eq!(set.inserted_items(), set.numbers().inserted_items);
+    let (can, fill) = (set.capabilities(), set.by_bits().fill_ratio);
+    // A fuse filter of a forged header may have more keys than slots.
+    assert!(fill >= 0.0 && (fill <= 1.0 || !can.inserts), "fill is {fill}");
+    let digests = [Digest::new(0x9E37_79B9_7F4A_7C15)];
+    let mut bits = Bitmap::new();
+    let inserted = set.insert_into(&digests, Repeats::Renew, &mut bits);
+    assert!(can.inserts || inserted.is_err());
+    if inserted.is_ok() {
+        set.contains_into(&digests, set.now(), &mut bits);
+        assert!(bits.get(0) || can.forgets);
+    }
+    assert_eq!(set.remove_into(&digests, &mut bits).is_ok(), can.removes);
+    assert_eq!(set.clear().is_ok(), can.clears);
 }
 
 fn decode<F: Native>(data: &[u8], go_on: impl FnOnce(&mut F, Digest)) {

@@ -1,9 +1,9 @@
 //! Any bytes as a list of keys, from a file and from a pipe.
 //!
-//! The first byte says how lines end, the rest is the list. Oracles: with `--raw` the bytes come
-//! out as they are; without it too, unless they were decompressed or refused; a refusal has no
-//! control characters; no allocation is larger than a decoder's limit, and what is read of a bomb
-//! takes no more.
+//! The first byte selects the separator of lines, the rest is the list. Oracles: with `--raw` the
+//! bytes are read as they are; without it too, unless they were decompressed or refused; a refusal
+//! has no control characters; no allocation is larger than a decoder's limit, and reading a
+//! decompression bomb takes no more.
 
 use mayhap_fuzz::limited_to;
 use mayhap_lists::{self as lists, Compression, Input, Reading};
@@ -11,7 +11,7 @@ use mayhap_lists::{self as lists, Compression, Input, Reading};
 /// More is not taken from a bomb.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Of one allocation: an xz dictionary and what is around it.
+/// The bytes of one allocation: an xz dictionary and its overhead.
 const ALLOCATION_BYTES: usize = (256 << 20) + (1 << 20);
 
 pub(super) fn run(data: &[u8]) {

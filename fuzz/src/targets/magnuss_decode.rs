@@ -1,7 +1,7 @@
 //! Bytes → a filter of MagnusS: the Java object, or m, k and a bitmap in both orders.
 //!
-//! Oracle: `foreign::check`. What `open_with` takes for a damaged object it refuses, so bitmaps are
-//! also opened as such.
+//! Oracle: `foreign::check`. `open_with` refuses bytes that look like a damaged object, so bitmaps
+//! are also opened as such.
 use mayhap_formats::{ForeignFilter, Format, Limits, MagnusFilter, Shape, open, open_with};
 use mayhap_fuzz::foreign;
 

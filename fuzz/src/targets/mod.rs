@@ -1,6 +1,6 @@
 //! A target per parser of outside bytes, each a file of its name.
 
-/// The modules, and what each runs an input through.
+/// The modules, and the function of each that runs an input.
 macro_rules! targets {
     ($($name:ident)*) => {
         $(mod $name;)*

@@ -1,6 +1,6 @@
 //! Bytes → `mayhap::native::decode`, as they are and once more with right checksums.
 //!
-//! Oracles: what decodes is encoded to the same bytes; the filter answers and counts without a
+//! Oracles: a decoded filter is encoded to the same bytes; the filter answers and counts without a
 //! panic; no allocation is larger than the input allows.
 use mayhap::SecretKey;
 use mayhap::native;

@@ -38,7 +38,7 @@ pub(super) fn run(text: &[u8]) {
 }
 
 fn close(read: u64, value: u64) -> bool {
-    // A size is rounded down to a whole byte besides.
+    // A size is also rounded down to a whole byte.
     read.abs_diff(value) as f64 <= 0.005 * value as f64 + 1.0
 }
 

@@ -1,8 +1,8 @@
 //! Bytes as the packed form of a file, as they are and once more with a right checksum; and as a
 //! file to pack.
 //!
-//! Oracles: what is unpacked packs to the same bytes, so that a file has one packed form; every
-//! file comes back; no allocation is larger than the format allows.
+//! Oracles: an unpacked file packs to the same bytes, so that a file has one packed form; every
+//! file survives packing; no allocation is larger than the format allows.
 use mayhap::native::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, unpack};
 use mayhap_fuzz::limited_to;
 use xxhash_rust::xxh3::xxh3_64;
@@ -18,7 +18,7 @@ pub(super) fn run(data: &[u8]) {
         check(&sealed);
     }
     let packed = pack(data).unwrap();
-    assert!(unpack(&packed).unwrap() == data, "a file does not come back");
+    assert!(unpack(&packed).unwrap() == data, "a file does not survive packing");
 }
 
 fn check(packed: &[u8]) {

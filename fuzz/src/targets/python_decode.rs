@@ -1,12 +1,12 @@
 //! Bytes → the files of the Python libraries.
 //!
-//! Oracles: what decodes is encoded to the same bytes; no large allocation; it goes on without a
-//! panic.
+//! Oracles: a decoded filter is encoded to the same bytes; no large allocation; it keeps working
+//! without a panic.
 use mayhap_formats::{Format, detect, open};
 use mayhap_fuzz::{go_on, open_foreign};
 
 pub(super) fn run(data: &[u8]) {
-    // What it looks like, of all formats.
+    // Detection, of all formats.
     detect(data);
     for format in
         [Format::Rbloom, Format::PyBloomLive3, Format::PyBloomLive4, Format::PyBloomFilterMmap]

@@ -1,7 +1,7 @@
 //! Text → the address of a server; pairs of bytes → the parameters of a filter there.
 //!
-//! Oracles: what an address says of itself is read again as the same without its password, which no
-//! message has; parameters that were read are written, and read again as the same.
+//! Oracles: the displayed form of an address is read again as the same without its password, which
+//! no message has; parameters that were read are written, and read again as the same.
 use mayhap_fuzz::limited_to;
 use mayhap_redis::{Address, Meta};
 
@@ -28,7 +28,7 @@ fn address(text: &str) {
     let authority = text.split_once("://").and_then(|(_, rest)| rest.split('/').next());
     if let Some((user, _)) = authority.and_then(|authority| authority.rsplit_once('@')) {
         let password = user.rsplit_once(':').map_or("", |(_, password)| password);
-        // Short ones stand in any text.
+        // Short ones occur in any text.
         assert!(
             password.len() < 8 || text.matches(password).count() > 1 || !said.contains(password)
         );

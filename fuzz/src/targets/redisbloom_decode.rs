@@ -1,7 +1,7 @@
 //! Bytes → chunks of `BF.SCANDUMP`.
 //!
-//! Oracles: what decodes is encoded to bytes that decode to the same; no large allocation; it goes
-//! on without a panic.
+//! Oracles: a decoded filter is encoded to bytes that decode to the same; no large allocation; it
+//! keeps working without a panic.
 use mayhap_formats::{ForeignFilter, RedisBloomFilter};
 use mayhap_fuzz::{LIMITS, go_on, open_foreign};
 

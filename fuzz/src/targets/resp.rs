@@ -1,9 +1,9 @@
-//! A byte that says where to cut, then bytes → requests.
+//! A byte that determines the cuts, then bytes → requests.
 //!
 //! Oracles: bytes mean the same requests, or the same error after the same requests, whether they
-//! arrive at once, cut in two, in pieces of one size, or byte by byte; what is taken was there;
-//! words stand inside the bytes and within the limits; memory goes with what arrived, not with what
-//! was announced; requests that were read mean the same when they are written as arrays.
+//! arrive at once, cut in two, in pieces of one size, or byte by byte; consumed bytes had arrived;
+//! words lie inside the bytes and within the limits; memory is bounded by the bytes that arrived,
+//! not by announced lengths; requests that were read mean the same when they are written as arrays.
 use mayhap_fuzz::limited_to;
 use mayhap_server::resp::{Limits, Malformed, Parser, Reply};
 
@@ -11,7 +11,7 @@ type Request = Vec<Vec<u8>>;
 
 pub(super) fn run(data: &[u8]) {
     let Some((&cut, input)) = data.split_first() else { return };
-    for limits in [Limits::default(), Limits::STRANGER] {
+    for limits in [Limits::default(), Limits::UNAUTHENTICATED] {
         let whole = parse(input, input.len().max(1), 0, &limits);
         let cut = usize::from(cut);
         for (piece, first) in [(1, 0), (cut.max(1), 0), (input.len().max(1), cut)] {
@@ -49,7 +49,7 @@ fn parse(
                 );
                 let refusal = parser.take_refusal();
                 assert!(refusal.is_none() || (words.is_empty() && !was_skipping));
-                // What passes by has no answer, in however many pieces it comes.
+                // Skipped bytes have no answer, in however many pieces they arrive.
                 if !was_skipping {
                     requests.push(words);
                 }

@@ -1,12 +1,13 @@
 //! Streams of a client → requests → commands on a server with small limits.
 //!
-//! Oracles: exactly one whole answer for each request, in the version of the protocol in force, but
-//! for a `SHUTDOWN` that is carried out; filters stay within the limits; memory goes with them, not
-//! with what is asked for; afterwards the server serves as before, and gives all memory back.
+//! Oracles: exactly one whole answer for each request, in the version of the protocol in force,
+//! except for a `SHUTDOWN` that is executed; filters stay within the limits; memory is bounded by
+//! them, not by the requested sizes; afterwards the server serves as before, and gives all memory
+//! back.
 use mayhap::SecretKey;
 use mayhap_fuzz::limited_to;
 use mayhap_server::command::{After, execute};
-use mayhap_server::keyspace::{Keyspace, Options};
+use mayhap_engine::keyspace::{Keyspace, Options, Upkeep};
 use mayhap_server::resp::{Limits, Parser};
 use mayhap_server::{Config, Session, Shared, Turn};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +20,8 @@ const ALLOCATION: usize = MAX_MEMORY as usize + (16 << 20);
 pub(super) fn run(data: &[u8]) {
     let shared = shared();
     let mut session = Session::new(1, None, shared.config().users.anonymous());
-    let mut turn = Turn { now: 1_780_000_000_000, ..Turn::default() };
+    let mut turn = Turn::default();
+    turn.work.now = 1_780_000_000_000;
     limited_to(ALLOCATION, || serve(data, shared, &mut session, &mut turn));
     shared.reload(settings()).expect("the settings of the start");
 
@@ -33,13 +35,13 @@ pub(super) fn run(data: &[u8]) {
         assert_eq!(serve(request, shared, &mut other, &mut turn), answer);
     }
     // Dumps that are still coming in are forgotten after a minute.
-    let later = turn.now + 120_000;
-    shared.keyspace.sweep(0, 10, later, None);
+    let later = turn.work.now + 120_000;
+    Upkeep::sweep(&shared.keyspace, 0, 10, later, None);
     assert_eq!(shared.keyspace.used_bytes(), 0);
 }
 
 /// One server for all inputs, since each has to leave it as it was: sizes of filters that it has
-/// worked out once are kept, which is most of the time.
+/// computed once are kept, which take most of the time.
 fn shared() -> &'static Shared {
     static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
     SHARED.get_or_init(|| {
@@ -54,7 +56,7 @@ fn settings() -> Config {
     Config { max_memory: Some(MAX_MEMORY), ..Config::default() }
 }
 
-/// Carries out what these bytes ask for; the last answer but those of long streams.
+/// Executes the requests in these bytes; returns the last answer, except for long streams.
 fn serve(mut input: &[u8], shared: &Shared, session: &mut Session, turn: &mut Turn) -> Vec<u8> {
     let (mut parser, mut places, mut answers) = (Parser::new(), Vec::new(), Vec::new());
     while let Ok(Some(used)) = parser.parse(input, &mut places, &Limits::default()) {

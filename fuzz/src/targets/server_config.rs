@@ -1,7 +1,7 @@
 //! Bytes as the file of a configuration.
 //!
-//! Oracles: an error says something and names the place; of a configuration that was read, every
-//! setting is told as a text that is taken again and means the same, and users are who they are.
+//! Oracles: an error has a message and names the place; every setting of a configuration that was
+//! read is shown as a text that reads back as the same, and users keep their names and passwords.
 use mayhap_fuzz::limited_to;
 use mayhap_server::Config;
 use mayhap_server::config::{SETTINGS, Sources};
@@ -35,7 +35,7 @@ pub(super) fn run(data: &[u8]) {
     assert_eq!(told(&again.config), said);
 }
 
-/// Each has a name of its own, none comes in by another password, and without one nobody does.
+/// User names are distinct, and no user is let in with an empty password.
 fn check_users(config: &Config) {
     let users = &config.users;
     let names = users.names();

@@ -1,14 +1,14 @@
-//! A byte that says what, then bytes as a file of a data folder: the manifest, a segment of the
-//! log, the items in it, a record of a pack and the image in that, or lists of filters.
+//! A byte that selects the kind, then bytes as a file of a data folder: the manifest, a segment of
+//! the log, the items in it, a record of a pack and the image in that, or lists of filters.
 //!
-//! Checksums are put right, so that what is behind them is reached. Oracles: opening ends, with the
-//! filters or with an error that names what is wrong; what opened once opens again with the same
-//! filters, and nothing more is cut off; memory that there is not is an error, and never taken for
-//! granted: filters come back at the sizes that the log has, whatever the limits are by now.
+//! Checksums are corrected, so that the parsers behind them are reached. Oracles: opening ends,
+//! with the filters or with an error that names the problem; a folder that opened once opens again
+//! with the same filters, and nothing more is cut off; lack of memory is an error, never an abort:
+//! filters are recovered at the sizes in the log, whatever the present limits.
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_fuzz::with_memory_of;
-use mayhap_server::durable::{self, DataFolder, Log, Report};
-use mayhap_server::keyspace::{Keyspace, Options, Recovery, Shape, Spec};
+use mayhap_engine::durable::{self, DataFolder, Log, Report};
+use mayhap_engine::keyspace::{Options, Recovery, Shape, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -50,7 +50,7 @@ pub(super) fn run(data: &[u8]) {
     std::fs::write(folder.join("manifest"), manifest).unwrap();
     std::fs::write(folder.join("log/1.log"), segment).unwrap();
     let Some((first, names)) = open(folder) else { return };
-    let (second, again) = open(folder).expect("what opened opens again");
+    let (second, again) = open(folder).expect("an opened folder opens again");
     assert!(second.dropped.is_none(), "{first:?} {second:?}");
     assert_eq!(again, names);
 }
@@ -75,7 +75,7 @@ fn open(folder: &Path) -> Option<(Report, Vec<(Vec<u8>, u64, u64)>)> {
     let opened = with_memory_of(ALLOCATION, || Log::open(data, options, &recovery, &|_| {}));
     match opened {
         Ok((_log, report)) => {
-            let keyspace = match Keyspace::restored(recovery, report.next_id) {
+            let keyspace = match recovery.finish(report.next_id) {
                 Ok(keyspace) => keyspace,
                 Err(why) => {
                     assert!(!why.to_string().is_empty());
@@ -136,13 +136,13 @@ fn manifest_start() -> Vec<u8> {
     bytes
 }
 
-/// One without filters, whose log begins with segment 1 and frame 0.
+/// A manifest without filters, whose log begins with segment 1 and frame 0.
 fn manifest() -> Vec<u8> {
     let numbers = [LOG_ID, 0, 1, 0, LOG_ID, 1, 1, 0];
     sealed(1, &numbers.map(u64::to_le_bytes).concat())
 }
 
-/// Writes lists, each with how many records it is said to have; returns a manifest that names them.
+/// Writes lists, each with its declared number of records; returns a manifest that names them.
 fn listed(folder: &Path, lists: &[(Vec<u8>, u64)]) -> Vec<u8> {
     let count = lists.len() as u64;
     let mut numbers = vec![LOG_ID, 0, 1, 0, LOG_ID, 1, count + 1, count];
@@ -159,7 +159,8 @@ fn raw(input: &[u8]) -> (Vec<u8>, u64) {
     ([b"\x89mhplst\n\x01\0\0\0\0\0\0\0", rest].concat(), u64::from(*count))
 }
 
-/// A list of records from the input: what, how much higher the id is, which. Sound ones, mostly.
+/// A list of records from the input: the kind, the increment of the id, the number. Sound ones,
+/// mostly.
 fn list(input: &[u8]) -> (Vec<u8>, u64) {
     let (mut out, mut count, mut id) = (b"\x89mhplst\n\x01\0\0\0\0\0\0\0".to_vec(), 0, 0);
     for part in input.chunks(4) {
@@ -169,7 +170,7 @@ fn list(input: &[u8]) -> (Vec<u8>, u64) {
         out.extend_from_slice(&u64::to_le_bytes(id));
         out.extend_from_slice(&u32::to_le_bytes(kind));
         if kind < 3 {
-            // Of no image, mostly.
+            // Without an image, mostly.
             let number = u64::from(a == 255);
             out.extend([number, 0, 0, 0, u64::from(b)].iter().flat_map(|n| n.to_le_bytes()));
         }
@@ -216,7 +217,7 @@ fn record(image: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// One with a filter whose image is this record, which has the right checksum.
+/// A manifest with a filter whose image is this record, which has the right checksum.
 fn manifest_of(record: &[u8]) -> Vec<u8> {
     let spec = Spec::growing(100, 0.01, 2).encode();
     let mut bytes = manifest_start();
@@ -253,7 +254,7 @@ fn frames(input: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Items from the input: what, of which filter, how much. Sound ones, in any order.
+/// Items from the input: the kind, the filter, the length. Sound ones, in any order.
 fn items(input: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in input.chunks(4) {
@@ -309,20 +310,20 @@ fn items(input: &[u8]) -> Vec<u8> {
 }
 
 fn spec(a: u8, b: u8) -> Spec {
-    let (capacity, error) = (u64::from(b) + 1, 0.01);
+    let (capacity, target_fpp) = (u64::from(b) + 1, 0.01);
     match a % 6 {
-        0 => Spec::growing(capacity, error, 2),
-        1 => Spec::fixed(capacity, error),
-        2 => Spec { shape: Shape::Counting { capacity, error }, ..Spec::fixed(1, error) },
+        0 => Spec::growing(capacity, target_fpp, 2),
+        1 => Spec::fixed(capacity, target_fpp),
+        2 => Spec { shape: Shape::Counting { capacity, target_fpp }, ..Spec::fixed(1, target_fpp) },
         3 => {
             let (time_ms, refresh) = (u64::from(a), b % 2 == 0);
-            let shape = Shape::Window { items: capacity, time_ms, error, refresh };
-            Spec { shape, ..Spec::fixed(1, error) }
+            let shape = Shape::Window { items: capacity, time_ms, target_fpp, refresh };
+            Spec { shape, ..Spec::fixed(1, target_fpp) }
         }
         4 => {
-            let shape = Shape::Clearing { capacity, error, at: f64::from(b | 1) / 255.0 };
-            Spec { shape, ..Spec::fixed(1, error) }
+            let shape = Shape::Clearing { capacity, target_fpp, at: f64::from(b | 1) / 255.0 };
+            Spec { shape, ..Spec::fixed(1, target_fpp) }
         }
-        _ => Spec { shape: Shape::RedisBloom, ..Spec::fixed(1, error) },
+        _ => Spec { shape: Shape::RedisBloom, ..Spec::fixed(1, target_fpp) },
     }
 }

@@ -1,4 +1,4 @@
-//! Classes that do less than a filter: what is left is the filter's own cost.
+//! Classes that do less than a filter: the difference is the filter's own cost.
 //!
 //! `Returns` answers at once, `Hashes` after it has hashed the key. Their `in` is the same slot as
 //! that of the filters, their `add` a method of the same calling convention.
@@ -66,7 +66,8 @@ const fn definition(call: ffi::PyCFunction) -> Definition {
 }
 
 unsafe extern "C" fn returns(_: *mut ffi::PyObject, _: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    // SAFETY: the interpreter calls with itself attached; the object lives as long as it does.
+    // SAFETY: the interpreter is attached during the call; the object lives as long as the
+    // interpreter.
     unsafe {
         let answer = ffi::Py_True();
         ffi::Py_INCREF(answer);
@@ -99,7 +100,7 @@ mod floors {
         module.add_class::<Hashes>()?;
         for (name, definition) in [("Returns", &RETURNS), ("Hashes", &HASHES)] {
             let class = module.getattr(name)?;
-            // SAFETY: the class is alive, the definition for ever, and never written to.
+            // SAFETY: the class is alive, the definition forever, and never written to.
             let method = unsafe {
                 let definition = (&raw const definition.0).cast_mut();
                 let method = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);

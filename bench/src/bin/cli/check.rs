@@ -1,4 +1,4 @@
-//! Whether an output is what de-duplication should give: first occurrences, in order.
+//! Checks an output of de-duplication: first occurrences, in order.
 
 use mayhap::{Digest, DigestFunction};
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What came out.
+/// The counts of an output.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Verdict {
     pub(crate) lines_out: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    /// Lines that should have come out and did not.
+    /// Lines that should have been printed and were not.
     pub(crate) fn lost(&self) -> u64 {
         self.distinct.saturating_sub(self.lines_out)
     }
@@ -28,8 +28,8 @@ const BUFFER: usize = 1 << 20;
 
 /// Reads input and output side by side.
 ///
-/// Distinct lines are told apart by 64-bit digests; of 5 M lines two are confused with probability
-/// 1 in a million.
+/// Lines are compared by 64-bit digests; among 5 M lines two collide with probability 1 in a
+/// million.
 pub(crate) fn check(input: &Path, output: &mut dyn Read) -> io::Result<Verdict> {
     let function = DigestFunction::xxh3(0x006D_6179_6861_7000);
     let mut input = BufReader::with_capacity(BUFFER, File::open(input)?);

@@ -1,4 +1,4 @@
-//! Runs one command and says what it cost: CPU time and peak memory from `wait4`, which counts the
+//! Runs one command and measures its cost: CPU time and peak memory from `wait4`, which counts the
 //! command and the children it waited for.
 #![expect(unsafe_code, reason = "wait4 has no safe form in std")]
 
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where the lines come from.
+/// The source of the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
     /// Standard input is the file.
@@ -18,7 +18,7 @@ pub(crate) enum Input {
     Pipe,
 }
 
-/// What one run cost.
+/// The cost of one run.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
     pub(crate) user: Duration,
@@ -66,7 +66,7 @@ impl Job<'_> {
         Ok(cost)
     }
 
-    /// Runs it and hands its output to `read`; returns that and what it wrote to standard error.
+    /// Runs it and hands its output to `read`; returns the result and its standard error.
     pub(crate) fn output<R>(
         &self,
         read: impl FnOnce(&mut dyn Read) -> R,
@@ -106,7 +106,7 @@ fn wait4(child: &Child, start: Instant) -> io::Result<Cost> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     let pid = child.id().cast_signed();
     // SAFETY: both pointers are to live values of the right type; the child is ours and was not
-    // waited for, so that its id stands for it.
+    // waited for, so that its id is still its own.
     let waited = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
     let wall = start.elapsed();
     if waited != pid {

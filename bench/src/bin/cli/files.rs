@@ -1,4 +1,4 @@
-//! Filter files: built, asked and merged by us and by others, at the same numbers.
+//! Filter files: built, queried and merged by us and by others, with the same numbers.
 
 use crate::child::Input;
 use crate::report::{COST_COLUMNS, cost_cells};
@@ -10,25 +10,25 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The rate that every tool is asked for.
+/// The rate requested from every tool.
 const FPP: &str = "1e-4";
 const SHARDS: usize = 8;
 const MIB: f64 = (1 << 20) as f64;
-/// Memory that a command may take beside its filter.
+/// Memory that a command may take in addition to its filter.
 const SLACK: f64 = 8.0 * MIB;
 
 const DCSO: &str = "DCSO bloom";
 const POPPY: &str = "poppy";
 const OURS: &str = "mayhap";
 const STANDARD: &str = "mayhap standard";
-/// As large as the filter of [`DCSO`].
+/// The name of a filter as large as that of [`DCSO`].
 const SAME_SIZE: &str = "mayhap, same size";
 
 /// One program with its filter.
 #[derive(Clone)]
 struct Contestant {
     name: &'static str,
-    /// What must be there for it to run.
+    /// The program that it needs.
     program: String,
     filter: PathBuf,
     build: Vec<String>,
@@ -37,7 +37,7 @@ struct Contestant {
     rate: Rate,
 }
 
-/// What came out of questions whose answer is known.
+/// The results of queries whose answer is known.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Rate {
     asked: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Tables {
     merge: Vec<Outcome>,
 }
 
-/// DCSO's program has no `--version` of its own kind: `Bloom Filter version 0.2.4`.
+/// DCSO's program prints its version as `Bloom Filter version 0.2.4`.
 fn last_word(program: &str) -> String {
     let text = output(program, &["--version"]);
     format!("{program} {}", text.split(' ').next_back().unwrap_or_default())
@@ -146,7 +146,7 @@ impl Tables {
         Ok(Self { contestants, build, check, merge })
     }
 
-    /// Runs all in turns, and counts what comes out.
+    /// Runs all in turns, and counts the output.
     pub(crate) fn measure(&mut self, options: &Options) -> io::Result<()> {
         measure(&mut self.build, options.rounds)?;
         measure(&mut self.check, options.rounds)?;
@@ -212,7 +212,7 @@ impl Tables {
         self.contestants.iter().map(one).collect()
     }
 
-    /// What mayhap promises, computed from this run.
+    /// The targets of mayhap, computed from this run.
     pub(crate) fn ratios(&self) -> Vec<Ratio> {
         let mut ratios = Vec::new();
         let mut add = |what: &str, formula: String, value, side, target| {
@@ -301,7 +301,7 @@ fn merge(options: &Options) -> io::Result<Vec<Outcome>> {
         eprintln!("SKIPPED merge: this mayhap has no such verb");
         return Ok(Vec::new());
     }
-    // As large a filter as 8 times 128 MiB at 10 M lines, and in proportion.
+    // A filter of 8 times 128 MiB at 10 M lines, and in proportion.
     let bytes = options.items.saturating_mul(13).max(1 << 20);
     let shards: Vec<String> = (0..SHARDS)
         .map(|shard| options.work.join(format!("shard-{shard}")).display().to_string())
@@ -327,7 +327,7 @@ fn merge(options: &Options) -> io::Result<Vec<Outcome>> {
         version,
     };
     let ours = tool("merge", words(&format!("{mayhap} merge -q --force -o {all} {shards}")));
-    // What is merged is safe on the disk, too.
+    // The merged file is safe on the disk, too.
     let floor = tool(
         "cat + write",
         shell(format!("cat {shards} > /dev/null && dd bs=1M conv=fsync < {first} > {copy}")),

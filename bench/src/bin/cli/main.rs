@@ -1,5 +1,5 @@
-//! Command-line tools against each other: line filters, and filter files that are built, asked and
-//! merged. CPU time, wall time, peak memory, and whether what comes out is right. `bench/cli.sh`
+//! Command-line tools against each other: line filters, and filter files that are built, queried
+//! and merged. CPU time, wall time, peak memory, and whether the output is right. `bench/cli.sh`
 //! prepares the input and the peers and calls this.
 
 mod check;
@@ -25,7 +25,7 @@ and --queries are those and as many members. Filters are made in --work.
 Peers that are not in PATH are left out, and it is said that they were.
 ";
 
-/// One row: a name for the ratios, the command, how it gets its input and how it tells its
+/// One row: a name for the ratios, the command, the form of its input and the way to get its
 /// version.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct Tool {
     version: fn(&str) -> String,
 }
 
-/// What `mayhap dedup --json` says of itself.
+/// The summary of `mayhap dedup --json`.
 #[derive(Deserialize)]
 pub(crate) struct Summary {
     pub(crate) lines_read: u64,
@@ -55,7 +55,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Of a tool that did not run yet; nothing, said so, if its program is not there.
+    /// The outcome of a tool that has not run yet; `None`, with a message, if its program is
+    /// missing.
     pub(crate) fn of(tool: Tool, program: &str) -> Option<Self> {
         if !is_there(program) {
             eprintln!("{}: {program} is not there, left out", tool.name);
@@ -98,14 +99,14 @@ fn tools(options: &Options) -> Vec<Tool> {
             output(program, &["-W", "version"])
         }),
         tool("huniq", "huniq", Input::File, version),
-        // It tells no version.
+        // It has no option for its version.
         tool("xuniq", &format!("xuniq -c {count}"), Input::File, |_| "xuniq".to_owned()),
         tool("runiq", "runiq --filter quick -", Input::File, version),
         tool("anewer", "anewer", Input::File, version),
     ]
 }
 
-/// What stands on the command line.
+/// The command line.
 #[derive(Default)]
 pub(crate) struct Options {
     lines: PathBuf,
@@ -178,7 +179,7 @@ pub(crate) fn measure(outcomes: &mut [Outcome], rounds: usize) -> io::Result<()>
     Ok(())
 }
 
-/// One more run each, whose output is looked at.
+/// One more run each, whose output is checked.
 fn verify(outcomes: &mut [Outcome]) -> io::Result<()> {
     for outcome in outcomes {
         let tool = &outcome.tool;
@@ -221,7 +222,7 @@ impl Tool {
     }
 }
 
-/// The last part of a path; of what is none, all.
+/// The last part of a path; all of it if it has none.
 fn name_of(path: &Path) -> String {
     let is_path = path.is_absolute();
     let name = path.file_name().filter(|_| is_path).unwrap_or(path.as_os_str());

@@ -74,11 +74,11 @@ pub(crate) fn to_json(
     Ok(serde_json::to_string_pretty(&all)? + "\n")
 }
 
-/// What a row of any table begins with.
+/// The first columns of every table.
 pub(crate) const COST_COLUMNS: &str =
     "| command | version | CPU s | user | sys | wall s | peak MB |";
 
-/// The same of one tool.
+/// The same for one tool.
 pub(crate) fn cost_cells(outcome: &Outcome) -> String {
     let seconds =
         |of: fn(&Cost) -> std::time::Duration| outcome.median(|cost| of(cost).as_secs_f64());
@@ -111,7 +111,7 @@ pub(crate) fn dedup(outcomes: &[Outcome], lines: &Path) -> (String, Vec<Ratio>) 
     (out + "\n", ratios(outcomes))
 }
 
-/// What mayhap promises, computed from this run.
+/// The targets of mayhap, computed from this run.
 fn ratios(outcomes: &[Outcome]) -> Vec<Ratio> {
     let find = |name: &str| outcomes.iter().find(|outcome| outcome.tool.name == name);
     let mut ratios = Vec::new();
@@ -134,7 +134,7 @@ fn ratios(outcomes: &[Outcome]) -> Vec<Ratio> {
     ratios
 }
 
-/// Whether what a run of ours printed is what was counted from outside.
+/// Compares the numbers printed by a run of ours with the counts from outside.
 fn books(outcome: &Outcome) -> Option<[Ratio; 4]> {
     let summary = outcome.summary.as_ref()?;
     let (name, verdict) = (outcome.tool.name, outcome.verdict);

@@ -1,46 +1,28 @@
-//! What no filter can be faster than: hashing the key, and reading one cache line for it.
+//! The lower bound of every filter's time: hashing the key, and reading one cache line for it.
 #![expect(unsafe_code, reason = "prefetch intrinsic")]
 
-use crate::contestants::{Contestant, DIGEST, Rows, Scratch};
+use crate::contestants::{Contestant, DIGEST, Scratch, Table};
 use mayhap::{Block, BlockedBloomFilter, Digest, OwnedBlocks};
 use mayhap_bench::keys::BenchKey;
 
 /// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
-    let cell = rows.cell;
-    let num_blocks = BlockedBloomFilter::builder()
-        .expected_items(cell.n)
-        .target_fpp(cell.target_fpp)
-        .params()
-        .expect("a filter of this size")
-        .num_blocks();
+pub(crate) fn add<K: BenchKey>(table: &mut Table<K>, target_fpp: f64) {
+    let builder = BlockedBloomFilter::builder().expected_items(table.n).target_fpp(target_fpp);
+    let num_blocks = builder.params().expect("a filter of this size").num_blocks();
     let lines = || {
         let mut blocks = OwnedBlocks::zeroed(num_blocks).expect("enough memory");
         blocks.as_mut().fill(Block([1; 8])); // or all pages would be the one zero page
         blocks
     };
-    rows.add_floor("floor: hash", HashAlone);
-    rows.add_floor("floor: hash + one line", OneLine(lines()));
-    rows.add_floor("floor: hash + one line, batch", OneLineBatch(lines()));
-}
-
-/// Nothing to fill: a floor holds no keys.
-macro_rules! holds_no_keys {
-    () => {
-        fn clear(&mut self) {}
-
-        fn insert(&mut self, _keys: &[K], _scratch: &mut Scratch) -> u64 {
-            0
-        }
-    };
+    table.add_filled("floor: hash", f64::NAN, HashAlone);
+    table.add_filled("floor: hash + one line", f64::NAN, OneLine(lines()));
+    table.add_filled("floor: hash + one line, batch", f64::NAN, OneLineBatch(lines()));
 }
 
 struct HashAlone;
 
 impl<K: BenchKey> Contestant<K> for HashAlone {
-    holds_no_keys!();
-
-    fn num_bytes(&self) -> usize {
+    fn free(&mut self) -> u64 {
         0
     }
 
@@ -60,10 +42,8 @@ fn read(blocks: &[Block], digest: Digest) -> u64 {
 struct OneLine(OwnedBlocks);
 
 impl<K: BenchKey> Contestant<K> for OneLine {
-    holds_no_keys!();
-
-    fn num_bytes(&self) -> usize {
-        size_of_val(self.0.as_ref())
+    fn free(&mut self) -> u64 {
+        size_of_val(self.0.as_ref()) as u64
     }
 
     fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
@@ -72,19 +52,17 @@ impl<K: BenchKey> Contestant<K> for OneLine {
     }
 }
 
-/// Digests that are made together, and lines that are asked for together.
+/// The number of digests that are computed together, and of lines that are requested together.
 const CHUNK: usize = 512;
 const GROUP: usize = 64;
-/// Up to here nothing is gained by asking ahead.
+/// Up to here prefetching gains nothing.
 const CACHED_BYTES: usize = 512 << 10;
 
 struct OneLineBatch(OwnedBlocks);
 
 impl<K: BenchKey> Contestant<K> for OneLineBatch {
-    holds_no_keys!();
-
-    fn num_bytes(&self) -> usize {
-        size_of_val(self.0.as_ref())
+    fn free(&mut self) -> u64 {
+        size_of_val(self.0.as_ref()) as u64
     }
 
     fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {

@@ -1,160 +1,170 @@
-//! The filters of mayhap: one key at a time, in batches, on ready digests, and from two threads.
+//! The filters of mayhap.
 
-use crate::contestants::{Cell, Contestant, DIGEST, Rows, Scope, Scratch, count};
-use mayhap::{Blocked, Build, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Standard};
+use crate::contestants::{DIGEST, Kind};
+use mayhap::{
+    BinaryFuse, Bitmap, Build, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest, Filter,
+    FuseWidth, LayoutKind, OwnedBlocks, ScalableBloomFilter, SharedBlocks, WindowBloomFilter,
+};
 use mayhap_bench::keys::BenchKey;
 
-/// Adds our rows.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
-    use Scope::{All, Large, Most};
-    let cell = rows.cell;
-    let blocked = || build::<Filter<Blocked, OwnedBlocks>>(cell);
-    rows.add(All, "mayhap blocked", || One(blocked()));
-    rows.add(All, "mayhap blocked, batch", || Batch(blocked()));
-    rows.add(All, "mayhap blocked, ready digests", || Ready(blocked()));
-    let standard = || build::<Filter<Standard, OwnedBlocks>>(cell);
-    rows.add(Large, "mayhap standard", || One(standard()));
-    rows.add(Large, "mayhap standard, batch", || Batch(standard()));
+/// The batches of a plain filter.
+macro_rules! batches {
+    () => {
+        fn insert_batch(&mut self, keys: &[K], new: &mut Bitmap) {
+            self.insert_batch_into(keys, new);
+        }
 
-    let shared = || build::<Filter<Blocked, SharedBlocks>>(cell);
-    rows.add(Most, "mayhap concurrent blocked", || One(shared()));
-    rows.add_threads(Most, "mayhap concurrent blocked", 2, || One(shared()));
-    rows.add(Most, "mayhap concurrent blocked, batch", || Batch(shared()));
-    rows.add_threads(Most, "mayhap concurrent blocked, batch", 2, || Batch(shared()));
-    let shared = || build::<Filter<Standard, SharedBlocks>>(cell);
-    rows.add(Most, "mayhap concurrent standard", || One(shared()));
-    rows.add_threads(Most, "mayhap concurrent standard", 2, || One(shared()));
-    rows.add(Most, "mayhap concurrent standard, batch", || Batch(shared()));
-    rows.add_threads(Most, "mayhap concurrent standard, batch", 2, || Batch(shared()));
+        fn contains_batch(&self, keys: &[K], found: &mut Bitmap) {
+            self.contains_batch_into(keys, found);
+        }
+
+        fn insert_digests(&mut self, digests: &[Digest], new: &mut Bitmap) {
+            self.insert_digests_into(digests, new);
+        }
+
+        fn contains_digests(&self, digests: &[Digest], found: &mut Bitmap) {
+            self.contains_digests_into(digests, found);
+        }
+
+        fn num_bytes(&self) -> Option<u64> {
+            Some(self.params().num_bytes())
+        }
+    };
 }
 
-fn build<F: Build>(cell: Cell) -> F {
-    F::builder()
-        .expected_items(cell.n)
-        .target_fpp(cell.target_fpp)
-        .digest_function(DIGEST)
-        .build()
-        .expect("a filter of this size and enough memory")
-}
+impl<K: BenchKey, L: LayoutKind> Kind<K> for Filter<L, OwnedBlocks> {
+    batches!();
 
-/// Asked one key at a time.
-struct One<F>(F);
-/// Asked in batches of a whole slice.
-struct Batch<F>(F);
-/// Asked in batches of digests that were made before the clock started.
-struct Ready<F>(F);
+    fn insert(&mut self, key: &K) -> bool {
+        self.insert(key)
+    }
 
-impl<K: BenchKey, L: LayoutKind> Contestant<K> for One<Filter<L, OwnedBlocks>> {
-    fn num_bytes(&self) -> usize {
-        self.0.params().num_bytes() as usize
+    fn contains(&self, key: &K) -> bool {
+        self.contains(key)
     }
 
     fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert(key))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains(key))
+        self.clear();
     }
 }
 
-impl<K: BenchKey, L: LayoutKind> Contestant<K> for Batch<Filter<L, OwnedBlocks>> {
-    fn num_bytes(&self) -> usize {
-        self.0.params().num_bytes() as usize
+impl<K: BenchKey, L: LayoutKind> Kind<K> for Filter<L, SharedBlocks> {
+    batches!();
+
+    fn insert(&mut self, key: &K) -> bool {
+        Self::insert(self, key)
     }
 
+    fn insert_shared(&self, key: &K) -> bool {
+        Self::insert(self, key)
+    }
+
+    fn insert_batch_shared(&self, keys: &[K], new: &mut Bitmap) {
+        self.insert_batch_into(keys, new);
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.contains(key)
+    }
+
+    /// A shared filter is cleared by its owner: a new, empty one takes its place.
     fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn insert(&mut self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.insert_batch_into(keys, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
-    }
-
-    fn contains(&self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.contains_batch_into(keys, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
+        let empty = <Self as Build>::empty(*self.params(), *self.digest_function());
+        *self = empty.expect("enough memory");
     }
 }
 
-impl<K: BenchKey, L: LayoutKind> Contestant<K> for Ready<Filter<L, OwnedBlocks>> {
-    fn num_bytes(&self) -> usize {
-        self.0.params().num_bytes() as usize
+/// The digests of the other kinds, and how an insertion that may fail is unwrapped.
+macro_rules! digests {
+    ($($enough_memory:tt)*) => {
+        fn insert(&mut self, key: &K) -> bool {
+            self.insert_digest(DIGEST.digest(key))$($enough_memory)*
+        }
+
+        fn contains(&self, key: &K) -> bool {
+            self.contains_digest(DIGEST.digest(key))
+        }
+
+        fn insert_digests(&mut self, digests: &[Digest], new: &mut Bitmap) {
+            let () = self.insert_digests_into(digests, new)$($enough_memory)*;
+        }
+
+        fn contains_digests(&self, digests: &[Digest], found: &mut Bitmap) {
+            self.contains_digests_into(digests, found);
+        }
+
+        fn num_bytes(&self) -> Option<u64> {
+            Some(Self::num_bytes(self))
+        }
+    };
+}
+
+impl<K: BenchKey> Kind<K> for WindowBloomFilter {
+    digests!();
+}
+
+impl<K: BenchKey> Kind<K> for ScalableBloomFilter {
+    digests!(.expect("enough memory"));
+}
+
+impl<K: BenchKey> Kind<K> for ConcurrentScalableBloomFilter {
+    digests!(.expect("enough memory"));
+}
+
+impl<K: BenchKey> Kind<K> for CountingBloomFilter {
+    digests!();
+
+    fn remove(&mut self, key: &K) -> bool {
+        self.remove_digest(DIGEST.digest(key))
     }
 
-    fn clear(&mut self) {
-        self.0.clear();
+    fn remove_digests(&mut self, digests: &[Digest], removed: &mut Bitmap) {
+        self.remove_digests_into(digests, removed);
+    }
+}
+
+/// Static: insertion collects digests, `finish` builds.
+pub(crate) struct Fuse {
+    width: FuseWidth,
+    digests: Vec<Digest>,
+    filter: Option<BinaryFuse>,
+}
+
+impl Fuse {
+    pub(crate) fn new(width: FuseWidth, n: u64) -> Self {
+        Self { width, digests: Vec::with_capacity(n as usize), filter: None }
     }
 
-    fn wants_digests(&self) -> bool {
+    fn filter(&self) -> &BinaryFuse {
+        self.filter.as_ref().expect("built before it is queried")
+    }
+}
+
+impl<K: BenchKey> Kind<K> for Fuse {
+    fn insert(&mut self, key: &K) -> bool {
+        self.digests.push(DIGEST.digest(key));
         true
     }
 
-    fn insert(&mut self, _keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.insert_digests_into(&scratch.digests, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
+    fn contains(&self, key: &K) -> bool {
+        self.filter().contains_digest(DIGEST.digest(key))
     }
 
-    fn contains(&self, _keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.contains_digests_into(&scratch.digests, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
-    }
-}
-
-impl<K: BenchKey, L: LayoutKind> Contestant<K> for One<Filter<L, SharedBlocks>> {
-    fn num_bytes(&self) -> usize {
-        self.0.params().num_bytes() as usize
+    fn insert_digests(&mut self, digests: &[Digest], _new: &mut Bitmap) {
+        self.digests.extend_from_slice(digests);
     }
 
-    fn clear(&mut self) {
-        clear_shared(&mut self.0);
+    fn contains_digests(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.filter().contains_digests_into(digests, found);
     }
 
-    fn insert(&mut self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.insert_shared(keys, scratch)
+    fn finish(&mut self) {
+        let digests = std::mem::take(&mut self.digests);
+        let filter = BinaryFuse::build(self.width, DIGEST, digests);
+        self.filter = Some(filter.expect("distinct digests and enough memory"));
     }
 
-    fn insert_shared(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert(key))
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.filter().num_bytes())
     }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains(key))
-    }
-}
-
-impl<K: BenchKey, L: LayoutKind> Contestant<K> for Batch<Filter<L, SharedBlocks>> {
-    fn num_bytes(&self) -> usize {
-        self.0.params().num_bytes() as usize
-    }
-
-    fn clear(&mut self) {
-        clear_shared(&mut self.0);
-    }
-
-    fn insert(&mut self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.insert_shared(keys, scratch)
-    }
-
-    fn insert_shared(&self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.insert_batch_into(keys, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
-    }
-
-    fn contains(&self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.0.contains_batch_into(keys, &mut scratch.answers);
-        scratch.answers.count_ones() as u64
-    }
-}
-
-/// A shared filter is cleared by its owner: a new, empty one takes its place.
-fn clear_shared<L: LayoutKind>(filter: &mut Filter<L, SharedBlocks>) {
-    *filter =
-        <Filter<L, SharedBlocks> as Build>::empty(*filter.params(), *filter.digest_function())
-            .expect("enough memory");
 }

@@ -1,200 +1,352 @@
-//! The filters of other crates, called as their documentation says, and the exact set.
+//! The filters of other crates, called as documented, and the exact set; they get the digest where
+//! they take one and their row says so.
 
-use crate::contestants::{Cell, Contestant, DIGEST, Rows, Scope, Scratch, count};
+use crate::contestants::{DIGEST, Kind};
+use dsi_progress_logger::no_logging;
 use mayhap_bench::keys::BenchKey;
 use std::collections::HashSet;
-use xorf::Filter as _;
+use std::collections::hash_map::DefaultHasher;
+use sux::dict::VFilter;
+use sux::func::VBuilder;
 
-/// Adds the peers.
-pub(crate) fn add<K: BenchKey>(rows: &mut Rows<'_, K>) {
-    use Scope::{All, Most};
-    let cell @ Cell { n, target_fpp, is_first_fpp } = rows.cell;
-    let items = n as usize;
-    let fast = || fastbloom::BloomFilter::with_false_pos(target_fpp).expected_items(items);
-    rows.add(All, "fastbloom", || Fast(fast()));
-    rows.add(Most, "fastbloom, xxh3 digest", || FastDigest(fast()));
-    let atomic = || fastbloom::AtomicBloomFilter::with_false_pos(target_fpp).expected_items(items);
-    rows.add(Most, "fastbloom atomic", || FastAtomic(atomic()));
-    rows.add_threads(Most, "fastbloom atomic", 2, || FastAtomic(atomic()));
-    rows.add(All, "sbbf-rs-safe, xxh3 digest", || {
-        Sbbf(sbbf_rs_safe::Filter::new(sbbf_bits_per_key(cell), items))
-    });
-    rows.add(Most, "bloomfilter", || {
-        Classic(bloomfilter::Bloom::new_for_fp_rate(items, target_fpp).expect("valid numbers"))
-    });
-    if is_first_fpp {
-        rows.add(Most, "xorf BinaryFuse8, xxh3 digest", || Fuse { digests: vec![], filter: None });
-        rows.add(Most, "std HashSet (exact)", || Exact(HashSet::with_capacity(items)));
+/// The digest as a number.
+fn digest<K: BenchKey>(key: &K) -> u64 {
+    DIGEST.digest(key).get()
+}
+
+impl<K: BenchKey> Kind<K> for fastbloom::BloomFilter {
+    fn insert(&mut self, key: &K) -> bool {
+        self.insert(key)
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.contains(key)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.num_bits() as u64 / 8)
     }
 }
 
-/// Whole bits per key at which this layout (256-bit blocks, 8 bits per key) keeps the rate: its API
-/// takes no fraction.
-fn sbbf_bits_per_key(cell: Cell) -> usize {
-    match cell.target_fpp {
-        0.01.. => 11,
-        0.001.. => 17,
-        _ => 28,
+/// The same, given a digest.
+pub(crate) struct FastDigest(pub(crate) fastbloom::BloomFilter);
+
+impl<K: BenchKey> Kind<K> for FastDigest {
+    fn insert(&mut self, key: &K) -> bool {
+        self.0.insert_hash(digest(key))
     }
-}
 
-struct Fast(fastbloom::BloomFilter);
-
-impl<K: BenchKey> Contestant<K> for Fast {
-    fn num_bytes(&self) -> usize {
-        self.0.num_bits() / 8
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains_hash(digest(key))
     }
 
     fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert(key))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains(key))
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.0.num_bits() as u64 / 8)
     }
 }
 
-struct FastDigest(fastbloom::BloomFilter);
+/// The same, for several threads.
+pub(crate) struct FastAtomic(pub(crate) fastbloom::AtomicBloomFilter);
 
-impl<K: BenchKey> Contestant<K> for FastDigest {
-    fn num_bytes(&self) -> usize {
-        self.0.num_bits() / 8
+impl<K: BenchKey> Kind<K> for FastAtomic {
+    fn insert(&mut self, key: &K) -> bool {
+        self.0.insert(key)
+    }
+
+    fn insert_shared(&self, key: &K) -> bool {
+        self.0.insert(key)
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains(key)
     }
 
     fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert_hash(DIGEST.digest(key).get()))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains_hash(DIGEST.digest(key).get()))
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.0.num_bits() as u64 / 8)
     }
 }
 
-struct FastAtomic(fastbloom::AtomicBloomFilter);
+/// A split block filter, which takes digests.
+pub(crate) struct Sbbf(sbbf_rs_safe::Filter);
 
-impl<K: BenchKey> Contestant<K> for FastAtomic {
-    fn num_bytes(&self) -> usize {
-        self.0.num_bits() / 8
-    }
-
-    fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    fn insert(&mut self, keys: &[K], scratch: &mut Scratch) -> u64 {
-        self.insert_shared(keys, scratch)
-    }
-
-    fn insert_shared(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert(key))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains(key))
+impl Sbbf {
+    /// A filter with whole bits per key, since its API takes no fraction: those at which this
+    /// layout (256-bit blocks, 8 bits per key) keeps the rate.
+    pub(crate) fn new(n: u64, target_fpp: f64) -> Self {
+        let bits_per_key = match target_fpp {
+            0.01.. => 11,
+            0.001.. => 17,
+            _ => 28,
+        };
+        Self(sbbf_rs_safe::Filter::new(bits_per_key, n as usize))
     }
 }
 
-struct Sbbf(sbbf_rs_safe::Filter);
+impl<K: BenchKey> Kind<K> for Sbbf {
+    fn insert(&mut self, key: &K) -> bool {
+        self.0.insert_hash(digest(key))
+    }
 
-impl<K: BenchKey> Contestant<K> for Sbbf {
-    fn num_bytes(&self) -> usize {
-        self.0.as_bytes().len()
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains_hash(digest(key))
     }
 
     fn clear(&mut self) {
         self.0.reset();
     }
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.insert_hash(DIGEST.digest(key).get()))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains_hash(DIGEST.digest(key).get()))
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.0.as_bytes().len() as u64)
     }
 }
 
-struct Classic<K>(bloomfilter::Bloom<K>);
+/// It does not report whether an inserted key was new.
+pub(crate) struct Classic<K>(pub(crate) bloomfilter::Bloom<K>);
 
-impl<K: BenchKey> Contestant<K> for Classic<K> {
-    fn num_bytes(&self) -> usize {
-        self.0.len() as usize / 8
+impl<K: BenchKey> Kind<K> for Classic<K> {
+    fn insert(&mut self, key: &K) -> bool {
+        self.0.set(key);
+        false
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.0.check(key)
     }
 
     fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        for key in keys {
-            self.0.set(key);
-        }
-        0
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.0.len() / 8)
+    }
+}
+
+impl<K: BenchKey> Kind<K> for HashSet<K> {
+    fn insert(&mut self, key: &K) -> bool {
+        self.insert(*key)
     }
 
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.check(key))
+    fn contains(&self, key: &K) -> bool {
+        self.contains(key)
+    }
+
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    /// Slots and one control byte each; the table has a power of two of them, at most 7/8 full.
+    fn num_bytes(&self) -> Option<u64> {
+        let slots = (self.capacity() * 8 / 7).next_power_of_two();
+        Some((slots * (size_of::<K>() + 1)) as u64)
+    }
+}
+
+/// Fingerprints of 8 bits, and no choice of rate; hashes with the hasher of the standard library.
+pub(crate) struct Cuckoo {
+    filter: cuckoofilter::CuckooFilter<DefaultHasher>,
+    failures: u64,
+}
+
+impl Cuckoo {
+    pub(crate) fn new(n: u64) -> Self {
+        let filter = cuckoofilter::CuckooFilter::with_capacity(n as usize);
+        Self { filter, failures: 0 }
+    }
+}
+
+impl<K: BenchKey> Kind<K> for Cuckoo {
+    fn insert(&mut self, key: &K) -> bool {
+        let is_there = self.filter.add(key).is_ok();
+        self.failures += u64::from(!is_there);
+        is_there
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.filter.contains(key)
+    }
+
+    fn remove(&mut self, key: &K) -> bool {
+        self.filter.delete(key)
+    }
+
+    fn failures(&self) -> u64 {
+        self.failures
+    }
+}
+
+/// A quotient filter. Keys that may be removed must be counted, so equal fingerprints are kept.
+pub(crate) struct Quotient {
+    filter: qfilter::Filter,
+    keeps_equal: bool,
+}
+
+impl Quotient {
+    /// A filter with removals.
+    pub(crate) fn removable(n: u64, target_fpp: f64) -> Self {
+        let filter = qfilter::Filter::new(n, target_fpp).expect("valid numbers");
+        Self { filter, keeps_equal: true }
+    }
+
+    /// A filter that grows; it needs to know the largest number of keys.
+    pub(crate) fn growing(first: u64, max: u64, target_fpp: f64) -> Self {
+        let filter = qfilter::Filter::new_resizeable(first, max, target_fpp);
+        Self { filter: filter.expect("valid numbers"), keeps_equal: false }
+    }
+}
+
+impl<K: BenchKey> Kind<K> for Quotient {
+    fn insert(&mut self, key: &K) -> bool {
+        let new = self.filter.insert_fingerprint(self.keeps_equal, digest(key));
+        new.expect("room for all keys")
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.filter.contains_fingerprint(digest(key))
+    }
+
+    fn remove(&mut self, key: &K) -> bool {
+        self.filter.remove_fingerprint(digest(key))
+    }
+}
+
+/// Hashes keys itself. It reports neither whether an inserted key was new, nor its memory.
+pub(crate) struct Aleph(pub(crate) aleph_filter::AlephFilter);
+
+impl Kind<u64> for Aleph {
+    fn insert(&mut self, key: &u64) -> bool {
+        self.0.insert(&key.to_le_bytes());
+        true
+    }
+
+    fn contains(&self, key: &u64) -> bool {
+        self.0.contains(&key.to_le_bytes())
+    }
+}
+
+/// Hashes keys itself.
+pub(crate) struct Growable(pub(crate) growable_bloom_filter::GrowableBloom);
+
+impl<K: BenchKey> Kind<K> for Growable {
+    fn insert(&mut self, key: &K) -> bool {
+        self.0.insert(key)
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains(key)
+    }
+}
+
+/// The usual hand-made window: two filters for `w` keys and half of the rate each; when one is full
+/// it becomes the old one, and the one that was old is emptied.
+pub(crate) struct Rotating {
+    young: fastbloom::BloomFilter,
+    old: fastbloom::BloomFilter,
+    room: u64,
+    w: u64,
+}
+
+impl Rotating {
+    pub(crate) fn new(w: u64, target_fpp: f64) -> Self {
+        let make =
+            || fastbloom::BloomFilter::with_false_pos(target_fpp / 2.0).expected_items(w as usize);
+        Self { young: make(), old: make(), room: w, w }
+    }
+}
+
+impl<K: BenchKey> Kind<K> for Rotating {
+    fn insert(&mut self, key: &K) -> bool {
+        if self.room == 0 {
+            std::mem::swap(&mut self.young, &mut self.old);
+            self.young.clear();
+            self.room = self.w;
+        }
+        self.room -= 1;
+        !self.young.insert_hash(digest(key))
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        let hash = digest(key);
+        self.young.contains_hash(hash) || self.old.contains_hash(hash)
     }
 }
 
 /// Static: insertion collects digests, `finish` builds.
-struct Fuse {
+pub(crate) struct Static<F> {
     digests: Vec<u64>,
-    filter: Option<xorf::BinaryFuse8>,
+    filter: Option<F>,
 }
 
-impl<K: BenchKey> Contestant<K> for Fuse {
-    fn num_bytes(&self) -> usize {
-        self.filter.as_ref().map_or(0, |filter| filter.fingerprints.len())
+impl<F> Static<F> {
+    pub(crate) fn new(n: u64) -> Self {
+        Self { digests: Vec::with_capacity(n as usize), filter: None }
+    }
+}
+
+impl<K: BenchKey, F> Kind<K> for Static<F>
+where
+    F: xorf::Filter<u64> + for<'a> TryFrom<&'a Vec<u64>, Error: std::fmt::Debug> + Sync,
+{
+    fn insert(&mut self, key: &K) -> bool {
+        self.digests.push(digest(key));
+        true
+    }
+
+    fn contains(&self, key: &K) -> bool {
+        self.filter.as_ref().expect("built before it is queried").contains(&digest(key))
+    }
+
+    fn finish(&mut self) {
+        // Dropped afterwards: 8 bytes a key that the filter does not need.
+        let digests = std::mem::take(&mut self.digests);
+        self.filter = Some(F::try_from(&digests).expect("distinct digests"));
     }
 
     fn clear(&mut self) {
         self.digests.clear();
         self.filter = None;
     }
+}
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        self.digests.extend(keys.iter().map(|key| DIGEST.digest(key).get()));
-        0
-    }
+/// Static, with 8 bits; hashes keys itself. With one thread, like all others.
+pub(crate) struct Sux {
+    keys: Vec<u64>,
+    filter: Option<VFilter<u64, Box<[u8]>>>,
+}
 
-    fn finish(&mut self) {
-        let filter = xorf::BinaryFuse8::try_from(&self.digests).expect("distinct digests");
-        self.filter = Some(filter);
-        self.digests = Vec::new(); // 8 bytes a key that the filter does not need
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        let filter = self.filter.as_ref().expect("built before it is asked");
-        count(keys, |key| filter.contains(&DIGEST.digest(key).get()))
+impl Sux {
+    pub(crate) fn new(n: u64) -> Self {
+        Self { keys: Vec::with_capacity(n as usize), filter: None }
     }
 }
 
-struct Exact<K>(HashSet<K>);
-
-impl<K: BenchKey> Contestant<K> for Exact<K> {
-    /// Slots and one control byte each; the table has a power of two of them, at most 7/8 full.
-    fn num_bytes(&self) -> usize {
-        (self.0.capacity() * 8 / 7).next_power_of_two() * (size_of::<K>() + 1)
+impl Kind<u64> for Sux {
+    fn insert(&mut self, key: &u64) -> bool {
+        self.keys.push(*key);
+        true
     }
 
-    fn clear(&mut self) {
-        self.0.clear();
+    fn contains(&self, key: &u64) -> bool {
+        self.filter.as_ref().expect("built before it is queried").contains(*key)
     }
 
-    fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |&key| self.0.insert(key))
-    }
-
-    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        count(keys, |key| self.0.contains(key))
+    fn finish(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        let builder = VBuilder::default().max_num_threads(1);
+        let filter =
+            VFilter::<u64, Box<[u8]>>::try_par_new_with_builder(&keys, builder, no_logging![]);
+        self.filter = Some(filter.expect("distinct keys"));
     }
 }

@@ -1,4 +1,4 @@
-//! What mayhap promises, computed from the medians of this very run.
+//! The targets of mayhap, computed from the medians of this very run, where the rows were run.
 
 use crate::report::Record;
 use mayhap_bench::ratio::{Ratio, Side};
@@ -19,23 +19,32 @@ const INSERT: Figure = ("insert", |record| record.insert_ns);
 const HIT: Figure = ("hit", |record| record.hit_ns);
 const MISS: Figure = ("miss", |record| record.miss_ns);
 
-/// One cell, in which rows are found by name.
+/// The targets of all tables.
+pub(crate) fn targets(records: &[Record]) -> Vec<Ratio> {
+    let mut targets = plain(records);
+    targets.extend(records.iter().flat_map(of_kind));
+    targets.extend(records.iter().flat_map(|ours| against_peer(ours, records)));
+    targets
+}
+
+/// One cell of plain filters, in which rows are found by name.
 struct Cell<'a> {
     records: Vec<&'a Record>,
     name: String,
     ratios: Vec<Ratio>,
 }
 
-/// The ratios of all cells with p = 1 %, for which the targets are stated.
-pub(crate) fn ratios(records: &[Record]) -> Vec<Ratio> {
+/// The ratios of all cells of plain filters with p = 1 %, for which the targets are stated.
+fn plain(records: &[Record]) -> Vec<Ratio> {
+    let records: Vec<&Record> = records.iter().filter(|record| record.table.is_empty()).collect();
     let mut ratios = Vec::new();
     for keys in ["u64", "URL"] {
         let mut sizes: Vec<u64> = records.iter().map(|record| record.n).collect();
         sizes.sort_unstable();
         sizes.dedup();
         for n in sizes {
-            let is_here = |r: &&Record| r.n == n && r.keys == keys && r.target_fpp == 0.01;
-            let records: Vec<&Record> = records.iter().filter(is_here).collect();
+            let is_here = |r: &&&Record| r.n == n && r.keys == keys && r.target_fpp == Some(0.01);
+            let records: Vec<&Record> = records.iter().filter(is_here).copied().collect();
             if records.is_empty() {
                 continue;
             }
@@ -73,7 +82,7 @@ impl Cell<'_> {
         }
         for figure in [INSERT, HIT, MISS] {
             self.at_least(SBBF, BLOCKED, figure, 1.0);
-            // As its users get it, and with the hash taken out of the comparison.
+            // As in its users' hands, and with the hash taken out of the comparison.
             self.at_least(FASTBLOOM, STANDARD, figure, 1.0);
             self.at_least(FASTBLOOM_XXH3, STANDARD, figure, 1.0);
             self.at_least(FASTBLOOM_XXH3, STANDARD_BATCH, figure, 1.0);
@@ -140,4 +149,67 @@ impl Cell<'_> {
             self.ratios.push(Ratio { what, formula, value, side, target });
         }
     }
+}
+
+/// The peers that a kind's time is compared with, in the same table: at most 1.1 times as long.
+const PEERS: [(&str, &str); 5] = [
+    ("mayhap counting, 4 bits", "qfilter, xxh3 digest"),
+    ("mayhap scalable", "growable-bloom-filter"),
+    ("mayhap window", "two rotating fastbloom, xxh3 digest"),
+    ("mayhap fuse 8", "xorf BinaryFuse8, xxh3 digest"),
+    ("mayhap fuse 16", "xorf BinaryFuse16, xxh3 digest"),
+];
+const MOST_TIMES: f64 = 1.1;
+
+/// The targets of a row of another kind that are no ratio to a peer.
+fn of_kind(record: &Record) -> Vec<Ratio> {
+    let at_most = |figure: &str, value: f64, target: f64| {
+        let formula = format!("{}, {figure}", record.contestant);
+        Ratio { what: record.heading(), formula, value, side: Side::AtMost, target }
+    };
+    match record.contestant {
+        "mayhap matrix" | "mayhap matrix, batch" => {
+            // 100 MB fit the third-level cache where that is as large, 1 GiB never does.
+            let target = if record.n < 500_000_000 { 60.0 } else { 120.0 };
+            vec![
+                at_most("ns per query, hit", record.hit_ns, target),
+                at_most("ns per query, miss", record.miss_ns, target),
+            ]
+        }
+        "mayhap scalable" if record.n == 10_000 && record.target_fpp == Some(0.01) => {
+            vec![at_most("ns per key, insert", record.insert_ns, 40.0)]
+        }
+        "mayhap window" if record.n >= 1_000_000 && record.target_fpp == Some(0.01) => {
+            vec![at_most("bits/key", record.bits_per_key, 17.5)]
+        }
+        "mayhap fuse 8" if record.n >= 1_000_000 => {
+            vec![at_most("bits/key", record.bits_per_key, 9.1)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The times of a kind divided by its peer's, both called with single keys.
+fn against_peer(ours: &Record, records: &[Record]) -> Vec<Ratio> {
+    let Some((_, name)) = PEERS.iter().find(|(kind, _)| *kind == ours.contestant) else {
+        return Vec::new();
+    };
+    let is_peer = |peer: &&Record| peer.contestant == *name && peer.is_of_same_table(ours);
+    let Some(peer) = records.iter().find(is_peer) else { return Vec::new() };
+    let pairs = [
+        ("insert", Some((ours.insert_ns, peer.insert_ns))),
+        ("hit", Some((ours.hit_ns, peer.hit_ns))),
+        ("miss", Some((ours.miss_ns, peer.miss_ns))),
+        ("remove", ours.remove_ns.zip(peer.remove_ns)),
+    ];
+    let ratios = pairs.into_iter().filter_map(|(what, pair)| Some((what, pair?)));
+    ratios
+        .map(|(figure, (time, peers))| Ratio {
+            what: format!("{}, {figure}", ours.heading()),
+            formula: format!("{} / {name}", ours.contestant),
+            value: time / peers,
+            side: Side::AtMost,
+            target: MOST_TIMES,
+        })
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! The clock: interleaved rounds, medians, and only the filter calls timed.
 
-use crate::contestants::{Cell, DIGEST, Row, Scratch};
-use mayhap::Digest;
+use crate::contestants::{Fills, Row, Scratch, Table};
+use crate::report::Record;
 use mayhap_bench::keys::{BenchKey, FIRST_ABSENT, Stream, mix};
 use mayhap_bench::stats::median;
 use std::hint::{black_box, spin_loop};
@@ -9,14 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Keys that are made, outside of the clock, and then handed to a contestant together. They stay in
-/// the second-level cache, so that what misses the cache is the filter.
-const SLICE: u64 = 16 << 10;
-
-/// Absent keys asked for to measure a rate.
+/// The number of absent keys queried to measure a rate; of many sets fewer, each asked of every
+/// set.
 pub(crate) const RATE_PROBES: u64 = 1 << 20;
 
-/// How long and how often.
+/// The duration and the number of repetitions.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan {
     pub(crate) rounds: usize,
@@ -24,36 +21,32 @@ pub(crate) struct Plan {
     pub(crate) budget: Duration,
 }
 
-/// The medians of one row, ns per key.
-#[derive(Clone, Copy)]
-pub(crate) struct Medians {
-    pub(crate) insert: f64,
-    pub(crate) hit: f64,
-    pub(crate) miss: f64,
-    pub(crate) mix: f64,
-    pub(crate) measured_fpr: f64,
-}
-
-/// All rounds of one cell; the result has the order of `rows`.
-pub(crate) fn run<K: BenchKey>(cell: Cell, rows: &mut [Row<K>], plan: Plan) -> Vec<Medians> {
-    let inserts = insert_rounds(cell, rows, plan);
-    let n = cell.n;
-    let queries = [
-        |n, seed| Stream::Hit { n, seed },
-        |_, seed| Stream::Miss { seed },
-        |n, seed| Stream::Mix { n, seed },
-    ]
-    .map(|stream: fn(u64, u64) -> Stream| query_rounds(rows, plan, |seed| stream(n, seed)));
-    let [hits, misses, mixes] = &queries;
-    (0..rows.len())
-        .map(|i| Medians {
-            insert: inserts[i],
-            hit: hits[i],
-            miss: misses[i],
-            mix: mixes[i],
-            measured_fpr: measured_fpr(&rows[i], n),
-        })
-        .collect()
+/// All rounds of one table; the result has the order of its rows.
+pub(crate) fn run<K: BenchKey>(mut table: Table<K>, plan: Plan) -> Vec<Record> {
+    let fills = fill_rounds(&mut table, plan);
+    let n = table.n;
+    let ask = |stream: fn(u64, u64, u64) -> Stream| query_rounds(&table, plan, stream);
+    let hits = ask(|first, n, seed| Stream::Hit { first, n, seed });
+    let misses = ask(|_, _, seed| Stream::Miss { seed });
+    let mixes = table.mixes.then(|| ask(|first, n, seed| Stream::Mix { first, n, seed }));
+    let rates: Vec<f64> = table.rows.iter().map(|row| measured_fpr(&table, row)).collect();
+    let record = |(i, row): (usize, &mut Row<K>)| Record {
+        table: table.title,
+        contestant: row.name,
+        threads: row.threads,
+        keys: K::NAME,
+        n,
+        target_fpp: table.target_fpp,
+        refused: row.contestant.failures(),
+        measured_fpr: rates[i],
+        bits_per_key: row.contestant.free() as f64 * 8.0 / n as f64,
+        insert_ns: fills[i].0,
+        hit_ns: hits[i],
+        miss_ns: misses[i],
+        mix_ns: mixes.as_ref().map(|mixes| mixes[i]),
+        remove_ns: fills[i].1,
+    };
+    table.rows.iter_mut().enumerate().map(record).collect()
 }
 
 /// The turns of a round: all rows, starting with another one each time.
@@ -61,51 +54,90 @@ fn turns(rows: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..rows).map(move |i| (i + round) % rows)
 }
 
-/// Fills every filter with the ids `0..n`: again and again if that is quick, or once, a part in
-/// each round.
-fn insert_rounds<K: BenchKey>(cell: Cell, rows: &mut [Row<K>], plan: Plan) -> Vec<f64> {
-    let n = cell.n;
-    let mut times = vec![Vec::new(); rows.len()];
+fn ns_per_key(time: Duration, keys: u64) -> f64 {
+    time.as_secs_f64() * 1e9 / keys as f64
+}
+
+/// Fills every filter with its ids: repeatedly, or once, a part in each round. The last filters
+/// stay full. For each row the times of an insertion and of a removal.
+fn fill_rounds<K: BenchKey>(table: &mut Table<K>, plan: Plan) -> Vec<(f64, Option<f64>)> {
+    let Table { n, fills, slice, .. } = *table;
+    let rows = table.rows.len();
+    let mut times = vec![(Vec::new(), Vec::new()); rows];
     for round in 0..plan.rounds {
-        for i in turns(rows.len(), round) {
-            let row = &mut rows[i];
-            if row.is_floor {
+        for i in turns(rows, round) {
+            let row = &mut table.rows[i];
+            if row.filled.is_some() {
                 continue;
             }
-            let part = |round| n * round as u64 / plan.rounds as u64;
-            times[i].push(if cell.is_filled_once() {
+            if fills == Fills::Once {
+                if round == 0 {
+                    row.contestant.restart(true);
+                }
+                let part = |round| n * round as u64 / plan.rounds as u64;
                 let (from, to) = (part(round), part(round + 1));
-                insert_range(row, from, to).as_secs_f64() * 1e9 / (to - from) as f64
+                times[i].0.push(ns_per_key(insert_range(row, from, to, slice), to - from));
             } else {
-                refill(row, n, plan.budget)
-            });
+                let (insert, remove) = refill(row, n, fills == Fills::New, slice, plan.budget);
+                times[i].0.push(insert);
+                times[i].1.extend(remove);
+            }
         }
     }
-    let finish = |row: &mut Row<K>| {
-        let start = Instant::now();
-        row.contestant.finish();
-        start.elapsed().as_secs_f64() * 1e9 / n as f64
+    let figures = |(row, (inserts, removes)): (&mut Row<K>, (Vec<f64>, Vec<f64>))| {
+        if let Some(insert_ns) = row.filled {
+            return (insert_ns, None);
+        }
+        let finish = if fills == Fills::Once { ns_per_key(finish(row), n) } else { 0.0 };
+        let remove = (!removes.is_empty()).then(|| median(removes));
+        (median(inserts) + finish, remove)
     };
-    let per_key = |row: &mut Row<K>| if cell.is_filled_once() { finish(row) } else { 0.0 };
-    rows.iter_mut().zip(times).map(|(row, times)| median(times) + per_key(row)).collect()
+    table.rows.iter_mut().zip(times).map(figures).collect()
 }
 
-/// Empties and fills until the budget is spent; ns per key.
-fn refill<K: BenchKey>(row: &mut Row<K>, n: u64, budget: Duration) -> f64 {
-    let (mut time, mut fills) = (Duration::ZERO, 0);
-    while time < budget {
-        row.contestant.clear();
-        time += insert_range(row, 0, n);
-        let start = Instant::now();
-        row.contestant.finish();
-        time += start.elapsed();
-        fills += n;
+/// Fills empty filters until the budget is spent, and empties one key by key where the row measures
+/// that; ns per inserted and per removed key. The last one stays full.
+fn refill<K: BenchKey>(
+    row: &mut Row<K>,
+    n: u64,
+    is_new: bool,
+    slice: u64,
+    budget: Duration,
+) -> (f64, Option<f64>) {
+    let (mut inserting, mut inserted) = (Duration::ZERO, 0);
+    let (mut removing, mut removed) = (Duration::ZERO, 0);
+    loop {
+        row.contestant.restart(is_new);
+        // The time before a window is full is not its steady state.
+        let warm_up = if row.fed == 1 { 0 } else { n };
+        insert_range(row, 0, warm_up, slice);
+        inserting += insert_range(row, warm_up, row.fed * n, slice) + finish(row);
+        inserted += row.fed * n - warm_up;
+        let is_to_empty = row.can_remove && removed == 0;
+        if !is_to_empty && inserting >= budget {
+            break;
+        }
+        if row.can_remove {
+            let work = Work::new(row, Stream::Sequence { start: 0 }, n, slice);
+            let contestant = &mut row.contestant;
+            let (time, found) = work.alone(|keys, scratch| contestant.remove(keys, scratch));
+            let is_right = found == n || contestant.failures() > 0;
+            assert!(is_right, "{} removed {found} of {n} members", row.name);
+            (removing, removed) = (removing + time, removed + n);
+        }
     }
-    time.as_secs_f64() * 1e9 / fills as f64
+    let remove = (removed > 0).then(|| ns_per_key(removing, removed));
+    (ns_per_key(inserting, inserted), remove)
 }
 
-fn insert_range<K: BenchKey>(row: &mut Row<K>, from: u64, to: u64) -> Duration {
-    let work = Work::new(row, Stream::Sequence { start: from }, to - from);
+fn finish<K>(row: &mut Row<K>) -> Duration {
+    let start = Instant::now();
+    row.contestant.finish();
+    start.elapsed()
+}
+
+fn insert_range<K: BenchKey>(row: &mut Row<K>, from: u64, to: u64, slice: u64) -> Duration {
+    let work = Work::new(row, Stream::Sequence { start: from }, to - from, slice);
     if row.threads == 1 {
         return work.alone(|keys, scratch| row.contestant.insert(keys, scratch)).0;
     }
@@ -113,70 +145,72 @@ fn insert_range<K: BenchKey>(row: &mut Row<K>, from: u64, to: u64) -> Duration {
     work.together(row.threads, |keys, scratch| contestant.insert_shared(keys, scratch)).0
 }
 
+/// The medians of all rows; `stream` is given the first member, their number and a seed.
 fn query_rounds<K: BenchKey>(
-    rows: &[Row<K>],
+    table: &Table<K>,
     plan: Plan,
-    stream: impl Fn(u64) -> Stream,
+    stream: fn(u64, u64, u64) -> Stream,
 ) -> Vec<f64> {
+    let (rows, n, slice) = (&table.rows, table.n, table.slice);
     let query = |row: &Row<K>, keys: u64, seed: u64| {
-        let stream = stream(mix(seed));
-        let (time, found) = query(row, stream, keys);
+        let stream = stream((row.fed - 1) * n, n, mix(seed));
+        let (time, found) = query(row, stream, keys, slice);
         let is_hit = matches!(stream, Stream::Hit { .. });
-        assert!(!is_hit || row.is_floor || found == keys, "{} lost a member", row.name);
+        let is_right = found >= keys || row.is_floor() || row.contestant.failures() > 0;
+        assert!(!is_hit || is_right, "{} lost a member", row.name);
         time
     };
-    // One round to warm up, which also says how many keys fit the budget.
-    let keys: Vec<u64> = rows
-        .iter()
-        .map(|row| {
-            let first = SLICE * row.threads as u64;
-            let slices = plan.budget.as_nanos() / query(row, first, 0).as_nanos().max(1);
-            first * (slices as u64).clamp(1, 10_000)
-        })
-        .collect();
+    // One round to warm up, which also determines the number of keys that fit the budget.
+    let keys_of = |row: &Row<K>| {
+        let first = slice * row.threads as u64;
+        let slices = plan.budget.as_nanos() / query(row, first, 0).as_nanos().max(1);
+        first * (slices as u64).clamp(1, 10_000)
+    };
+    let keys: Vec<u64> = rows.iter().map(keys_of).collect();
     let mut times = vec![Vec::new(); rows.len()];
     for round in 0..plan.rounds {
         for i in turns(rows.len(), round) {
             let time = query(&rows[i], keys[i], 1 + round as u64);
-            times[i].push(time.as_secs_f64() * 1e9 / keys[i] as f64);
+            times[i].push(ns_per_key(time, keys[i]));
         }
     }
     times.into_iter().map(median).collect()
 }
 
-fn query<K: BenchKey>(row: &Row<K>, stream: Stream, keys: u64) -> (Duration, u64) {
-    let work = Work::new(row, stream, keys);
+fn query<K: BenchKey>(row: &Row<K>, stream: Stream, keys: u64, slice: u64) -> (Duration, u64) {
+    let work = Work::new(row, stream, keys, slice);
     let contains = |keys: &[K], scratch: &mut Scratch| row.contestant.contains(keys, scratch);
     if row.threads == 1 { work.alone(contains) } else { work.together(row.threads, contains) }
 }
 
-fn measured_fpr<K: BenchKey>(row: &Row<K>, n: u64) -> f64 {
-    if row.is_floor {
+fn measured_fpr<K: BenchKey>(table: &Table<K>, row: &Row<K>) -> f64 {
+    if row.is_floor() {
         return f64::NAN;
     }
-    let stream = Stream::Sequence { start: FIRST_ABSENT + n };
-    query(row, stream, RATE_PROBES).1 as f64 / RATE_PROBES as f64
+    let probes = if table.sets == 1 { RATE_PROBES } else { RATE_PROBES / 16 };
+    let stream = Stream::Sequence { start: 2 * FIRST_ABSENT };
+    query(row, stream, probes, table.slice).1 as f64 / (probes * table.sets) as f64
 }
 
-/// Keys to go through in slices.
+/// Keys to process in slices.
 #[derive(Clone, Copy)]
 struct Work {
     stream: Stream,
     keys: u64,
+    slice: u64,
     wants_digests: bool,
 }
 
 impl Work {
-    fn new<K>(row: &Row<K>, stream: Stream, keys: u64) -> Self {
-        Self { stream, keys, wants_digests: row.contestant.wants_digests() }
+    fn new<K>(row: &Row<K>, stream: Stream, keys: u64, slice: u64) -> Self {
+        Self { stream, keys, slice, wants_digests: row.contestant.wants_digests() }
     }
 
-    /// Makes keys `from..to` and what else is not timed.
+    /// Makes keys `from..to` and does all other work that is not timed.
     fn prepare<K: BenchKey>(self, from: u64, to: u64, keys: &mut Vec<K>, scratch: &mut Scratch) {
         self.stream.fill(from, to, keys);
         if self.wants_digests {
-            scratch.digests.resize(keys.len(), Digest::default());
-            DIGEST.digest_batch(keys, &mut scratch.digests);
+            scratch.digest(keys);
         }
     }
 
@@ -187,8 +221,8 @@ impl Work {
     ) -> (Duration, u64) {
         let (mut keys, mut scratch) = (Vec::new(), Scratch::default());
         let (mut time, mut answers) = (Duration::ZERO, 0u64);
-        for from in (0..self.keys).step_by(SLICE as usize) {
-            self.prepare(from, self.keys.min(from + SLICE), &mut keys, &mut scratch);
+        for from in (0..self.keys).step_by(self.slice as usize) {
+            self.prepare(from, self.keys.min(from + self.slice), &mut keys, &mut scratch);
             let start = Instant::now();
             let answer = black_box(call(black_box(&keys), &mut scratch));
             time += start.elapsed();
@@ -197,8 +231,8 @@ impl Work {
         (time, answers)
     }
 
-    /// As [`Work::alone`], a share of each slice in each thread at the same time: they wait for
-    /// each other before the clock starts, and the time is the mean of theirs.
+    /// Same as [`Work::alone`], a share of each slice in each thread at the same time: they wait
+    /// for each other before the clock starts, and the time is the mean of theirs.
     fn together<K: BenchKey>(
         self,
         threads: usize,
@@ -208,7 +242,7 @@ impl Work {
         let one_thread = |thread: u64| {
             let (mut keys, mut scratch) = (Vec::new(), Scratch::default());
             let (mut time, mut answers) = (Duration::ZERO, 0u64);
-            let slice = SLICE * threads as u64;
+            let slice = self.slice * threads as u64;
             for (i, from) in (0..self.keys).step_by(slice as usize).enumerate() {
                 let len = slice.min(self.keys - from);
                 let cut = |part: u64| from + len * part / threads as u64;
@@ -233,7 +267,7 @@ impl Work {
 }
 
 /// Waits until `total` arrivals have been counted. Spins, since waking a sleeping thread takes
-/// longer than a slice, but not for ever: the other one may be waiting for this very CPU.
+/// longer than a slice, but not forever: the other one may be waiting for this very CPU.
 fn meet(arrived: &AtomicUsize, total: usize) {
     arrived.fetch_add(1, Ordering::AcqRel);
     for spins in 0u64.. {

@@ -1,4 +1,4 @@
-//! Those who use the server while it is attacked.
+//! The clients that use the server while it is attacked.
 
 use crate::attacks::{BASIC, Target, log_in};
 use mayhap_bench::process::Error;
@@ -9,41 +9,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Who waits longer than that is kept out.
+/// A client that waits longer than that counts as kept out.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Milliseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Waits {
     pub(crate) usual: f64,
     pub(crate) rare: f64,
     pub(crate) longest: f64,
     pub(crate) count: usize,
-    /// How many got no answer, or a wrong one.
-    pub(crate) kept_out: usize,
+    /// The calls without an answer, or with a wrong one.
+    pub(crate) kept_out: Vec<String>,
 }
 
-/// Threads that ask until they are ended.
+/// Threads that send requests until they are stopped.
 pub(crate) struct Bystanders {
     is_over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<Vec<Option<f64>>>>,
+    threads: Vec<JoinHandle<Vec<Result<f64, String>>>>,
 }
 
-/// What one asks, with a pause after it.
-type Asks = (fn(&mut Option<TcpStream>, (u16, u16)) -> Result<(), Error>, Duration);
+/// The request of a bystander with its name, and the pause after it.
+type Asks = (&'static str, fn(&mut Option<TcpStream>, (u16, u16)) -> Result<(), Error>, Duration);
 
 const ALL: [Asks; 4] = [
-    (goes_on, Duration::from_millis(1)),
-    (connects, Duration::from_millis(20)),
-    (probes, Duration::from_millis(20)),
-    (lists, Duration::from_millis(20)),
+    ("goes on", goes_on, Duration::from_millis(1)),
+    ("connects", connects, Duration::from_millis(20)),
+    ("probes", probes, Duration::from_millis(20)),
+    ("lists", lists, Duration::from_millis(20)),
 ];
 
 impl Bystanders {
     pub(crate) fn start(target: &Target) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let ports = target.ports();
-        let spawn = |(ask, pause): Asks| {
+        let spawn = |(name, ask, pause): Asks| {
             let is_over = is_over.clone();
             std::thread::spawn(move || {
                 let (mut times, mut stream) = (Vec::new(), None);
@@ -51,7 +51,7 @@ impl Bystanders {
                     let clock = Instant::now();
                     let answer = ask(&mut stream, ports);
                     let took = clock.elapsed().as_secs_f64() * 1e3;
-                    times.push(answer.ok().map(|()| took));
+                    times.push(answer.map(|()| took).map_err(|error| format!("{name}: {error}")));
                     std::thread::sleep(pause);
                 }
                 times
@@ -63,13 +63,16 @@ impl Bystanders {
 
     pub(crate) fn end(self) -> Waits {
         self.is_over.store(true, Ordering::Relaxed);
-        let mut answers = Vec::new();
+        let (mut times, mut kept_out) = (Vec::new(), Vec::new());
         for thread in self.threads {
-            // One that panicked had no answer.
-            answers.extend(thread.join().unwrap_or_else(|_| vec![None]));
+            let panicked = |_| vec![Err("panicked".into())];
+            for answer in thread.join().unwrap_or_else(panicked) {
+                match answer {
+                    Ok(took) => times.push(took),
+                    Err(problem) => kept_out.push(problem),
+                }
+            }
         }
-        let kept_out = answers.iter().filter(|answer| answer.is_none()).count();
-        let mut times: Vec<f64> = answers.into_iter().flatten().collect();
         times.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let place = (times.len().saturating_sub(1) as f64 * share) as usize;
@@ -94,7 +97,7 @@ fn client(port: u16) -> Result<TcpStream, Error> {
     Ok(stream)
 }
 
-/// Sends and reads what has to come back.
+/// Sends a request and compares the reply with the right one.
 fn ask(stream: &mut TcpStream, request: &[u8], right: &[u8]) -> Result<(), Error> {
     stream.write_all(request)?;
     let mut answer = vec![0; right.len()];
@@ -119,8 +122,8 @@ fn probes(_: &mut Option<TcpStream>, (_, http): (u16, u16)) -> Result<(), Error>
     ask(&mut connect(http)?, request, b"HTTP/1.1 200")
 }
 
-/// With the right password, from an address of its own: who shares one with a guesser waits with
-/// him.
+/// With the right password, from an address of its own: a client that shares one with a guesser
+/// waits with it.
 fn lists(_: &mut Option<TcpStream>, (_, http): (u16, u16)) -> Result<(), Error> {
     let request = format!(
         "GET /v1/filters?limit=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {BASIC}\r\n\

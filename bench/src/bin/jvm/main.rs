@@ -1,5 +1,5 @@
-//! Filters of Guava and Spark, asked by the JVM's own classes and by ours: the same files, the same
-//! keys, the same answers. `bench/jvm.sh` compiles the JVM's side and runs this.
+//! Filters of Guava and Spark, queried by the JVM's own classes and by ours: the same files, the
+//! same keys, the same answers. `bench/jvm.sh` compiles the JVM's side and runs this.
 
 mod ours;
 
@@ -57,7 +57,7 @@ struct Row {
     batch_ns: f64,
 }
 
-/// What the JVM prints: best time and number of keys found, for hits and for misses.
+/// The output of the JVM: best time and number of keys found, for hits and for misses.
 fn jvm(
     system: System,
     class_path: &str,
@@ -160,7 +160,7 @@ fn report(rows: &[Row], rounds: u32) -> String {
     out + "\n## Ratios\n\n" + &ratio::table(&ratios)
 }
 
-/// `java -version` speaks on its error output.
+/// `java -version` writes to its error output.
 fn java_version() -> String {
     let output = Command::new("java").arg("-version").output();
     let text = output.map_or_else(|_| Vec::new(), |output| output.stderr);

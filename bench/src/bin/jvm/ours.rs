@@ -1,4 +1,4 @@
-//! Our side: the filters are made here, and asked one by one and in batches.
+//! Our side: the filters are created here, and queried one by one and in batches.
 
 use mayhap::Bitmap;
 use mayhap_formats::{
@@ -112,7 +112,7 @@ pub(crate) struct Times {
     pub(crate) found: usize,
 }
 
-/// The best rounds, for the keys that the JVM is asked for.
+/// The best rounds, for the keys that the JVM queries.
 pub(crate) fn measure(filter: &Filter, kind: Kind, hit: bool, items: u64) -> Times {
     let index = |j: u64| if hit { j * 7919 % items } else { items + j };
     let keys: Vec<Vec<u8>> = (0..KEYS as u64).map(|j| kind.key(index(j))).collect();

@@ -1,4 +1,4 @@
-//! The filters that are compared: two that people write themselves, and ours.
+//! The filters that are compared: two hand-written ones, and ours.
 
 use mayhap::{Digest, DigestFunction, Layout, sizing};
 use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};
@@ -7,7 +7,7 @@ use redis::{Pipeline, Script, Value, cmd};
 
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Who is measured.
+/// The filters measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     /// k SETBIT or GETBIT of one key in one pipeline.
@@ -30,7 +30,7 @@ impl Who {
     }
 }
 
-/// What is done with keys.
+/// The operation on keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Insert,
@@ -89,7 +89,7 @@ end
 return 1";
 
 impl Client {
-    /// A connection of its own, or for ours a filter on one.
+    /// A connection of its own, or for ours a filter on a shared one.
     pub(crate) async fn connect(
         who: Who,
         act: Act,
@@ -119,7 +119,7 @@ impl Client {
         })
     }
 
-    /// Inserts or asks for keys in one round trip; how many were new or there.
+    /// Inserts or queries keys in one round trip; returns the number of new or present ones.
     pub(crate) async fn call(&mut self, act: Act, keys: &[&[u8]]) -> Result<u64, Error> {
         match self {
             Self::Bits(bitmap) => {

@@ -1,4 +1,4 @@
-//! Filters in Redis: ours against those that people write themselves, on one server in one run.
+//! Filters in Redis: ours against hand-written ones, on one server in one run.
 
 mod contestants;
 
@@ -57,8 +57,8 @@ fn options() -> Result<Options, Error> {
 /// How keys are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// So many tasks, each of which waits for a key's answer before the next key, with a connection
-    /// of its own; ours share theirs.
+    /// This number of tasks, each of which waits for a key's answer before the next key, with a
+    /// connection of its own; ours share one.
     Single(usize),
     /// The same with one connection for all.
     SingleShared(usize),
@@ -196,7 +196,7 @@ fn check(case: &Case, yes: u64, count: u64) -> Result<(), Error> {
         Act::Insert => (count * (1.0 - 2.0 * case.fpp), count),
         Act::Contains => (count / 2.0, count * (0.5 + case.fpp)),
     };
-    // Every second is asked for absent keys: five standard deviations of chance.
+    // Every second query is for an absent key: five standard deviations of chance.
     let chance = 5.0 * (count * case.fpp).sqrt() + 1.0;
     if (least - chance..=most + chance).contains(&(yes as f64)) {
         return Ok(());

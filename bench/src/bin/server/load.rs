@@ -1,6 +1,7 @@
 //! A client that is never the slower one: requests that were written beforehand, over many
 //! connections of one thread. (`redis-benchmark` writes the keys of each request as it sends it: it
-//! takes longer for commands with keys than for those without, and than a server for its answers.)
+//! takes longer for commands with keys than for commands without, and longer than a server for its
+//! answers.)
 
 use mayhap_bench::keys::mix;
 use mayhap_bench::process::{Error, Process};
@@ -10,12 +11,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Stands in a command for a number of 12 digits below [`NUMBERS`].
+/// The placeholder in a command for a number of 12 digits below [`NUMBERS`].
 const NUMBER: &str = "__number__";
 const NUMBERS: u64 = 1_000_000;
-/// Stands for a number of 7 digits, without zeros in front, which Redis takes for no number.
+/// The placeholder for a number of 7 digits, without leading zeros, which Redis does not accept in
+/// numbers.
 pub(crate) const BIT: &str = "__bit__";
-/// What a server that works answers within.
+/// The time within which a working server answers.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The load on a server.
@@ -32,7 +34,7 @@ pub(crate) struct Load {
 
 /// Commands a second, while each connection sends the next ones when the last ones were answered.
 pub(crate) fn run(server: &Process, load: Load, command: &[&str]) -> Result<f64, Error> {
-    // Other numbers each time: what one run inserts is not what the next one asks for.
+    // Other numbers each time: the keys that one run inserts are not queried by the next one.
     static LOADS: AtomicU64 = AtomicU64::new(1);
     // ORDERING: Relaxed. The number is all that is handed over.
     let seed = LOADS.fetch_add(1, Ordering::Relaxed) << 40;
@@ -78,7 +80,7 @@ pub(crate) fn run(server: &Process, load: Load, command: &[&str]) -> Result<f64,
     Ok(load.commands as f64 / clock.elapsed().as_secs_f64())
 }
 
-/// So many commands one after another, and the bytes of each.
+/// `commands` commands one after another, and the bytes of each.
 fn requests(command: &[&str], commands: u64, seed: u64) -> (Vec<u8>, usize) {
     let mut number = seed;
     let mut out = Vec::new();
@@ -99,7 +101,7 @@ fn requests(command: &[&str], commands: u64, seed: u64) -> (Vec<u8>, usize) {
 struct Client<'a> {
     stream: TcpStream,
     unsent: &'a [u8],
-    /// Lines that are still to come.
+    /// The number of lines that are still to arrive.
     due: u64,
 }
 
@@ -120,7 +122,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Reads what is there; whether all is.
+    /// Reads the available bytes; returns whether all have arrived.
     fn read(&mut self) -> Result<bool, Error> {
         let mut buffer = [0; 16_384];
         loop {
@@ -137,7 +139,7 @@ impl<'a> Client<'a> {
             }
             let lines = count(b'\n');
             self.due = self.due.checked_sub(lines).ok_or("more answers than commands")?;
-            // A short piece is the last one: what comes later is another event.
+            // A short piece is the last one: later bytes are another event.
             if self.due == 0 || found.len() < buffer.len() {
                 return Ok(self.due == 0);
             }

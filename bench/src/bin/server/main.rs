@@ -30,9 +30,9 @@ const CLIENTS: usize = 50;
 struct Options {
     mayhap: PathBuf,
     rounds: u32,
-    /// A hundredth of what is sent.
+    /// A hundredth of the number of commands sent.
     scale: u64,
-    /// So many small filters, and nothing else.
+    /// Only this number of small filters, and nothing else.
     small: Option<u64>,
     out: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ fn options() -> Result<Options, Error> {
     Ok(options)
 }
 
-/// Who is asked.
+/// The server that is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Who {
     Redis,
@@ -73,8 +73,8 @@ struct Case {
     pipeline: u64,
     /// Commands a second, µs of CPU a command.
     figures: Vec<(f64, f64)>,
-    /// Those that it is compared with, measured right before it each time: the machine may be
-    /// another one in the next minute.
+    /// The cases that it is compared with, measured right before it each time: the machine may
+    /// behave differently a minute later.
     beside: Vec<Beside>,
 }
 
@@ -100,7 +100,7 @@ impl Case {
         Some(stats::median(pairs.map(|(ours, theirs)| ours.0 / theirs.0).collect()))
     }
 
-    /// The same of the CPU time.
+    /// The same for the CPU time.
     fn cpu_to(&self, other: usize) -> Option<f64> {
         let beside = self.beside.iter().find(|beside| beside.case == other)?;
         let pairs = self.figures.iter().zip(&beside.figures);
@@ -163,7 +163,7 @@ fn place(cases: &[Case], who: Who, name: &str, pipeline: u64) -> Option<usize> {
     cases.iter().position(|case| case.who == who && case.name == name && case.pipeline == pipeline)
 }
 
-/// What a case is compared with.
+/// The cases that a case is compared with.
 fn compared(cases: &[Case], i: usize) -> Vec<Beside> {
     let Case { who, name, pipeline, .. } = cases[i];
     let ping = (Who::Redis, "PING", 100);
@@ -215,7 +215,7 @@ fn measure(servers: &Servers, case: &Case, scale: u64) -> Result<(f64, f64), Err
     Ok((rate, cpu))
 }
 
-/// Digests asked for in a second by one connection, and µs of CPU for one.
+/// Digests queried per second by one connection, and µs of CPU for one.
 fn digests(server: &Process) -> Result<(f64, f64), Error> {
     server.ask(b"DEL dg\r\n")?;
     server.ask(b"BF.RESERVE dg 0.01 1000000 KEYED no\r\n")?;
@@ -273,7 +273,7 @@ fn idle(server: &Process) -> Result<f64, Error> {
     Ok((server.resident()?.saturating_sub(before)) as f64 / IDLE as f64)
 }
 
-/// What is measured beside the cases.
+/// The measurements besides the cases.
 struct Once {
     /// Digests a second, µs of CPU for one.
     digests: Vec<(f64, f64)>,

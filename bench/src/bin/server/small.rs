@@ -1,5 +1,5 @@
-//! A million small filters: how fast they come, what they take, and how long a checkpoint and a
-//! start take.
+//! A million small filters: the speed of their creation, their memory, and the time of a checkpoint
+//! and of a start.
 
 use mayhap_bench::machine;
 use mayhap_bench::process::{Error, Process};
@@ -19,7 +19,7 @@ const PAGE_BYTES: usize = 4096;
 /// More than a million filters of `BF.ADD` are charged.
 const MAX_MEMORY: [&str; 2] = ["--max-memory", "12GiB"];
 
-/// What was measured.
+/// The results.
 struct Small {
     filters: u64,
     /// Seconds to create them by `BF.ADD`, and of CPU.
@@ -28,13 +28,13 @@ struct Small {
     memory: (u64, u64),
     /// Seconds of the checkpoint of all, and of one after a change of one filter.
     saved: (f64, f64),
-    /// Bytes of the files that the second of them wrote, but for the log.
+    /// The bytes of the files that the second of them wrote, except for the log.
     written: u64,
     /// Bytes of the folder.
     folder: u64,
     /// Seconds of each start, and of CPU.
     starts: Vec<(f64, f64)>,
-    /// Seconds to touch as much memory page by page: what of a start is the system's.
+    /// Seconds to touch as much memory page by page: the system's share of a start.
     touched: f64,
 }
 
@@ -173,7 +173,7 @@ fn files_in(folder: &Path) -> Result<BTreeMap<PathBuf, State>, Error> {
     Ok(files)
 }
 
-/// Bytes of the files that are new or not what they were, but for the log.
+/// Bytes of the files that are new or changed, except for the log.
 fn bytes_changed(before: &BTreeMap<PathBuf, State>, now: &BTreeMap<PathBuf, State>) -> u64 {
     let is_log = |path: &Path| path.extension().is_some_and(|extension| extension == "log");
     let changed = now.iter().filter(|(path, state)| before.get(*path) != Some(state));

@@ -1,4 +1,4 @@
-//! What a client waits for: an answer while a filter grows, and a server that starts.
+//! The waits of a client: for an answer while a filter grows, and for a server that starts.
 
 use mayhap_bench::process::{Error, Process};
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ const GROWS: (u64, u64) = (1_000_000, 8_000_000);
 /// Filters of a folder, and keys that make one of them 128 MiB at 1 %.
 const FILTERS: u64 = 8;
 const KEYS_OF_128_MIB: u64 = 75_000_000;
-/// Keys that are put into each.
+/// The number of keys inserted into each.
 const KEYS: u64 = 200_000;
 const STARTS: usize = 5;
 
@@ -19,13 +19,13 @@ const STARTS: usize = 5;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Waits {
     pub(crate) usual: f64,
-    /// One of a thousand waits longer.
+    /// One request in a thousand waits longer.
     pub(crate) rare: f64,
     pub(crate) longest: f64,
 }
 
-/// A filter that nobody reserved grows by pipelines of 100 and single calls in turn: how long the
-/// pipelines take, and the single calls.
+/// An unreserved filter grows by pipelines of 100 and single calls in turn: the times of the
+/// pipelines, and of the single calls.
 pub(crate) fn growth(server: &Process) -> Result<[Waits; 2], Error> {
     server.ask(b"DEL gr\r\n")?;
     let mut stream = server.connect()?;
@@ -54,7 +54,7 @@ fn add(key: u64) -> String {
     format!("*3\r\n$6\r\nBF.ADD\r\n$2\r\ngr\r\n$10\r\n{key:010}\r\n")
 }
 
-/// Reads an answer of so many bytes.
+/// Reads an answer of `bytes` bytes.
 fn read(stream: &mut TcpStream, bytes: usize) -> Result<(), Error> {
     let mut answer = vec![0; bytes];
     stream.read_exact(&mut answer[..1])?;
@@ -65,8 +65,8 @@ fn read(stream: &mut TcpStream, bytes: usize) -> Result<(), Error> {
     Ok(stream.read_exact(&mut answer[1..])?)
 }
 
-/// Seconds from the start of the process to the answer about a key, each time, of a folder with
-/// 1 GiB of filters whose files were read or written just now.
+/// Seconds from the start of the process to the answer about a key, each time, for a folder with 1
+/// GiB of filters whose files are in the page cache.
 pub(crate) fn starts(program: &Path, folder: &Path) -> Result<Vec<f64>, Error> {
     let data = Some((folder, "everysec"));
     let server = Process::mayhap(program, data)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use test_servers::{RedisOptions, RedisServer};
 
-/// A run, and what was said of it.
+/// A run, with its reported numbers.
 #[derive(Serialize)]
 pub(crate) struct Loss {
     pub(crate) filter: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Loss {
     pub(crate) items: u64,
     /// Distinct lines.
     pub(crate) distinct: u64,
-    /// Those that were not printed.
+    /// The new lines that were not printed.
     pub(crate) lost: u64,
     /// `expected_lost_lines` of the summary, and its standard deviation.
     pub(crate) told: f64,
@@ -26,7 +26,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// How far from the truth, in standard deviations.
+    /// The distance from the truth, in standard deviations.
     pub(crate) fn off(&self) -> f64 {
         (self.told - self.lost as f64) / self.sigma
     }
@@ -65,7 +65,7 @@ fn dedup(mayhap: &Path, arguments: &[&str], distinct: u64) -> Result<Value, Erro
     Ok(serde_json::from_str(&text[start.ok_or("no summary")?..])?)
 }
 
-/// What differs between the runs.
+/// The parameters that differ between the runs.
 struct Case<'a> {
     filter: &'static str,
     target_fpp: f64,
@@ -95,8 +95,8 @@ impl Case<'_> {
     }
 }
 
-/// All runs: 2, 3, 5 and 10 times what plain filters are made for, and the kinds that have no such
-/// end, in a file and on a server.
+/// All runs: plain filters with 2, 3, 5 and 10 times their expected items, and the kinds without a
+/// capacity, in a file and on a server.
 pub(crate) fn all(mayhap: &Path, items: u64) -> Result<Vec<Loss>, Error> {
     let folder = std::env::temp_dir().join(format!("mayhap-truth-{}", std::process::id()));
     std::fs::create_dir(&folder)?;

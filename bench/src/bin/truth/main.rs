@@ -1,8 +1,8 @@
-//! What mayhap says of itself, against what is so: the keys that the command says it lost against
-//! those that it lost, and the rates and times of windows of time against what they promise.
+//! Mayhap's reports about itself, against the truth: the keys that the command reports as lost
+//! against the lost ones, and the rates and times of time windows against their promises.
 //!
-//! Each figure is held against its bound, and the program ends with 1 if one is beyond it. Nothing
-//! here is timed, and all keys and seeds are fixed: a run gives what the last one gave, but for the
+//! Each figure is compared with its bound, and the program ends with 1 if one is beyond it. Nothing
+//! here is timed, and all keys and seeds are fixed: a run repeats the last one, except for the
 //! order in which batches reach a server.
 
 mod losses;

@@ -1,12 +1,12 @@
-//! Eight ways in which keys come to a window of time: n in each span, and more.
+//! Eight patterns of keys for a time window: n in each span, and more.
 
-/// So many keys at each time, in order.
+/// The number of keys at each time, in order.
 pub(crate) type Pattern = Vec<(u64, u64)>;
 
-/// Spans that each pattern goes on for.
+/// The number of spans that each pattern lasts.
 const SPANS: u64 = 3;
 
-/// The patterns, with whether more keys come in a span than the window is made for.
+/// The patterns, with whether more keys arrive in a span than the window is made for.
 pub(crate) fn patterns(span: u64, items: u64) -> [(&'static str, bool, Pattern); 8] {
     let even = |times: u64| -> Pattern {
         (0..items * SPANS * times).map(|i| (i * span / items / times, 1)).collect()

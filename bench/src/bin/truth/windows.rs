@@ -1,10 +1,10 @@
-//! Windows of time over patterns of keys.
+//! Time windows over patterns of keys.
 
 use crate::patterns::{Pattern, patterns};
 use mayhap::{Bitmap, Digest, DigestFunction, WindowBloomFilter};
 use serde::Serialize;
 
-/// What a pattern did to a window.
+/// The effect of a pattern on a window.
 #[derive(Serialize)]
 pub(crate) struct Kept {
     pub(crate) pattern: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Kept {
     /// The highest share of absent keys that were found at one time, and its standard deviation.
     pub(crate) worst_measured_fpp: f64,
     pub(crate) worst_measured_sigma: f64,
-    /// Keys that came, and those of them that were forgotten early.
+    /// The keys that arrived, and the ones that were forgotten early.
     pub(crate) keys: u64,
     pub(crate) forgotten_early: u64,
     /// The longest time after which a key was still found, in spans.
@@ -24,10 +24,10 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Whether the rate and the time are kept, and keys only forgotten where more came.
+    /// Whether the rate and the time are kept, and keys only forgotten where more arrived.
     pub(crate) fn holds(&self) -> bool {
         self.worst_expected_fpp <= self.target_fpp * (1.0 + 1e-9)
-            // A filter's own rate is within some percent of what is expected.
+            // A filter's own rate is within some percent of the expected one.
             && self.worst_measured_fpp <= self.target_fpp * 1.05 + 4.0 * self.worst_measured_sigma
             && self.longest_kept <= 1.126
             && (self.forgotten_early > 0) == self.brings_too_many
@@ -35,9 +35,9 @@ impl Kept {
 }
 
 const SPAN: u64 = 7_000_000;
-/// Absent keys that are looked up at one time.
+/// The number of absent keys that are looked up at one time.
 const PROBES: u64 = 200_000;
-/// Keys of the window of so low a rate that what is found is there.
+/// The number of keys of the window with so low a rate that it has no false positives.
 const FEW: u64 = 10_800;
 
 pub(crate) fn all(items: u64) -> Vec<Kept> {

@@ -5,7 +5,7 @@ use mayhap_bench::process::Error;
 use std::io::Write;
 use std::time::Instant;
 
-/// Answers pile up in the server until it takes no more requests.
+/// Answers pile up in the server until it accepts no more requests.
 pub(super) fn unread(target: &Target, until: Instant) -> Result<(), Error> {
     never_read(target, &command(&["KEYS", "*"]).repeat(100), until)
 }
@@ -44,7 +44,7 @@ pub(super) fn connections(target: &Target, until: Instant) -> Result<(), Error> 
     Ok(())
 }
 
-/// Of a user, and of ones that there are not.
+/// Passwords of a user, and of unknown users.
 pub(super) fn passwords(target: &Target, until: Instant) -> Result<(), Error> {
     let mut request = Vec::new();
     for (at, user) in ["default", "nobody", "admin"].into_iter().cycle().take(99).enumerate() {

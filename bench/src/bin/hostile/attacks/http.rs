@@ -17,7 +17,7 @@ fn slowly(target: &Target, count: usize, begin: &[u8], more: &[u8], until: Insta
     }
 }
 
-/// Those that are not let in any more are the aim of the server, not of the attacker.
+/// Refusing further connections is the server's right, not a failure of the attacker.
 fn open(target: &Target, count: usize, begin: &[u8]) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for _ in 0..count {
@@ -33,7 +33,7 @@ fn get(path: &str) -> Vec<u8> {
     head("GET", path, "")
 }
 
-/// Of the user `default`; `fields` are whole lines.
+/// A request of the user `default`; `fields` are whole lines.
 fn head(method: &str, path: &str, fields: &str) -> Vec<u8> {
     format!(
         "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {BASIC}\r\n\
@@ -56,21 +56,21 @@ pub(super) fn passwords(target: &Target, until: Instant) -> Result<(), Error> {
     flood(|| from_elsewhere(target.http), &request.repeat(50), until)
 }
 
-/// Of a stranger who has many connections and several addresses; each guesses again once it is
-/// answered.
+/// Guesses of an attacker with many connections and several addresses; each guesses again once it
+/// is answered.
 pub(super) fn guesses(target: &Target, until: Instant) -> Result<(), Error> {
     let request = b"GET /v1/filters HTTP/1.1\r\nHost: localhost\r\n\
         Authorization: Basic ZGVmYXVsdDp3cm9uZw==\r\n\r\n";
     repeatedly(450, |at| from(70 + (at % 5) as u8, target.http), request, until)
 }
 
-/// Of a stranger without a password: an answer to a path that looks like a download.
+/// Requests without a password for a path that looks like a download.
 pub(super) fn refusals(target: &Target, until: Instant) -> Result<(), Error> {
     let request = b"GET /x/file HTTP/1.1\r\nHost: localhost\r\n\r\n";
     repeatedly(512, |_| from_elsewhere(target.http), request, until)
 }
 
-/// Connections that all send this, again after each answer, and are made anew when they are ended.
+/// Connections that all send this, again after each answer, and are reopened when they are closed.
 fn repeatedly(
     count: usize,
     connect: impl Fn(usize) -> Result<TcpStream, Error>,
@@ -94,7 +94,7 @@ fn repeatedly(
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 _ => *stream = open(at)?,
             }
-            // One after the other, as they come to a server of many strangers.
+            // One after the other, as they arrive at a server with many unknown clients.
             if at % 32 == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -133,7 +133,7 @@ pub(super) fn uploads(target: &Target, until: Instant) -> Result<(), Error> {
     Ok(())
 }
 
-/// A header of ours, and then what the sizes in it say there is not.
+/// A header of ours, without the body that its sizes announce.
 pub(super) fn forged(target: &Target, until: Instant) -> Result<(), Error> {
     let mut at = 0_u32;
     while Instant::now() < until {
@@ -159,7 +159,7 @@ pub(super) fn lists(target: &Target, until: Instant) -> Result<(), Error> {
     flood_http(target, &request.repeat(20), until)
 }
 
-/// Of 24 MiB each.
+/// Downloads of 24 MiB each.
 pub(super) fn downloads(target: &Target, until: Instant) -> Result<(), Error> {
     let streams = open(target, 100, &get("/v1/filters/large/file"));
     wait(until);

@@ -1,4 +1,4 @@
-//! RESP that is none, absurd lengths, forged contents.
+//! Invalid RESP, absurd lengths, forged contents.
 
 use super::{Target, command};
 use mayhap_bench::process::Error;
@@ -24,7 +24,7 @@ pub(super) fn lengths(target: &Target, until: Instant) -> Result<(), Error> {
     Ok(())
 }
 
-/// Each byte is a packet, a wake-up and a look at an unfinished request.
+/// Each byte is a packet, a wake-up and a parse of an unfinished request.
 pub(super) fn bytes(target: &Target, until: Instant) -> Result<(), Error> {
     let request = command(&["BF.EXISTS", "some-1", &"x".repeat(2000)]);
     let mut streams = Vec::new();

@@ -4,7 +4,7 @@ use super::{Target, answers, command};
 use mayhap_bench::process::Error;
 use std::time::Instant;
 
-/// Layer after layer, each of which is allocated while items come.
+/// Layer after layer, each of which is allocated while items arrive.
 pub(super) fn growth(target: &Target, until: Instant) -> Result<(), Error> {
     let mut stream = target.connect()?;
     answers(&mut stream, &command(&["BF.RESERVE", "grows", "0.0001", "1"]), 1)?;
@@ -18,7 +18,7 @@ pub(super) fn growth(target: &Target, until: Instant) -> Result<(), Error> {
     answers(&mut stream, &command(&["DEL", "grows"]), 1)
 }
 
-/// Thousands of names whose time is over in the same instant.
+/// Thousands of names that expire in the same instant.
 pub(super) fn expiry(target: &Target, until: Instant) -> Result<(), Error> {
     let mut stream = target.connect()?;
     let half = until.saturating_duration_since(Instant::now()) / 2;

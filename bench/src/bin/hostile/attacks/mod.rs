@@ -1,4 +1,4 @@
-//! What a client can do that others would feel.
+//! Actions of a client that others would feel.
 //!
 //! | file | attacks by |
 //! |---|---|
@@ -20,13 +20,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// A server to attack, with filters that are there already.
+/// A server to attack, with existing filters.
 pub(crate) struct Target {
     port: u16,
     http: u16,
 }
 
-/// Goes on until then; errors are those of the attacker.
+/// Runs until then; errors are the attacker's.
 pub(crate) type Attack = fn(&Target, Instant) -> Result<(), Error>;
 
 pub(crate) const ATTACKS: &[(&str, Attack)] = &[
@@ -72,12 +72,12 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     ("BF.ADD of new names until memory is full", memory::fills),
 ];
 
-/// Filters that are there for KEYS, SCAN and INFO.
+/// Filters that exist for KEYS, SCAN and INFO.
 const FILTERS: usize = 5000;
 
-/// Of the user `default`. Attackers have it too, but for those of `connections.rs`.
+/// The password of the user `default`. Attackers have it too, except in `connections.rs`.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
-/// The same with the user's name, as Basic authentication has it.
+/// The same with the user's name, in the form of Basic authentication.
 pub(crate) const BASIC: &str = "ZGVmYXVsdDpjb3JyZWN0IGhvcnNlIGJhdHRlcnkgc3RhcGxl";
 
 impl Target {
@@ -110,8 +110,8 @@ impl Target {
         (self.port, self.http)
     }
 
-    /// A connection that has not logged in, from an address of its own: whoever shares one with a
-    /// guesser waits with him.
+    /// An unauthenticated connection, from an address of its own: clients that share one with a
+    /// guesser wait with it.
     fn stranger(&self) -> Result<TcpStream, Error> {
         from_elsewhere(self.port)
     }
@@ -122,7 +122,7 @@ impl Target {
         Ok(stream)
     }
 
-    /// Sends the same again and again over one connection to the Redis port.
+    /// Sends the same repeatedly over one connection to the Redis port.
     fn flood(&self, request: &[u8], until: Instant) -> Result<(), Error> {
         flood(|| self.connect(), request, until)
     }
@@ -148,8 +148,8 @@ pub(crate) fn log_in(stream: &mut TcpStream) -> Result<(), Error> {
     if &answer == b"+OK\r\n" { Ok(()) } else { Err("not logged in".into()) }
 }
 
-/// Sends the same again and again over one connection, and reads what comes; a connection that the
-/// server ends is made anew.
+/// Sends the same repeatedly over one connection, and reads the replies; a connection that the
+/// server closes is reopened.
 fn flood(
     connect: impl Fn() -> Result<TcpStream, Error>,
     request: &[u8],

@@ -1,4 +1,4 @@
-//! Memory as the allocator sees it: not every peer can say how much it holds.
+//! Memory as the allocator sees it: not every peer can report its own.
 #![expect(unsafe_code, reason = "a global allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,11 +8,11 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
-// SAFETY: every call goes to the system's allocator as it came; only sizes are added up.
+// SAFETY: every call goes to the system's allocator unchanged; only sizes are added up.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's promises are the ones that are asked for.
+        // SAFETY: the caller's guarantees are the required ones.
         unsafe { System.alloc(layout) }
     }
 
