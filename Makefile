@@ -14,23 +14,24 @@ export MAYHAP_REQUIRE_TOOLS
 # The command and the examples as the tests have built them.
 debug = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 
-# The newcomer's half, after what is built for it: the tests, and what needs the processor while
-# tests wait for servers.
-TEST_STEPS = unit doctest lint doc
+# Steps of `make check`, after its builds: the tests, and steps that need the processor while tests
+# wait for servers.
+CHECK_STEPS = unit doctest lint doc
 # The long half, in three lanes that .ci/run takes side by side: the third begins with kills, which
-# hardly need a processor. Of two builds into one folder one waits: what builds much into
-# target/debug is in the first lane, and only the second builds into target/release.
-LANE_1 = package planted python-short engines-short loom shuttle
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
-LANE_3 = kills borders miri fuzz
+# hardly need a processor. Of two builds into one folder one waits: steps with long builds into
+# target/debug are in the first lane, and only the second builds into target/release.
+LANE_1 = package planted python-short engines-short
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop loom shuttle
+LANE_3 = kills borders features miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
-.PHONY: engines engines-short help demo build test test-deep steps lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
+.PHONY: engines engines-short help demo build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
-	@echo 'make test       lint, tests and docs: what a change has to pass (15 minutes from nothing)'
+	@echo 'make test       format, lint, and the tests that need no server (6 minutes from nothing)'
+	@echo 'make check      all tests, lint and docs: what a change has to pass (15 minutes from nothing)'
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
 	@echo 'make valkey     the tests of filters on servers, on Valkey (2 minutes)'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
@@ -41,26 +42,34 @@ help:
 	@echo 'make python     build and test the Python package; SDIST=1 from its source distribution too'
 	@echo 'make web        build and test the browser package and its pages'
 	@echo 'make engines    Spark on a cluster of its own, 100 million rows (an hour)'
-	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
+	@echo 'make compare    run us and other tools through bench/results/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make plots      draw the pictures of docs/ again'
 	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
-	@echo 'Steps of make test:      $(TEST_STEPS)'
+	@echo 'Steps of make check:     $(CHECK_STEPS)'
 	@echo 'Steps of make test-deep: $(DEEP_STEPS)'
 
 # Its symbols are beside it, in mayhap.debug.
 build:
-	$(CARGO) build --release --locked
+	$(CARGO) build --release --locked -p mayhap-cli
 	sh packaging/symbols.sh $${CARGO_TARGET_DIR:-target}/release/mayhap
 
 demo: build
 	sh demo/run.sh
 
-# The tests are built first, or the linter would wait for them.
-test: servers
+# The newcomer's half: format, the tests that need no server and take seconds, the examples of the
+# documentation, the linter. One after another, since each of them keeps all processors busy.
+test:
+	$(CARGO) fmt --all --check
+	MAYHAP_REQUIRE_SERVERS=0 MAYHAP_REQUIRE_TOOLS=0 QUICK=1 CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh
+	$(CARGO) test --workspace $(POINTS) --locked --doc
+	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
+
+# What a change has to pass. The tests are built first, or the linter would wait for them.
+check: servers
 	$(CARGO) fmt --all --check
 	CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh --build
-	BUILT=1 $(MAKE) --jobs=4 --output-sync=target $(TEST_STEPS)
+	BUILT=1 $(MAKE) --jobs=4 --output-sync=target $(CHECK_STEPS)
 
 test-deep: $(DEEP_STEPS)
 
@@ -74,6 +83,14 @@ lint:
 	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
 	$(CARGO) clippy -p mayhap --no-default-features --locked -- -D warnings
 
+# The command without what its features add, and with each of them alone.
+features:
+	for feature in '' redis server; do \
+		$(CARGO) clippy -p mayhap-cli --no-default-features --features "$$feature" --locked -- -D warnings \
+			|| exit 1; \
+	done
+	$(CARGO) test -p mayhap-cli --no-default-features --locked --lib
+
 # The servers that tests start: Redis and PostgreSQL.
 servers:
 	@[ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ] || sh crates/test-servers/install.sh
@@ -81,7 +98,7 @@ servers:
 unit: servers
 	CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh rates_large
 
-# The tests of filters on servers once more, with Valkey in the place of Redis.
+# The tests of filters on servers once more, with Valkey instead of Redis.
 valkey:
 	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED valkey: it needs servers'; else \
 		sh crates/test-servers/install.sh valkey && export MAYHAP_REDIS_SERVER=valkey-server && \
@@ -102,7 +119,7 @@ kills:
 	MAYHAP_SOAK=1 KILLS=200 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill::
 
 # Every form of input cut at every byte, every header with one bit flipped, every kind of file
-# damaged; `make test` tries a sample.
+# damaged; `make check` tries a sample.
 borders:
 	BORDERS=1 $(CARGO) test --workspace $(POINTS) --locked --lib --bins --tests -- borders::
 
@@ -114,11 +131,12 @@ points:
 planted:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/planted/run.sh
 
-# Those for which the whole command is built.
+# The bugs for which the whole command is built.
 planted-slow:
 	CARGO='$(CARGO)' ONLY='slow/*' sh crates/mayhap/tests/planted/run.sh
 
-# At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
+# At full size, and they judge themselves: an attack on a guarded database, a crawler that is
+# killed.
 examples: servers
 	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
 		$(MAKE) --no-print-directory debug && \
@@ -143,7 +161,7 @@ neon:
 			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu -- --nocapture simd:: digest::; \
 	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
 
-# Instructions per key of the hot paths, beside those that are recorded.
+# Instructions per key of the hot paths, compared with the recorded ones.
 instructions:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/instructions.sh
 	CARGO='$(CARGO)' sh crates/mayhap/tests/instructions.sh neon
@@ -157,7 +175,7 @@ loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap -p mayhap-store --locked --test loom
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
-		$(CARGO) test -p mayhap-server --locked --lib schedules
+		$(CARGO) test -p mayhap-engine --locked --lib schedules
 
 # Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
 SCHEDULES ?= 1000
@@ -165,9 +183,9 @@ shuttle:
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
 		$(CARGO) test -p mayhap --locked --test shuttle
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
-		$(CARGO) test -p mayhap-server --locked --lib schedules
+		$(CARGO) test -p mayhap-engine --locked --lib schedules
 
-# Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
+# Nightly tools gate where they exist; elsewhere a line names the skipped step. Under Miri only
 # features that the compiler was told of are detected, so the kernels, which are compared with the
 # scalar ones, have a run of their own with AVX2.
 miri:
@@ -192,8 +210,8 @@ package:
 	$(CARGO) package --workspace --exclude test-data --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Filters that
-# the command creates, opened and extended by their systems. Clients in Python and JavaScript against
-# the server, and what its OpenAPI description allows, by schemathesis.
+# the command creates, opened and extended by their systems. Clients in Python and JavaScript
+# against the server, and requests by its OpenAPI description, by schemathesis.
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
@@ -205,7 +223,7 @@ test-interop:
 python: servers debug
 	MAYHAP=$(debug)/mayhap sh bindings/python/test.sh
 
-# The same with a build that takes less time, of what is built already where it is the same.
+# The same with a faster build, which reuses builds where they are the same.
 python-short: servers debug
 	MAYHAP=$(debug)/mayhap PROFILE=dev CARGO_TARGET_DIR=$(abspath $(debug)/..) \
 		sh bindings/python/test.sh
@@ -214,15 +232,16 @@ python-short: servers debug
 web: debug servers
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap sh web/test.sh
 
-# The same without the builds for vector instructions; in folders of its own, but for the command.
+# The same without the builds for vector instructions; in folders of its own, except for the
+# command.
 web-short: debug servers
 	CARGO='$(CARGO)' MAYHAP=$(debug)/mayhap SHORT=1 sh web/test.sh
 
-# Spark on a cluster of its own, beside Spark's own means; recorded in bench/results/engines.md.
+# Spark on a cluster of its own, against Spark's own means; recorded in bench/results/engines.md.
 engines:
 	sh engines/spark/run.sh --record
 
-# The same with a million rows, after the tests of what runs in engines.
+# The same with a million rows, after the tests of the parts that run in engines.
 engines-short: debug
 	MAYHAP=$(debug)/mayhap PROFILE=dev CARGO_TARGET_DIR=$(abspath $(debug)/..) TESTS=1 \
 		sh engines/spark/run.sh --short
@@ -230,7 +249,7 @@ engines-short: debug
 debug:
 	$(CARGO) build --workspace $(POINTS) --locked --bin mayhap --examples
 
-# The pictures of docs/; a test says when they are old. Look at what comes out.
+# The pictures of docs/; a test says when they are old. Look at the result.
 plots:
 	for what in fpp size hashes bits overfill; do \
 		$(CARGO) run --release --locked -p mayhap-cli -- plot $$what --force -o docs/plots/$$what.svg || exit 1; done
@@ -239,14 +258,15 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
 	MAYHAP_KERNEL=avx2 $(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters -- \
 		--keys u64 --fpp 0.01 --out bench/results
-	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
+	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters -- --kinds
 	sh bench/cli.sh
 
-# Filters in Redis against those that people write themselves.
+# Filters in Redis against hand-written ones.
 bench-redis: servers
 	sh bench/redis.sh
 
-# Attacks on the release binary, and what others feel of them; ends with 1 where a bound is missed.
+# Attacks on the release binary, and their effect on other clients; ends with 1 where a bound is
+# missed.
 hostile:
 	sh bench/hostile.sh --out bench/results
 
@@ -258,16 +278,16 @@ hostile-short:
 bench-server: servers
 	sh bench/server.sh
 
-# What the command says of its losses and windows against what is so; ends with 1 where that differs.
+# The command's reports on losses and windows against the truth; ends with 1 where they differ.
 bench-truth: servers build
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin truth -- --out bench/results
 
-# What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
+# The losses of a cluster whose nodes are killed, frozen or cut off, and whose slots move.
 chaos: servers
 	sh bench/redis-faults.sh
 
-# The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log;
-# in so many runs; a mixed load for so many minutes.
+# The server's durability: kills, power cuts, a fault at every call and crash states of the log, in
+# these numbers of runs; a mixed load for some minutes.
 KILLS ?= 300
 MINUTES ?= 30
 ROUNDS ?= 20
@@ -275,16 +295,16 @@ soak:
 	MAYHAP_SOAK=1 KILLS=$(KILLS) MINUTES=$(MINUTES) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 ROUNDS=$(ROUNDS) \
-		$(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
+		$(CARGO) test -p mayhap-engine --locked --lib durable -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-cli --locked --test it rounds:: -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-store --locked --lib model:: -- --nocapture
 	$(MAKE) shuttle SCHEDULES=50000
 
-# What we and others can do, found out by running them.
+# The features of mayhap and others, found out by running them.
 compare:
-	sh bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
+	sh bench/compare.sh > bench/results/compare.md.new && mv bench/results/compare.md.new bench/results/compare.md
 
-# Guava and Spark asked by a JVM and here; needs a JDK and their jars.
+# Guava and Spark, queried by a JVM and here; needs a JDK and their jars.
 bench-jvm:
 	sh bench/jvm.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the gate needs beyond Rust, on a fresh Debian machine.
+# The packages that the gate needs besides Rust, on a fresh Debian machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)
 [ -e /usr/share/java/guava.jar ] || need+=(libguava-java)
 if ! command -v valkey-cli >/dev/null; then
-  # Of Debian 12 in its backports.
+  # On Debian 12 it is in the backports.
   if ! apt-cache show valkey-tools >/dev/null 2>&1; then
     suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
     echo "deb http://deb.debian.org/debian $suite main" >/etc/apt/sources.list.d/backports.list
@@ -29,7 +29,7 @@ if [ "${#need[@]}" -gt 0 ]; then
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${need[@]}" \
     libc6-dev-arm64-cross
 fi
-# Redis and PostgreSQL; `make test` would do it too.
+# Redis and PostgreSQL; `make check` would do it too.
 sh crates/test-servers/install.sh
 rustup toolchain install nightly --profile minimal --component miri,rust-src
 # The browser package is built with its own standard library.
