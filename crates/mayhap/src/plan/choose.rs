@@ -122,12 +122,13 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         let sized = match (lacks(needs, kind), kind) {
             (Err(reason), _) => Err(reason),
             _ if !is_needed => continue,
-            (_, Kind::Bloom | Kind::Segment) => continue,
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),
             (_, Kind::Window) => window::candidate(wish, needs.by_time),
             (_, Kind::Scalable) => scalable::candidate(wish),
             (_, Kind::Counting) => counting::candidate(wish),
+            // Plain filters are above, and of no other kind is there a candidate.
+            (_, _) => continue,
         };
         kinds.push((KindName::only(kind), sized));
     }

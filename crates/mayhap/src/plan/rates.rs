@@ -37,7 +37,8 @@ impl Candidate {
             (Kind::Window, _) => Some(window::fpp_after(self, items)),
             (Kind::Counting, _) => Some(counting::fpp_after(self, items)),
             (Kind::Scalable, _) => scalable::fpp_after(self, items),
-            (Kind::Bloom, None) | (Kind::Segment, _) => None,
+            // No candidate is of another kind.
+            _ => None,
         }
     }
 

@@ -162,8 +162,7 @@ impl Wanted<'_> {
             Some(LayoutName::Window(WindowSize::Millis(millis))) => {
                 options.kind = BfKind::WindowMillis(millis);
             }
-            Some(LayoutName::Fuse) => return Err(refuse_kind("fuse")),
-            Some(LayoutName::Matrix) => return Err(refuse_kind("matrix")),
+            Some(layout) => return Err(refuse_kind(layout.name())),
         }
         options.public = match self.digest.seed {
             None => false,
