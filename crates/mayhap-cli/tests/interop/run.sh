@@ -10,6 +10,7 @@
 #   GUAVA_JAR   a Guava jar (default: Debian's)
 #   SPARK_JARS  spark-sketch and spark-common-utils jars, colon-separated (default: those that the
 #               script of mayhap-formats has downloaded with SPARK=1)
+#   MAYHAP      the command; built if it is not given
 set -eu
 cd "$(dirname "$0")"
 here=$(pwd)
@@ -21,9 +22,11 @@ files=$work/created
 rm -rf "$files"
 mkdir -p "$files" "$work/created-classes"
 
-cargo build --quiet --locked --manifest-path "$repository/crates/mayhap-cli/Cargo.toml"
+if [ -z "${MAYHAP:-}" ]; then
+    cargo build --quiet --locked --manifest-path "$repository/crates/mayhap-cli/Cargo.toml"
+fi
 cargo build --quiet --release --locked --manifest-path "$formats/Cargo.toml" --example interop_others
-mayhap=$target/debug/mayhap
+mayhap=${MAYHAP:-$target/debug/mayhap}
 cd "$files"
 # Without a common prefix, after which BloomFileter hashes most numbers to the same value.
 keys() {

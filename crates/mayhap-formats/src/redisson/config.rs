@@ -110,7 +110,8 @@ impl RedissonConfig {
         })
     }
 
-    const NAMES: [&'static str; 4] =
+    /// The names of the fields, in the order of [`RedissonConfig::fields`].
+    pub const NAMES: [&'static str; 4] =
         ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
     /// The fields as stored in the hash.

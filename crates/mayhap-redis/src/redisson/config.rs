@@ -8,12 +8,11 @@ use redis::{Value, cmd};
 
 /// Fields are short numbers; anything longer is not a number and would flood the error.
 const MAX_FIELD_BYTES: usize = 64;
-const FIELDS: [&str; 4] = ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
 /// Reads the fields that determine the positions.
 pub(super) fn query(config_key: &str) -> Command {
     let mut command = cmd("HMGET");
-    command.arg(config_key).arg(&FIELDS[..2]);
+    command.arg(config_key).arg(&RedissonConfig::NAMES[..2]);
     Command::read(config_key, command)
 }
 
@@ -38,7 +37,7 @@ pub(super) async fn read(
     config_key: &str,
 ) -> Result<RedissonConfig, Error> {
     let mut fields = cmd("HMGET");
-    fields.arg(config_key).arg(&FIELDS);
+    fields.arg(config_key).arg(&RedissonConfig::NAMES);
     let len = Command::read(name, words(&["STRLEN", name]));
     let commands = vec![Command::read(config_key, fields), len];
     let mut replies = server.run(commands).await?.into_iter();
@@ -69,7 +68,7 @@ fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Err
     let Value::Array(values) = fields else { return Err(Error::strange("HMGET", fields)) };
     let damaged = |reason: String| Error::Damaged { key: config_key.into(), reason };
     let mut found = Vec::new();
-    for (name, value) in FIELDS.into_iter().zip(values) {
+    for (name, value) in RedissonConfig::NAMES.into_iter().zip(values) {
         match (value, text(value)) {
             (Value::Nil, _) => {}
             (_, Some(text)) if text.len() <= MAX_FIELD_BYTES => found.push((name, text)),

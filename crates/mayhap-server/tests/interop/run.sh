@@ -2,7 +2,8 @@
 # redis-py, node-redis, ioredis, valkey-cli and schemathesis against `mayhap serve`: tests/interop/run.sh
 #
 # redis-cli and the Rust crate are in `make check` (crates/mayhap-cli/tests/clients). The snippets of
-# docs/server.md run here too. What is missing is named by a SKIPPED line.
+# docs/server.md run here too. What is missing is named by a SKIPPED line. MAYHAP is the command,
+# built if it is not given.
 set -eu
 cd "$(dirname "$0")"
 here=$(pwd)
@@ -12,8 +13,11 @@ work=$target/interop/server
 rm -rf "$work/run"
 mkdir -p "$work/run" "$work/node"
 
-cargo build --quiet --locked --manifest-path "$repository/crates/mayhap-cli/Cargo.toml"
-"$target/debug/mayhap" serve --data "$work/run/data" --port 0 2>"$work/run/said" &
+if [ -z "${MAYHAP:-}" ]; then
+    cargo build --quiet --locked --manifest-path "$repository/crates/mayhap-cli/Cargo.toml"
+fi
+mayhap=${MAYHAP:-$target/debug/mayhap}
+"$mayhap" serve --data "$work/run/data" --port 0 2>"$work/run/said" &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 port=
@@ -43,7 +47,7 @@ if [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"; then
         echo 'SKIPPED interop redis-py: it cannot be installed'
     fi
     if pip_install schemathesis; then
-        sh "$here/openapi.sh" "$target/debug/mayhap" "$work/venv/bin/schemathesis" "$work/run/openapi"
+        sh "$here/openapi.sh" "$mayhap" "$work/venv/bin/schemathesis" "$work/run/openapi"
     else
         echo 'SKIPPED interop schemathesis: it cannot be installed'
     fi
