@@ -23,8 +23,8 @@ pub(crate) use shuttle::sync::{
     Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-/// What a lock guards, even if a thread has panicked with it: what it left is consistent, and not
-/// to answer any more would be worse.
+/// The value that a lock guards, even if a thread panicked while it held the lock: the value is
+/// consistent, and to stop answering would be worse.
 pub(crate) fn unpoisoned<T>(locked: LockResult<T>) -> T {
     locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -94,8 +94,8 @@ pub trait KeySet: fmt::Debug {
         Vec::new()
     }
 
-    /// What users have to be warned of since the last call, in sentences: what insertions did that
-    /// is the way of its system alone, and jumps of the clock.
+    /// Warnings for its users since the last call, in sentences: effects of insertions that only
+    /// its system has, and jumps of the clock.
     fn warnings(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -120,7 +120,7 @@ pub trait KeySet: fmt::Debug {
         None
     }
 
-    /// What it knows of texts, if its system may hash keys by itself.
+    /// Its treatment of texts, if its system may hash keys by itself.
     fn texts(&self) -> Option<&dyn TakesTexts> {
         None
     }
@@ -196,8 +196,8 @@ pub trait WholeFile: fmt::Debug {
     fn save(&mut self, lock: &FilterLock, replace: bool) -> Result<(), Error>;
 }
 
-/// What is known of a filter on a server, into which others insert meanwhile: what is inserted is
-/// recorded at once.
+/// The state of a filter on a server, into which others insert meanwhile: an insertion is recorded
+/// at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
     /// Whether each batch waits for a round trip of more than a millisecond.

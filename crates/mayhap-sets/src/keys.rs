@@ -146,8 +146,8 @@ impl KeyTypes {
     }
 }
 
-/// What a set knows of texts if its system hashes keys by itself, or if its files are those of
-/// another system.
+/// A set whose system hashes keys by itself, or whose files are of another system, and its
+/// treatment of texts.
 pub trait TakesTexts {
     /// The positions, in the keys given last, of texts that are no keys of this set; sorted.
     fn not_keys(&self) -> &[usize];

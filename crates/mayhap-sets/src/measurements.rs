@@ -18,9 +18,9 @@ pub(crate) fn highest_full_fill(num_hashes: u32) -> f64 {
     }
 }
 
-/// What is wrong, by its bits alone, with a filter of m bits, of this share of them set, and of
-/// this rate: beyond chance, it is fuller than `highest`, [`highest_full_fill`] of its k. The one
-/// rule for all systems that record neither n nor p.
+/// The problem, by its bits alone, of a filter of m bits, of this share of them set, and of this
+/// rate: beyond chance, it is fuller than `highest`, [`highest_full_fill`] of its k. The one rule
+/// for all systems that record neither n nor p.
 pub(crate) fn overfilled_by_bits(
     fill_ratio: f64,
     num_bits: u64,
@@ -129,7 +129,7 @@ pub struct ByFormula {
 }
 
 impl ByFormula {
-    /// What is wrong, if it holds too many keys: by its own numbers where it has some, else by the
+    /// The problem, if it holds too many keys: by its own numbers where it has some, else by the
     /// share of bits set.
     pub fn overfilled(&self) -> Option<String> {
         let now = rate(self.estimated_fpp);

@@ -65,7 +65,7 @@ impl Numbers {
 }
 
 impl From<mayhap::set::Numbers> for Numbers {
-    /// Those of a filter of our own into which no key is inserted that is there.
+    /// The numbers of a filter of our own into which no key is inserted that is there.
     fn from(numbers: mayhap::set::Numbers) -> Self {
         let counts = (numbers.inserted_items, numbers.capacity);
         let rates = (numbers.target_fpp, numbers.expected_fpp);

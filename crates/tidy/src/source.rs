@@ -41,7 +41,7 @@ pub struct Struct {
     pub name: String,
     /// How many fields it has.
     pub fields: usize,
-    /// Those that neighbours can reach though they are not public: `pub(super)`, `pub(in path)`.
+    /// Fields that neighbours can reach though they are not public: `pub(super)`, `pub(in path)`.
     pub open: usize,
 }
 

@@ -43,7 +43,7 @@ pub fn ages_of((name, filter): &Named) -> Result<&OwnSet, Error> {
 ///
 /// # Errors
 ///
-/// Those of reading and writing, and of a file that changed while it was read.
+/// The errors of reading and writing, and of a file that changed while it was read.
 pub fn print(
     named: &Named,
     reader: &mut LineReader,

@@ -122,7 +122,7 @@ pub fn check_answered<'a>(
     ))
 }
 
-/// What is wrong with a filter of mayhap's own that holds more keys than it was made for. Reads its
+/// The warning about a filter of mayhap's own that holds more keys than it was made for. Reads its
 /// bits only if its count says so: they decide, as repeats may have been counted.
 fn overfilled(set: &dyn KeySet) -> Option<String> {
     if set.remote().is_some() || has_few_keys(set) {

@@ -54,7 +54,7 @@ impl Spilling {
         let is_absent = |i: &usize| !self.new.get(*i);
         let places: Vec<usize> = (0..digests.len()).filter(is_absent).collect();
         let absent: Vec<Digest> = places.iter().map(|&i| digests[i]).collect();
-        // Those before the one for which there was no memory are in, also after an error.
+        // Keys before the one for which there was no memory are in, also after an error.
         let inserted = self.more.insert_into(absent[..].into(), Repeats::Ignore, &mut self.new);
         self.new.iter_ones().for_each(|i| new.set(start + places[i]));
         inserted

@@ -63,7 +63,7 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// Those of the write.
+    /// The errors of the write.
     pub fn print(&self, talk: Reporter, json: bool) -> Result<(), Error> {
         let warning = match self.forgotten {
             Some(forgotten) => forgotten.text(),

@@ -136,7 +136,7 @@ impl Read for Image {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_segments(
     header: &native::Header,
     segments: &[&[Block]],

@@ -204,6 +204,6 @@ pub trait Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }

@@ -11,7 +11,7 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// Those of the folder or the connection.
+    /// The errors of the folder or the connection.
     fn manifest(&mut self) -> io::Result<Vec<u8>>;
 
     /// How many bytes of each segment of the log to copy, from `first` on: a prefix of the log, at
@@ -19,14 +19,14 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// Those of the folder or the connection.
+    /// The errors of the folder or the connection.
     fn segments(&mut self, first: u64) -> io::Result<Vec<(u64, u64)>>;
 
     /// A file, to be read once.
     ///
     /// # Errors
     ///
-    /// Those of the folder or the connection.
+    /// The errors of the folder or the connection.
     fn open(&mut self, path: &str) -> io::Result<Box<dyn Read + '_>>;
 
     /// A file as messages name it; the folder for `""`.

@@ -23,7 +23,7 @@ impl WordList {
         Words::new(self.bytes.as_slice(), self.places.as_slice())
     }
 
-    /// Those at these places.
+    /// The words at these places.
     pub(crate) fn part(&self, places: Range<usize>) -> Words<'_> {
         Words::new(&self.bytes, self.places.get(places).unwrap_or_default())
     }

@@ -92,7 +92,7 @@ impl Filling {
     ///
     /// # Errors
     ///
-    /// Those of the filter.
+    /// The errors of the filter.
     pub(crate) fn insert(
         &mut self,
         file: &mut ForeignFile,

@@ -19,7 +19,7 @@ use std::cell::OnceCell;
 #[derive(Debug)]
 pub struct MappedSet {
     mapped: MappedFilter,
-    /// Those of the log, sorted, each once.
+    /// The digests of the log, sorted, each once.
     digests: Vec<Digest>,
     log: Option<(Snapshot, Option<SecretKey>)>,
     /// Both in one, for what only the bits say; `None` if that failed.

@@ -38,7 +38,7 @@ pub struct NativeSet {
     new_since: u64,
     /// Keys that were sent since, new or not.
     sent_since: u64,
-    /// Those of which it is not known, since the start.
+    /// Keys sent since the start of which it is unknown whether they were new.
     unsure: u64,
     /// Which of the filters of this name was there last, and the keys that were sent to it.
     generation: i64,

@@ -34,7 +34,7 @@ pub struct OtherSet<F> {
     seen: FilterInfo,
     /// Keys that were new to us since.
     new_since: u64,
-    /// Those of which it is not known, since the start.
+    /// Keys sent since the start of which it is unknown whether they were new.
     unsure: u64,
     round_trip: Duration,
     keys: KeyBytes,

@@ -74,7 +74,7 @@ impl Scheme for RemoteBf {
     const NAME: &'static str = "bf";
     const COUNTS: bool = true;
 
-    /// Those of a keyed filter would need the right admin, so its keys are sent as they are.
+    /// Digests for a keyed filter would need the right admin, so its keys are sent as they are.
     fn digest_function(&self, _secret_key: Option<SecretKey>) -> Option<DigestFunction> {
         Self::digest_function(self, None)
     }

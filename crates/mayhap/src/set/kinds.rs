@@ -58,7 +58,7 @@ impl ByBits {
     }
 }
 
-/// What a filter answers by its own methods, at any time and for repeated keys too.
+/// Methods of the face that call the filter's own.
 macro_rules! own {
     (any) => {
         fn as_any(&self) -> &dyn Any {

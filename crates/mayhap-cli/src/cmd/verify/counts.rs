@@ -23,7 +23,7 @@ pub(super) fn samples_for(fpp: f64, least: u64, most: u64) -> u64 {
 pub(super) struct Count {
     /// Digests queried.
     pub(super) samples: u64,
-    /// Those that may be present.
+    /// Digests among them that may be present.
     pub(super) hits: u64,
 }
 
@@ -72,7 +72,7 @@ const BATCH: u64 = 4096;
 ///
 /// # Errors
 ///
-/// Those of `query`.
+/// The errors of `query`.
 pub(super) fn sample<T, E>(
     seed: u64,
     samples: u64,

@@ -23,7 +23,7 @@ impl BatchKeys {
         }
     }
 
-    /// Those from this one on, and the line of the first.
+    /// The keys from this one on, and the line of the first.
     pub(super) fn from(&self, first: usize) -> (Vec<&[u8]>, Option<u64>) {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let keys = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Counts {
     /// Lines dealt with.
     pub lines: u64,
-    /// Those whose key was not in the filter.
+    /// Lines whose key was not in the filter.
     pub new: u64,
     /// Lines without a key.
     pub without_key: u64,

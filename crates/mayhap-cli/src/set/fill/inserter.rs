@@ -276,7 +276,7 @@ impl Inserter {
             count = self.new.len();
         }
         if let Err(error) = inserted {
-            // What was inserted before the chain could not grow counts; the caller comes back for
+            // The keys inserted before the chain could not grow count; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
             if !by_key {
                 count = self.new.iter_ones().last().map_or(0, |last| last + 1);

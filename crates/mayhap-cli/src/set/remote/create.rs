@@ -201,7 +201,7 @@ fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Option<Format>,
                     Some(Format::RedisBloom)
                 }
                 Ok(Found::Redisson(_)) => Some(Format::Redisson),
-                // What creating it says of the key is right.
+                // Creating it reports what is wrong with the key.
                 Ok(_) | Err(mayhap_redis::Error::Filter(_)) => None,
                 Err(source) => return Err(connection.error(source)),
             }

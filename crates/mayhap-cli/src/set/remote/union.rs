@@ -209,7 +209,7 @@ impl Whole {
             let stopped = stop.check().map_err(Error::from);
             let sent = stopped.and_then(|()| connection.wait(upload.write(blocks)));
             if let Err(error) = sent {
-                // What cannot be deleted expires.
+                // If it cannot be deleted, it expires.
                 let _ = connection.wait(upload.abort());
                 return Err(error);
             }

@@ -1,11 +1,11 @@
 //! Changing filter files in turns with other processes: one place for all verbs that do.
 //!
-//! Whoever makes or replaces a file takes its lock for that ([`Waiting::save`] in `waiting.rs`).
-//! Whoever adds to one or removes from it does so through a [`Writer`] (`writer.rs`), which holds
-//! the lock while there is something to do, and gives it up while its input pauses or when others
-//! have waited for a second. Our files have a log; those of other systems are saved as a whole
-//! (`whole.rs`). Whoever replaces one by a filter of the same keys, from their digests, does so
-//! through [`Rebuilt`] (`rebuilt.rs`).
+//! A verb that creates or replaces a file takes its lock for that ([`Waiting::save`] in
+//! `waiting.rs`). A verb that adds keys or removes them uses a [`Writer`] (`writer.rs`), which
+//! holds the lock while there is something to do, and gives it up while its input pauses or when
+//! others have waited for a second. Our files have a log; those of other systems are saved as a
+//! whole (`whole.rs`). A verb that replaces a filter by one of the same keys, from their digests,
+//! uses [`Rebuilt`] (`rebuilt.rs`).
 
 mod rebuilt;
 mod waiting;

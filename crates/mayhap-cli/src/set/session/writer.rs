@@ -307,7 +307,7 @@ impl Writer {
             File::Whole(whole) => return whole.release(set),
         };
         if self.recording == Recording::WhenOthersWait && session.blocked().is_some() {
-            // What cannot be recorded is not given away either: the others wait, or give up.
+            // Without a record the file is not released: the others wait, or give up.
             return Ok(());
         }
         self.waiting.check(session.release(own(set)?))
