@@ -106,6 +106,16 @@ impl Recorder {
         item::encode_digests(&mut self.batch.bytes, digests);
     }
 
+    /// Refuses a key that no record can hold. To be called before a filter has the key, since a
+    /// refused one has changed nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] for a key of more than 64 MiB.
+    pub fn check_key(key: &[u8]) -> Result<(), Refused> {
+        check_size(item::HEAD_BYTES + 4 + key.len())
+    }
+
     /// Records keys that were inserted into a filter that cannot take digests; announced as for
     /// `Recorder::insert`. The filter counts them itself, and an image has its bits and its count
     /// of the same moment.
@@ -125,7 +135,7 @@ impl Recorder {
         let mut recorded = 0;
         let mut fits = Ok(());
         for key in keys {
-            fits = check_size(item::HEAD_BYTES + 4 + key.len());
+            fits = Self::check_key(key);
             if fits.is_err() {
                 break;
             }

@@ -3,7 +3,7 @@
 use super::file::measure;
 use super::filter::{Contents, Dump, Filter, Home, Target};
 use crate::Work;
-use crate::durable::Snapshot;
+use crate::durable::{Recorder, Snapshot};
 use crate::keyspace::{
     BadFilter, Hash, Info, InsertError, LayerInfo, Measured, Options, RecoveryError, Shape, Spec,
     TooLarge,
@@ -95,6 +95,9 @@ impl Filter for RedisBloom {
         let own = work.recorder.as_ref().map_or(0, |recorder| recorder.recorded(target.tally));
         if filter.contains(key) && !target.tally.is_at_risk(own) {
             return Ok(false);
+        }
+        if work.recorder.is_some() {
+            Recorder::check_key(key).map_err(InsertError::Log)?;
         }
         let mut announced = target.tally.announce(1);
         let new = self.add(&mut filter, key)?;

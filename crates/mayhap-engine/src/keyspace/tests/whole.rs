@@ -5,9 +5,10 @@ use crate::Work;
 use crate::durable::tests::disk::{Event, Failing, Fault, Files, MemoryDisk};
 use crate::durable::tests::run::{folder, options};
 use crate::durable::{Log, Policy};
-use crate::keyspace::{Keyspace, Options, Recovery, Spec};
+use crate::keyspace::{InsertError, Keyspace, Options, Recovery, Spec};
 use crate::words::Words;
 use mayhap::SecretKey;
+use mayhap_formats::{Limits, RedisBloomFilter, RedisBloomOptions};
 use std::sync::Arc;
 
 /// Keys of a filter that is loaded; the union of two has twice as many.
@@ -254,4 +255,28 @@ fn a_filter_whose_replacement_the_log_refused_is_the_old_one_after_a_restart_too
     }
     println!("{refused} refused");
     assert!(refused > 20, "{refused}");
+}
+
+/// The filter had it nevertheless, until a restart.
+#[test]
+fn a_key_that_no_record_can_hold_is_refused_before_the_filter_has_it() {
+    let disk = MemoryDisk::default();
+    let (keyspace, log) = open(&disk);
+    let options = RedisBloomOptions { error_rate: 1e-6, capacity: 10, growth: Some(2) };
+    let filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    assert!(load(&keyspace, &log, b"dumped", &filter.to_chunks(), 1));
+    let entry = keyspace.get(b"dumped", 1).unwrap();
+    let mut turn = Work { recorder: Some(log.recorder()), ..Work::default() };
+    let large = vec![7; 65 << 20];
+    for _ in 0..2 {
+        let refused = entry.insert(&large, &mut turn);
+        assert!(matches!(refused, Err(InsertError::Log(_))), "{refused:?}");
+        assert_eq!((entry.contains(&large, 1), entry.items()), (false, 0));
+    }
+    assert_eq!(entry.insert(b"small", &mut turn), Ok(true));
+    turn.commit().unwrap();
+    drop((entry, turn, keyspace, log));
+    let (keyspace, _log) = open(&disk);
+    let entry = keyspace.get(b"dumped", 1).unwrap();
+    assert_eq!((entry.contains(b"small", 1), entry.items()), (true, 1));
 }
