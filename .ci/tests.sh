@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs all tests of the workspace except the named ones, three programs at a time: .ci/tests.sh
 # [EXCEPT]... With ONLY, a pattern, the programs whose "folder program name" matches it; with
-# FILTERS, of these the tests whose names have one of these words. With --build it builds them and
-# ends; with BUILT=1 it runs the programs built before, and waits for no other Cargo. With QUICK=1
-# only those are built and run that need no server and take seconds.
+# FILTERS, of these the tests whose names have one of these words; with SKIP_TESTS, the tests whose
+# names have none of these. With --build it builds them and ends; with BUILT=1 it runs the programs
+# built before, and waits for no other Cargo. With QUICK=1 only those are built and run that need no
+# server and take seconds.
 #
 # Cargo runs test programs one after another, and many of ours wait for servers most of the time.
 # Prints a line for each with its seconds, the longest first; all that a failing one printed.
@@ -66,6 +67,7 @@ run_one() {
   status=ok
   words=${FILTERS:-}
   [ "${QUICK:-}" != 1 ] || words=$(quick "$name")
+  for word in ${SKIP_TESTS:-}; do words="$words --skip $word"; done
   # shellcheck disable=SC2086 # a list of words
   (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program" $words) >"$log" 2>&1 || status=FAILED
   passed=$(sed -n 's/^test result: [^.]*\. \([0-9]* passed\).*/\1/p' "$log" | tail -n 1)
