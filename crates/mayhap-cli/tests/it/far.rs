@@ -9,6 +9,7 @@ use test_servers::{Line, RedisOptions, RedisServer, Trips, ready};
 /// The keys of a run, and the minimum of each round trip.
 const KEYS: u64 = 150_000;
 const KEYS_A_TRIP: u64 = 16_384;
+const ATTEMPTS: usize = 5;
 
 /// A server with an empty filter of this name, and 50 ms away, each way.
 fn far(name: &str, folder: &Path) -> Option<(RedisServer, Line, String)> {
@@ -56,18 +57,25 @@ fn tens_of_thousands_of_keys_go_with_each_round_trip() {
         ("filter", &["filter", "-q"], "keys", 2 * KEYS_A_TRIP),
         ("dedup", &["dedup", "-q", "--state"], "keys", 2 * KEYS_A_TRIP / 4),
     ] {
-        let Some((server, line, far)) = far("far", folder) else { return };
-        if verb != "add" && verb != "dedup" {
-            succeed(folder, &["add", "-q", &url(&server, "far"), "keys"], b"");
-        }
-        let words = [arguments, &[far.as_str()]].concat();
-        let trips = trips_beyond_one_key(folder, &line, &words, list);
-        // On a busy machine a burst can arrive in two parts, each a round trip of its own here.
-        assert!(trips.count <= 2 * KEYS.div_ceil(KEYS_A_TRIP), "{verb} {list}: {trips:?}");
-        assert!(trips.most_commands >= most / 2, "{verb} {list}: {trips:?}");
-        if verb == "add" || verb == "dedup" {
-            let held = succeed(folder, &["check", "-c", &url(&server, "far"), "keys"], b"");
-            assert_eq!(held, format!("{KEYS}\n").as_bytes(), "{verb}");
+        // On a busy machine a burst can arrive in parts, each a round trip of its own here.
+        let mut bursts = Vec::new();
+        loop {
+            let Some((server, line, far)) = far("far", folder) else { return };
+            if verb != "add" && verb != "dedup" {
+                succeed(folder, &["add", "-q", &url(&server, "far"), "keys"], b"");
+            }
+            let words = [arguments, &[far.as_str()]].concat();
+            let trips = trips_beyond_one_key(folder, &line, &words, list);
+            if verb == "add" || verb == "dedup" {
+                let held = succeed(folder, &["check", "-c", &url(&server, "far"), "keys"], b"");
+                assert_eq!(held, format!("{KEYS}\n").as_bytes(), "{verb}");
+            }
+            let is_few = trips.count <= 2 * KEYS.div_ceil(KEYS_A_TRIP);
+            if is_few && trips.most_commands >= most / 2 {
+                break;
+            }
+            bursts.push(trips);
+            assert!(bursts.len() < ATTEMPTS, "{verb} {list}: {bursts:?}");
         }
     }
 }
