@@ -4,7 +4,7 @@
 # Each *.patch here names the bug, the test that has to fail because of it and, if it needs any, the
 # compiler flags to build it with. A test that fails without the bug, a patch that no longer applies
 # and a copy that does not compile are errors. `ONLY='lock_*'` plants only the patches that match;
-# `PART=2/3` the second third, in the order of their builds.
+# `PART=2/10` the second tenth, in the order of their builds.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
