@@ -89,7 +89,6 @@ features:
 		$(CARGO) clippy -p mayhap-cli --no-default-features --features "$$feature" --locked -- -D warnings \
 			|| exit 1; \
 	done
-	$(CARGO) test -p mayhap-cli --no-default-features --locked --lib
 
 # The servers that tests start: Redis and PostgreSQL.
 servers:
