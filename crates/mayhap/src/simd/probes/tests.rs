@@ -17,8 +17,9 @@ fn digests(count: u64) -> Vec<Digest> {
 fn every_kernel_equals_the_scalar_one() {
     let digests = digests(if cfg!(miri) { 20 } else { 3001 });
     let sizes: &[u64] = if cfg!(miri) { &[64, 1000] } else { &[64, 65, 1000, 30_000, 1 << 20] };
+    let all_hashes = [1, 4, 8, 9, 17, 32, 2, 3, 7, 16, 20, 21, 31];
     for &num_bits in sizes {
-        for num_hashes in [1, 2, 3, 4, 7, 8, 9, 16, 17, 20, 21, 31, 32] {
+        for &num_hashes in &all_hashes[..if cfg!(miri) { 6 } else { all_hashes.len() }] {
             let all: Vec<Probes> = Probes::all(num_bits, num_hashes).collect();
             let scalar = all.last().unwrap();
             assert_eq!(scalar.kernel.name, "scalar");

@@ -13,8 +13,8 @@ fn kernels_are_alike<R: Row>() {
         [0, 1, u64::MAX, 1 << 63].map(Digest::new).into_iter().chain(random).collect();
     let sizes: &[u64] = if cfg!(miri) { &[300] } else { &[4, 5, 100, 3000, 1 << 20] };
     for &num_rows in sizes {
-        let all_hashes = [1, 8, 11, 20, 21, 2, 4, 5, 7, 9, 15, 16, 17, 32];
-        for &num_hashes in &all_hashes[..if cfg!(miri) { 5 } else { all_hashes.len() }] {
+        let all_hashes = [1, 8, 21, 11, 20, 2, 4, 5, 7, 9, 15, 16, 17, 32];
+        for &num_hashes in &all_hashes[..if cfg!(miri) { 3 } else { all_hashes.len() }] {
             let all: Vec<Rows<R>> = Rows::all(num_rows, num_hashes).collect();
             assert_eq!(all.last().unwrap().kernel.name, "scalar");
             std::println!("{:?}: {} kernels", all[0], all.len());
