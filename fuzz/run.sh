@@ -10,7 +10,7 @@ seconds=${1:-20}
 targets=${*:-$(ls src/targets | sed -n 's/\.rs$//p' | grep -vx mod)}
 
 # A short run takes less time than a good build.
-[ "$seconds" -gt 60 ] || export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_DEBUG=false
+[ "$seconds" -gt 60 ] || export CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=false
 target_dir=${CARGO_TARGET_DIR:-target}
 host=$(rustc -vV | sed -n 's/^host: //p')
 # `--target` keeps the flags away from build scripts and procedural macros.
