@@ -17,9 +17,9 @@ debug = $(abspath $(or $(CARGO_TARGET_DIR),target))/debug
 # Steps of `make check`, after its builds: the tests, and steps that need the processor while tests
 # wait for servers.
 CHECK_STEPS = unit doctest lint doc
-# The long half, in three lanes that .ci/run takes side by side: the third begins with kills, which
-# hardly need a processor. Of two builds into one folder one waits: steps with long builds into
-# target/debug are in the first lane, and only the second builds into target/release.
+# The long half, in three lanes of about the same processor time that .ci/run takes side by side. Of
+# two builds into one folder one waits: steps with long builds into target/debug are in the first
+# lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
 LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
 LANE_3 = kills borders features miri fuzz
@@ -32,7 +32,8 @@ help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
 	@echo 'make test       format, lint, and the tests that need no server (6 minutes from nothing)'
 	@echo 'make check      all tests, lint and docs: what a change has to pass (15 minutes from nothing)'
-	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
+	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, borders, kills, other systems'
+	@echo 'make planted    plant each known bug in a copy of the source, and see a test find it (by hand)'
 	@echo 'make valkey     the tests of filters on servers, on Valkey (2 minutes)'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
 	@echo 'make borders    every input cut at every byte, headers with a bit flipped, files damaged (5 minutes)'

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The number of absent keys queried to measure a rate; of many sets fewer, each asked of every
-/// set.
+/// The number of absent keys queried to measure a rate; fewer for many sets, since each key is
+/// queried in every set.
 pub(crate) const RATE_PROBES: u64 = 1 << 20;
 
 /// The duration and the number of repetitions.
