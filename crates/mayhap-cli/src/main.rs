@@ -6,7 +6,6 @@ mod closed_stdout;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    allocator::configure();
     if let Err(error) = closed_stdout::refuse_writes() {
         eprintln!("mayhap: standard output is closed: {error}");
         return ExitCode::from(2);
