@@ -68,6 +68,13 @@ pub enum Error {
         /// The value found.
         found: u64,
     },
+    /// A filter that does not grow has no room for another key.
+    Full {
+        /// The keys that it is made for.
+        expected_items: u64,
+        /// The keys that it holds.
+        inserted_items: u64,
+    },
     /// No seed gave a static filter for these digests: they are not hashes, or were chosen to
     /// prevent it.
     NoSeedFound {
@@ -249,6 +256,11 @@ impl fmt::Display for Error {
             Self::TooLarge { field, limit, found } => {
                 write!(f, "{field} is {found}, above the limit of {limit}")
             }
+            Self::Full { expected_items, inserted_items } => write!(
+                f,
+                "no room for another key: the filter holds {inserted_items} and is made for \
+                 {expected_items}"
+            ),
             Self::NoSeedFound { seeds_tried } => {
                 write!(f, "none of {seeds_tried} seeds gives a filter for these digests")
             }

@@ -23,7 +23,8 @@
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
 //! | [`OnceFilter`] | inserts from many threads; one alone learns that a key is new |
-//! | [`CountingBloomFilter`] | keys that are removed again |
+//! | [`CompactFilter`] | keys that are removed again, in 9.4 bits a key at 1 % |
+//! | [`CountingBloomFilter`] | the same with counters, for keys that come many times |
 //! | [`ClearingFilter`] | endless streams: it starts over when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
 //! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
@@ -79,11 +80,11 @@ pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
-    Builder, Charge, ClearingFilter, ClockJumps, ConcurrentBlockedBloomFilter,
-    ConcurrentBloomFilter, ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter,
-    CountingBuilder, Estimate, Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset,
-    ScalableBloomFilter, Segment, SegmentFields, Segments, Sets, Window, WindowBloomFilter,
-    WindowBuilder,
+    Builder, Charge, ClearingFilter, ClockJumps, CompactBuilder, CompactFilter,
+    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
+    CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, FuseParams, Health,
+    MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Segment, SegmentFields, Segments, Sets,
+    Window, WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

@@ -37,6 +37,22 @@ impl FilterParams {
 }
 
 impl Estimate {
+    /// The estimate from so many different fingerprints of `num_fingerprints`: the bits of a filter
+    /// with k = 1.
+    pub(crate) fn from_fingerprints(num_fingerprints: u64, distinct: u64) -> Self {
+        Self::from_probes(num_fingerprints as f64, 1.0, distinct)
+    }
+
+    /// The estimate from `ones` of m bits, k of which each key chose.
+    fn from_probes(m: f64, k: f64, ones: u64) -> Self {
+        let log_clear = k * libm::log1p(-1.0 / m);
+        Self::from_fill(ones, m as u64, log_clear, |items| {
+            let (_, fill_deviation) = fill_moments(m, k * items);
+            // dE[X/m]/dn = (1 − X/m) · k/m
+            fill_deviation / ((1.0 - ones as f64 / m) * k / m)
+        })
+    }
+
     /// The estimate from `ones` set bits in a filter with these parameters.
     ///
     /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked
@@ -58,14 +74,7 @@ impl Estimate {
         let m = params.num_bits() as f64;
         let k = f64::from(params.num_hashes());
         match params.layout() {
-            Layout::Standard => {
-                let log_clear = k * libm::log1p(-1.0 / m);
-                Self::from_fill(ones, params.num_bits(), log_clear, |items| {
-                    let (_, fill_deviation) = fill_moments(m, k * items);
-                    // dE[X/m]/dn = (1 − X/m) · k/m
-                    fill_deviation / ((1.0 - ones as f64 / m) * k / m)
-                })
-            }
+            Layout::Standard => Self::from_probes(m, k, ones),
             layout @ (Layout::Blocked | Layout::Blocked128 | Layout::Blocked64) => {
                 let num_blocks = params.num_bits() / layout.block_bits();
                 let lane_bits = layout.lane_bits(params.num_hashes());

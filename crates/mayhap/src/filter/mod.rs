@@ -5,7 +5,7 @@
 //! `any.rs` is the layout as a run-time value, `native.rs` the native form of both, `budget.rs` a
 //! limit on the memory of several.
 //!
-//! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
+//! Each other kind is a file or folder of its own: `clearing.rs`, `compact/`, `counting/`, `fuse/`, `matrix/`,
 //! `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain filter.
 
 /// The setters for the digest function, the same in every builder.
@@ -48,6 +48,7 @@ mod any;
 mod budget;
 mod builder;
 mod clearing;
+mod compact;
 mod concurrent;
 mod counting;
 mod estimate;
@@ -67,6 +68,7 @@ pub use any::AnyFilter;
 pub use budget::{Budget, Charge};
 pub use builder::{Build, Builder};
 pub use clearing::ClearingFilter;
+pub use compact::{CompactBuilder, CompactFilter};
 pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};
 pub use estimate::{Estimate, Health};
 pub use fuse::{BinaryFuse, FuseParams};

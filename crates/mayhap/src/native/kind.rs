@@ -25,6 +25,8 @@ pub enum Kind {
     Fuse = 6,
     /// [`crate::Segment`] of a Bloom filter.
     Segment = 7,
+    /// [`crate::CompactFilter`].
+    Compact = 8,
 }
 
 impl Kind {
@@ -43,6 +45,7 @@ impl Kind {
             5 => Some(Self::Matrix),
             6 => Some(Self::Fuse),
             7 => Some(Self::Segment),
+            8 => Some(Self::Compact),
             _ => None,
         }
     }
@@ -57,6 +60,7 @@ impl Kind {
             Self::Matrix => "matrix",
             Self::Fuse => "fuse",
             Self::Segment => "segment",
+            Self::Compact => "compact",
         }
     }
 }

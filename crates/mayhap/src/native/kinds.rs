@@ -2,8 +2,8 @@
 
 use super::{Fields, Kind, Native};
 use crate::{
-    AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, Error, ScalableBloomFilter, Segment,
-    WindowBloomFilter,
+    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, Error,
+    ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use alloc::vec::Vec;
 
@@ -12,6 +12,7 @@ impl Kind {
     pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
+            Self::Compact => CompactFilter::segment_blocks(fields),
             Self::Counting => CountingBloomFilter::segment_blocks(fields),
             Self::Fuse => BinaryFuse::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),

@@ -2,7 +2,7 @@
 
 use super::wish::Wish;
 use super::{Candidate, Cost, Fits, KindName, Needs, Reason};
-use super::{bloom, counting, fuse, matrix, memory, scalable, window};
+use super::{bloom, compact, counting, fuse, matrix, memory, scalable, window};
 use crate::native::Kind;
 use crate::{Error, Layout};
 use alloc::vec;
@@ -60,8 +60,8 @@ pub struct Plan {
 /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
 /// let removing = plan(&Needs { delete: true, ..needs.clone() })?;
 /// let best = removing.best.unwrap();
-/// assert_eq!(best.kind.kind, Kind::Counting);
-/// assert_eq!((best.bits_per_item() as u32, best.cache_lines.miss), (45, 1.0));
+/// assert_eq!(best.kind.kind, Kind::Compact);
+/// assert_eq!((best.bits_per_item() * 10.0) as u32, 93);
 /// let (other, why) = &removing.unfit[0];
 /// assert_eq!((other.name(), *why), ("blocked", Reason::CannotDelete));
 ///
@@ -117,6 +117,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         (Kind::Matrix, needs.sets > 1),
         (Kind::Window, needs.forget),
         (Kind::Scalable, needs.unknown_items),
+        (Kind::Compact, needs.delete),
         (Kind::Counting, needs.delete),
     ] {
         let sized = match (lacks(needs, kind), kind) {
@@ -126,6 +127,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
             (_, Kind::Matrix) => matrix::candidate(needs, wish),
             (_, Kind::Window) => window::candidate(wish, needs.by_time),
             (_, Kind::Scalable) => scalable::candidate(wish),
+            (_, Kind::Compact) => compact::candidate(wish),
             (_, Kind::Counting) => counting::candidate(wish),
             // Plain filters are above, and of no other kind is there a candidate.
             (_, _) => continue,
@@ -137,7 +139,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
 
 /// The need that this kind does not meet, if there is one.
 fn lacks(needs: &Needs, kind: Kind) -> Result<(), Reason> {
-    if needs.delete && kind != Kind::Counting {
+    if needs.delete && !matches!(kind, Kind::Compact | Kind::Counting) {
         Err(Reason::CannotDelete)
     } else if needs.forget && kind != Kind::Window {
         Err(Reason::CannotForget)

@@ -4,7 +4,7 @@
 //! finds its `size.rs`. `candidate.rs` is the offer of one kind, `rates.rs` its rate with more
 //! keys, `reason.rs` the reason why it is not chosen. `cost.rs` is the cost model, `memory.rs` the
 //! memory of alternatives without a filter, `choose.rs` the choice. One file per kind: `bloom.rs`,
-//! `counting.rs`, `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with
+//! `compact.rs`, `counting.rs`, `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with
 //! `candidate(&Wish)` (the kind sized for the wish) and `fpp_after` (its rate with any number of
 //! keys, even too many).
 //!
@@ -25,6 +25,7 @@
 mod bloom;
 mod candidate;
 mod choose;
+mod compact;
 mod cost;
 mod counting;
 mod fuse;

@@ -1,6 +1,6 @@
 //! The rate and size of a candidate with any number of keys, by kind.
 
-use super::{Candidate, bloom, counting, fuse, matrix, scalable, window};
+use super::{Candidate, bloom, compact, counting, fuse, matrix, scalable, window};
 use crate::native::Kind;
 
 impl Candidate {
@@ -35,6 +35,7 @@ impl Candidate {
             (Kind::Fuse, _) => fuse::fpp_after(self, items),
             (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
             (Kind::Window, _) => Some(window::fpp_after(self, items)),
+            (Kind::Compact, _) => compact::fpp_after(self, items),
             (Kind::Counting, _) => Some(counting::fpp_after(self, items)),
             (Kind::Scalable, _) => scalable::fpp_after(self, items),
             // No candidate is of another kind.

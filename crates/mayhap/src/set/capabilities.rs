@@ -43,9 +43,9 @@ impl Kind {
     /// ```
     /// use mayhap::native::Kind;
     ///
-    /// let removing = [Kind::Bloom, Kind::Counting, Kind::Scalable, Kind::Window, Kind::Fuse];
-    /// let removing = removing.into_iter().filter(|kind| kind.capabilities().removes);
-    /// assert!(removing.eq([Kind::Counting]));
+    /// let kinds = [Kind::Bloom, Kind::Compact, Kind::Counting, Kind::Scalable, Kind::Fuse];
+    /// let removing = kinds.into_iter().filter(|kind| kind.capabilities().removes);
+    /// assert!(removing.eq([Kind::Compact, Kind::Counting]));
     /// ```
     pub const fn capabilities(self) -> Capabilities {
         let none = Capabilities {
@@ -61,7 +61,7 @@ impl Kind {
         let plain = Capabilities { inserts: true, clears: true, unites: true, ..none };
         match self {
             Self::Bloom => plain,
-            Self::Counting => Capabilities { removes: true, renews: true, ..plain },
+            Self::Compact | Self::Counting => Capabilities { removes: true, renews: true, ..plain },
             Self::Scalable => Capabilities { grows: true, ..plain },
             Self::Window => Capabilities { forgets: true, renews: true, unites: false, ..plain },
             Self::Matrix => Capabilities { many_sets: true, unites: false, ..plain },

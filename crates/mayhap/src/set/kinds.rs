@@ -6,8 +6,8 @@ use crate::bits::OwnedBlocks;
 use crate::layout::LayoutKind;
 use crate::native::{Fields, Header, Kind, Native};
 use crate::{
-    Age, AnyFilter, BinaryFuse, Bitmap, Block, ClearingFilter, CountingBloomFilter, Digest,
-    DigestFunction, Error, Estimate, FilterParams, Health, ScalableBloomFilter, Window,
+    Age, AnyFilter, BinaryFuse, Bitmap, Block, ClearingFilter, CompactFilter, CountingBloomFilter,
+    Digest, DigestFunction, Error, Estimate, FilterParams, Health, ScalableBloomFilter, Window,
     WindowBloomFilter,
 };
 use alloc::boxed::Box;
@@ -28,6 +28,7 @@ pub fn from_segments(
     let fields = header.fields();
     Ok(match header.kind() {
         Kind::Bloom => Box::new(AnyFilter::from_segments(fields, function, segments)?),
+        Kind::Compact => Box::new(CompactFilter::from_segments(fields, function, segments)?),
         Kind::Counting => Box::new(CountingBloomFilter::from_segments(fields, function, segments)?),
         Kind::Scalable => Box::new(ScalableBloomFilter::from_segments(fields, function, segments)?),
         Kind::Window => Box::new(WindowBloomFilter::from_segments(fields, function, segments)?),
@@ -245,6 +246,63 @@ impl Set for CountingBloomFilter {
     fn insert_digest(&mut self, digest: Digest, repeats: Repeats) -> Result<bool, Error> {
         let is_there = repeats == Repeats::Ignore && self.contains_digest(digest);
         Ok(!is_there && self.insert_digest(digest))
+    }
+
+    fn remove_into(&mut self, digests: &[Digest], removed: &mut Bitmap) -> Result<(), Error> {
+        self.remove_digests_into(digests, removed);
+        Ok(())
+    }
+}
+
+impl Set for CompactFilter {
+    as_native!(inserted_items);
+    own!(contains, clear, union);
+
+    fn numbers(&self) -> Numbers {
+        let params = self.params();
+        Numbers {
+            layout: None,
+            num_bits: self.num_bytes() * 8,
+            num_hashes: 1,
+            num_bytes: self.num_bytes(),
+            expected_items: params.expected_items(),
+            capacity: Some(params.expected_items()),
+            inserted_when_full: Some(params.expected_items()),
+            inserted_items: self.inserted_items(),
+            distinct_items: exactly(self.inserted_items()),
+            target_fpp: params.target_fpp(),
+            expected_fpp: self.expected_fpp(self.inserted_items()),
+        }
+    }
+
+    fn by_bits(&self) -> ByBits {
+        let items = self.estimated_items();
+        ByBits {
+            fill_ratio: self.fill_ratio(),
+            estimated_fpp: self.estimated_fpp(),
+            estimated_items: Some(items),
+            distinct_items: items,
+            health: self.health(),
+        }
+    }
+
+    fn insert_digest(&mut self, digest: Digest, repeats: Repeats) -> Result<bool, Error> {
+        match repeats {
+            Repeats::Renew => self.insert_digest(digest),
+            Repeats::Ignore => self.insert_absent_digest(digest),
+        }
+    }
+
+    fn insert_into(
+        &mut self,
+        digests: &[Digest],
+        repeats: Repeats,
+        new: &mut Bitmap,
+    ) -> Result<(), Error> {
+        match repeats {
+            Repeats::Renew => self.insert_digests_into(digests, new),
+            Repeats::Ignore => self.insert_absent_digests_into(digests, new),
+        }
     }
 
     fn remove_into(&mut self, digests: &[Digest], removed: &mut Bitmap) -> Result<(), Error> {

@@ -3,8 +3,8 @@
 use super::{Repeats, Set, decode, encode};
 use crate::native::Kind;
 use crate::{
-    AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CountingBloomFilter, Digest, DigestFunction,
-    Error, FuseWidth, ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Digest,
+    DigestFunction, Error, FuseWidth, ScalableBloomFilter, WindowBloomFilter,
 };
 use alloc::boxed::Box;
 use alloc::vec;
@@ -18,12 +18,14 @@ fn kinds() -> Vec<Box<dyn Set>> {
     let function = DigestFunction::default();
     let bloom = AnyFilter::builder().expected_items(1_000).target_fpp(1e-6);
     let clearing = BlockedBloomFilter::builder().expected_items(1_000).target_fpp(1e-6);
+    let compact = CompactFilter::builder().expected_items(1_000).target_fpp(1e-6);
     let counting = CountingBloomFilter::builder().expected_items(1_000).target_fpp(1e-6);
     let items = WindowBloomFilter::builder().window_items(1_400).target_fpp(1e-6);
     let time = WindowBloomFilter::builder().window_time(64_000, 1_000).target_fpp(1e-6);
     let fuse = BinaryFuse::build(FuseWidth::Bits16, function, digests(0..300));
     vec![
         Box::new(bloom.build().unwrap()),
+        Box::new(compact.build().unwrap()),
         Box::new(counting.build().unwrap()),
         Box::new(ScalableBloomFilter::new(100, 1e-6, function).unwrap()),
         Box::new(items.build().unwrap()),

@@ -7,7 +7,8 @@
 //! in WebAssembly. `tests.rs` compares every kernel of this machine with the scalar one and prints
 //! which ran.
 //!
-//! `probes/` has the kernels of `standard`, `rows/` the kernels of windows. `cpu.rs`, `digest.rs`
+//! `probes/` has the kernels of `standard`, `rows/` the kernels of windows, `buckets/`
+//! those of compact filters. `cpu.rs`, `digest.rs`
 //! and `popcount.rs` are loops compiled for the detected CPU, `pair.rs` sets two lanes in one
 //! locked instruction, and `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
@@ -33,6 +34,7 @@ mod avx512;
 #[cfg(not(target_family = "wasm"))]
 mod backend;
 mod batch;
+mod buckets;
 mod cpu;
 mod digest;
 #[cfg(not(target_family = "wasm"))]
@@ -58,6 +60,7 @@ pub(crate) use backend::Backend;
 #[cfg(not(target_family = "wasm"))]
 pub use backend::kernel_names;
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
+pub(crate) use buckets::{Above, BucketKernel, BucketTask, Fronts, Words, with_buckets};
 pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
 pub use limit::InstructionSet;

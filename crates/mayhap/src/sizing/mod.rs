@@ -18,6 +18,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `blocked.rs` | the rate model of `blocked`, `blocked128` and `blocked64` |
+//! | `compact.rs` | the size and rate of a compact filter |
 //! | `distinct/` | the number of distinct keys inserted into a filter |
 //! | `fuse.rs` | the size and rate of a binary fuse filter |
 //! | `limits.rs` | the sizes and rates that filters may have |
@@ -30,6 +31,7 @@
 //! | `window/` | the rate model of a window: each generation's column is a `standard` filter |
 
 pub mod blocked;
+pub mod compact;
 pub mod distinct;
 pub mod fuse;
 pub(crate) mod limits;

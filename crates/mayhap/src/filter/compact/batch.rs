@@ -1,0 +1,292 @@
+//! Many keys at once, their cache lines fetched together.
+
+use super::super::for_each_digest_chunk;
+use super::table::{Fingerprint, Full, MAX_COPIES, Table, buckets};
+use super::{CompactFilter, body_mut, is_removable};
+use crate::simd::{Above, BucketKernel, BucketTask, fits_cache, prefetch, with_buckets};
+use crate::{Bitmap, Digest, Error, Key};
+
+/// Keys whose lines are requested before the first is needed.
+const GROUP: usize = 64;
+
+impl CompactFilter {
+    /// Stores a copy of many keys, in order: bit `i` of the result is the answer of
+    /// [`CompactFilter::insert`] for `keys[i]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`]: the keys before the one for which there was no room are stored.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Bitmap, Error> {
+        let function = self.digest_function;
+        let mut new = Bitmap::new();
+        let mut result = Ok(());
+        for_each_digest_chunk(&function, keys, &mut new, |digests, words| {
+            if result.is_ok() {
+                result = self.insert_each(digests, words, false);
+            }
+        });
+        result.map(|()| new)
+    }
+
+    /// Like [`CompactFilter::insert_batch`], for keys that are already digests, into a reused
+    /// bitmap.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`CompactFilter::insert_batch`].
+    pub fn insert_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), Error> {
+        self.insert_each(digests, new.reset(digests.len()), false)
+    }
+
+    /// Stores, in order, the digests that are surely absent: bit `i` of `new` is set if `digests[i]`
+    /// was stored.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`CompactFilter::insert_batch`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Bitmap, CompactFilter};
+    ///
+    /// let mut users = CompactFilter::builder().expected_items(1000).target_fpp(1e-6).build()?;
+    /// let (digest, mut new) = (users.digest_function().digest("ann"), Bitmap::new());
+    /// users.insert_absent_digests_into(&[digest, digest], &mut new)?;
+    /// assert_eq!(new.iter().collect::<Vec<_>>(), [true, false]);
+    /// assert!(users.remove("ann") && !users.contains("ann"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn insert_absent_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), Error> {
+        self.insert_each(digests, new.reset(digests.len()), true)
+    }
+
+    /// Stores each digest, or only those that are surely absent.
+    fn insert_each(
+        &mut self,
+        digests: &[Digest],
+        new: &mut [u64],
+        only_absent: bool,
+    ) -> Result<(), Error> {
+        let mut stored = 0;
+        let (table, body) = (&self.table, body_mut(&mut self.blocks));
+        let result = with_buckets(InsertEach {
+            table,
+            body,
+            digests,
+            new,
+            only_absent,
+            stored: &mut stored,
+        });
+        self.inserted_items += stored;
+        result.map_err(|Full| self.full())
+    }
+
+    /// Removes many keys, in order: bit `i` of the result is the answer of
+    /// [`CompactFilter::remove`] for `keys[i]`.
+    #[must_use = "zeros say that keys were absent or stay, and were not removed"]
+    pub fn remove_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
+        let function = self.digest_function;
+        let mut removed = Bitmap::new();
+        for_each_digest_chunk(&function, keys, &mut removed, |digests, words| {
+            self.remove_each(digests, words);
+        });
+        removed
+    }
+
+    /// Like [`CompactFilter::remove_batch`], for keys that are already digests, into a reused
+    /// bitmap.
+    pub fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) {
+        self.remove_each(digests, removed.reset(digests.len()));
+    }
+
+    fn remove_each(&mut self, digests: &[Digest], removed: &mut [u64]) {
+        let (table, body) = (&self.table, body_mut(&mut self.blocks));
+        with_buckets(RemoveEach { table, body, digests, removed });
+        let count: u64 = removed.iter().map(|word| u64::from(word.count_ones())).sum();
+        self.inserted_items = self.inserted_items.saturating_sub(count);
+    }
+
+    /// Queries many keys, as [`CompactFilter::contains`] does for each, but with their cache lines
+    /// fetched together.
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut found = Bitmap::new();
+        for_each_digest_chunk(&self.digest_function, keys, &mut found, |digests, words| {
+            self.contains_each(digests, words);
+        });
+        found
+    }
+
+    /// Like [`CompactFilter::contains_batch`], for keys that are already digests, into a reused
+    /// bitmap.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.contains_each(digests, found.reset(digests.len()));
+    }
+
+    fn contains_each(&self, digests: &[Digest], found: &mut [u64]) {
+        with_buckets(ContainsEach { table: &self.table, body: self.body(), digests, found });
+    }
+}
+
+/// Calls `answer` with each group of fingerprints, the lines of the next one requested before.
+#[inline(always)]
+fn for_each_group<B, E>(
+    table: &Table,
+    body: &mut B,
+    view: impl Fn(&B) -> &[u64],
+    digests: &[Digest],
+    mut answer: impl FnMut(&mut B, usize, &[Fingerprint]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut groups = digests.chunks(GROUP);
+    let start = table.fingerprint(Digest::default());
+    let mut current = [start; GROUP];
+    let mut next = [start; GROUP];
+    let mut len = prepare(table, view(body), groups.next(), &mut current);
+    let mut i = 0;
+    while len > 0 {
+        let next_len = prepare(table, view(body), groups.next(), &mut next);
+        answer(body, i, &current[..len])?;
+        core::mem::swap(&mut current, &mut next);
+        len = next_len;
+        i += 1;
+    }
+    Ok(())
+}
+
+/// The fingerprints of a group, whose lines are requested.
+#[inline(always)]
+fn prepare(
+    table: &Table,
+    body: &[u64],
+    group: Option<&[Digest]>,
+    fingerprints: &mut [Fingerprint; GROUP],
+) -> usize {
+    let group = group.unwrap_or_default();
+    let is_near = fits_cache(body.len() / 8);
+    for (at, &digest) in fingerprints.iter_mut().zip(group) {
+        *at = table.fingerprint(digest);
+        if !is_near {
+            prefetch(buckets(body), at.front);
+            prefetch(body, at.front * 16 + 8);
+        }
+    }
+    group.len()
+}
+
+struct ContainsEach<'a> {
+    table: &'a Table,
+    body: &'a [u64],
+    digests: &'a [Digest],
+    found: &'a mut [u64],
+}
+
+impl BucketTask for ContainsEach<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: BucketKernel>(self) {
+        let above = Upper { table: self.table, body: self.body };
+        let fronts = self.table.fronts();
+        fronts.contains_each::<K>(buckets(self.body), self.digests, self.found, &above);
+    }
+}
+
+/// The levels above the first.
+struct Upper<'a> {
+    table: &'a Table,
+    body: &'a [u64],
+}
+
+impl Above for Upper<'_> {
+    #[inline(always)]
+    fn request(&self, front: usize) {
+        self.table.request_above(self.body, front);
+    }
+
+    #[inline(always)]
+    fn contains<K: BucketKernel>(&self, digest: Digest) -> bool {
+        self.table.contains::<K>(self.body, self.table.fingerprint(digest))
+    }
+}
+
+struct InsertEach<'a> {
+    table: &'a Table,
+    body: &'a mut [u64],
+    digests: &'a [Digest],
+    new: &'a mut [u64],
+    only_absent: bool,
+    stored: &'a mut u64,
+}
+
+impl BucketTask for InsertEach<'_> {
+    type Output = Result<(), Full>;
+
+    #[inline(always)]
+    fn run<K: BucketKernel>(mut self) -> Result<(), Full> {
+        let table = *self.table;
+        let (new, stored) = (&mut self.new, self.stored);
+        let only_absent = self.only_absent;
+        for_each_group(
+            &table,
+            &mut self.body,
+            #[inline(always)]
+            |body| body,
+            self.digests,
+            #[inline(always)]
+            |body, i, group| {
+                for (bit, &at) in group.iter().enumerate() {
+                    if only_absent && table.contains::<K>(body, at) {
+                        continue;
+                    }
+                    let copies = table.insert::<K>(body, at)?;
+                    *stored += u64::from(copies < MAX_COPIES);
+                    new[i] |= u64::from(copies == 0) << bit;
+                }
+                Ok(())
+            },
+        )
+    }
+}
+
+struct RemoveEach<'a> {
+    table: &'a Table,
+    body: &'a mut [u64],
+    digests: &'a [Digest],
+    removed: &'a mut [u64],
+}
+
+impl BucketTask for RemoveEach<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<K: BucketKernel>(mut self) {
+        let table = *self.table;
+        let removed = &mut self.removed;
+        let answered = for_each_group::<_, core::convert::Infallible>(
+            &table,
+            &mut self.body,
+            #[inline(always)]
+            |body| body,
+            self.digests,
+            #[inline(always)]
+            |body, i, group| {
+                let mut word = 0;
+                for (bit, &at) in group.iter().enumerate() {
+                    let copies = table.remove::<K>(body, at);
+                    word |= u64::from(is_removable(copies)) << bit;
+                }
+                removed[i] = word;
+                Ok(())
+            },
+        );
+        let Ok(()) = answered;
+    }
+}

@@ -1,0 +1,215 @@
+//! A compact filter against a multiset of its fingerprints, and its levels against their
+//! distribution.
+
+use super::CompactFilter;
+use super::table::MAX_COPIES;
+use crate::positions::splitmix64;
+use crate::sizing::compact::CompactParams;
+use crate::{Digest, DigestFunction, Error};
+use alloc::collections::BTreeMap;
+
+fn empty(items: u64, fpp: f64) -> CompactFilter {
+    let params = CompactParams::for_items(items, fpp).unwrap();
+    CompactFilter::empty(params, DigestFunction::default()).unwrap()
+}
+
+/// Fingerprints and their copies.
+type Model = BTreeMap<u64, u32>;
+
+fn of(filter: &CompactFilter) -> Model {
+    let mut model = Model::new();
+    filter.for_each_fingerprint(|number, copies| assert!(model.insert(number, copies).is_none()));
+    model
+}
+
+/// A filter of these parameters into which the copies were inserted, in order.
+fn filled(params: CompactParams, model: &Model) -> CompactFilter {
+    let mut filter = CompactFilter::empty(params, DigestFunction::default()).unwrap();
+    for (&number, &copies) in model {
+        for _ in 0..copies {
+            filter.insert_fingerprint(filter.table.of_number(number)).unwrap();
+        }
+    }
+    filter
+}
+
+/// Digests of few values, so that keys, fingerprints and their neighbours repeat.
+fn digest(i: u64, spread: u64) -> Digest {
+    Digest::new(splitmix64(splitmix64(i) % spread))
+}
+
+/// Steps at random against the model: what the filter says, what it holds and that its bits follow
+/// from that alone.
+fn walk(items: u64, fpp: f64, steps: u64, seed: u64) {
+    let mut filter = empty(items, fpp);
+    let mut model = Model::new();
+    let spread = items + 1 + splitmix64(seed) % (items * 2);
+    let (mut refused, mut fullest) = (0, 0);
+    for step in 0..steps {
+        let random = splitmix64(seed ^ splitmix64(step));
+        let digest = digest(random >> 8, spread);
+        let number = filter.table.number(filter.table.fingerprint(digest));
+        let copies = model.get(&number).copied().unwrap_or(0);
+        assert_eq!(filter.contains_digest(digest), copies > 0);
+        assert_eq!(filter.count_digest(digest), copies);
+        // Waves of filling and emptying.
+        let fills = step / (items * 4) % 2 == 0;
+        fullest = fullest.max(filter.inserted_items());
+        match (random % 8, fills) {
+            (0 | 1, _) | (2..=4, true) => match filter.insert_digest(digest) {
+                Ok(new) => {
+                    assert_eq!(new, copies == 0);
+                    model.insert(number, (copies + 1).min(MAX_COPIES));
+                }
+                Err(Error::Full { .. }) => refused += 1,
+                Err(error) => panic!("{error}"),
+            },
+            (5, true) => match filter.insert_absent_digest(digest) {
+                Ok(new) => {
+                    assert_eq!(new, copies == 0);
+                    model.entry(number).or_insert(1);
+                }
+                Err(_) => refused += 1,
+            },
+            _ => {
+                let removes = (1..MAX_COPIES).contains(&copies);
+                assert_eq!(filter.remove_digest(digest), removes);
+                if removes && copies == 1 {
+                    model.remove(&number);
+                } else if removes {
+                    model.insert(number, copies - 1);
+                }
+            }
+        }
+        if step % (steps / 8) == 0 || step + 1 == steps {
+            assert_eq!(of(&filter), model);
+            assert_eq!(
+                filter.inserted_items(),
+                model.values().map(|&copies| u64::from(copies)).sum()
+            );
+            assert!(filter.is_sound());
+            let again = filled(*filter.params(), &model);
+            assert_eq!(again.body(), filter.body(), "the bits follow from the copies");
+        }
+    }
+    // Most of the levels were in use.
+    assert!(
+        cfg!(miri) || fullest as f64 > items as f64 * 0.95,
+        "{items} {fpp} {fullest} {refused}"
+    );
+}
+
+#[test]
+fn it_is_a_multiset_of_fingerprints() {
+    let rates = [0.9, 0.25, 0.04, 0.01, 1e-3, 1e-6, 1e-9, 1e-12];
+    let steps = if cfg!(miri) { 300 } else { 20_000 };
+    for (i, fpp) in (0..).zip(rates) {
+        for items in [1, 10, 200, 3_000] {
+            walk(items, fpp, steps, i * 100 + items);
+        }
+    }
+}
+
+#[test]
+fn an_insertion_without_room_changes_nothing() {
+    let mut filter = empty(1, 0.01);
+    let mut i = 0;
+    let error = loop {
+        i += 1;
+        if let Err(error) = filter.insert(&i) {
+            break error;
+        }
+    };
+    let inserted_items = filter.inserted_items();
+    assert_eq!(error, Error::Full { expected_items: 1, inserted_items });
+    let before = filter.body().to_vec();
+    for key in i..i + 100 {
+        assert!(filter.insert(&key).is_err() || filter.contains(&key));
+    }
+    assert!((1..i).all(|key| filter.contains(&key)));
+    let mut twin = empty(1, 0.01);
+    twin.insert(&1u64).unwrap();
+    assert!(twin.union_with(&filter).is_err());
+    assert_eq!((twin.inserted_items(), twin.contains(&2u64)), (1, false));
+    assert!(before.len() == filter.body().len());
+}
+
+#[test]
+fn one_key_a_million_times_among_others() {
+    let mut filter = empty(20_000, 1e-3);
+    for i in 0..20_000u64 {
+        filter.insert(&i).unwrap();
+        for _ in 0..if cfg!(miri) { 1 } else { 50 } {
+            filter.insert("again").unwrap();
+        }
+    }
+    assert!((0..20_000u64).all(|i| filter.contains(&i)) && filter.contains("again"));
+    assert_eq!((filter.count("again"), filter.stuck()), (MAX_COPIES, 1));
+    assert!(!filter.remove("again") && filter.contains("again"));
+}
+
+#[test]
+fn union_of_two_is_one_filled_with_both() {
+    for (items, fpp) in [(50, 0.01), (3_000, 1e-4), (3_000, 0.04)] {
+        let (mut left, mut right, mut both) =
+            (empty(items, fpp), empty(items, fpp), empty(items, fpp));
+        for i in 0..items / 2 {
+            left.insert(&i).unwrap();
+            right.insert(&(i + items / 4)).unwrap();
+            both.insert(&i).unwrap();
+        }
+        (0..items / 2).for_each(|i| drop(both.insert(&(i + items / 4)).unwrap()));
+        left.union_with(&right).unwrap();
+        assert_eq!((left.body(), left.inserted_items()), (both.body(), both.inserted_items()));
+    }
+}
+
+#[test]
+fn doubling_keeps_the_fingerprints_and_spends_the_reserve() {
+    let builder = CompactFilter::builder().expected_items(500).target_fpp(1e-3).doublings(3);
+    let mut filter = builder.build().unwrap();
+    let mut keys = 0..500u64;
+    for _ in 0..3 {
+        (&mut keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        let larger = filter.doubled().unwrap();
+        assert_eq!(of(&larger), of(&filter));
+        keys = filter.params().expected_items()..larger.params().expected_items();
+        filter = larger;
+    }
+    keys.for_each(|key| assert!(filter.insert(&key).is_ok()));
+    assert!((0..4_000u64).all(|key| filter.contains(&key)));
+    assert_eq!((filter.params().expected_items(), filter.params().target_fpp()), (4_000, 1e-3));
+    assert!(filter.expected_fpp(4_000) <= 1e-3);
+}
+
+#[test]
+fn sizes_are_those_of_the_page() {
+    let bits = |fpp| {
+        let params = CompactParams::for_items(100_000_000, fpp).unwrap();
+        assert!(params.expected_fpp(100_000_000) <= fpp);
+        params.num_bytes() as f64 * 8.0 / 1e8
+    };
+    let found = [0.01, 1e-3, 1e-4, 1e-6].map(|fpp| (bits(fpp) * 1e3) as u32);
+    assert_eq!(found, [9383, 13018, 16510, 24037]);
+}
+
+/// Loads are lowered for small filters alone, and everything can be sized.
+#[test]
+#[cfg_attr(miri, ignore = "sums of floats, too many for the interpreter")]
+fn every_rate_and_number_of_keys_has_a_size() {
+    let steps = (0..=40).map(|i| 10f64.powf(-0.6 - f64::from(i) * 0.285));
+    for fpp in steps {
+        for items in [1, 30, 1_000, 30_000, 1_000_000, 100_000_000, 1_000_000_000] {
+            let params = match CompactParams::for_items(items, fpp) {
+                Err(Error::FppUnreachable { lowest_fpp, .. }) if lowest_fpp > fpp => continue,
+                params => params.unwrap(),
+            };
+            assert!(params.expected_fpp(items) <= fpp);
+            let least = items as f64 * (-fpp.log2() + 1.44);
+            let bits = params.num_bytes() as f64 * 8.0;
+            if items >= 1_000_000 && fpp < 0.06 {
+                assert!(bits < least * 1.25, "{items} {fpp:e} {}", bits / least);
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Queries of many keys in steps, each for a group of them, so that neither the steps nor the cache
+//! lines of one key wait for another.
+//!
+//! The line with the index of a front bucket is requested two groups ahead, the line with the
+//! remainders of its run, if that is another, one group ahead, and what has to be looked up on a
+//! higher level is requested one group before it is.
+
+use super::{BucketKernel, Words};
+use crate::Digest;
+use crate::positions::mulhi;
+use crate::simd::{fits_cache, prefetch};
+
+/// Keys of a group: as many lines as a core can have in flight.
+pub(crate) const GROUP: usize = 32;
+
+/// Groups that are at work at once, each at another step.
+const STEPS: usize = 4;
+
+/// The numbers of a filter that its front buckets are queried with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fronts {
+    pub(crate) num_fronts: u64,
+    /// Fingerprints of a front bucket.
+    pub(crate) fingerprints: u64,
+    pub(crate) index_bits: u32,
+    pub(crate) remainder_bits: u32,
+    pub(crate) slots: u32,
+    /// The lowest bit of each remainder in a word, and how many a word has.
+    pub(crate) ones: u64,
+    pub(crate) in_word: u32,
+}
+
+/// What remains to be done for a key after its front bucket.
+pub(crate) trait Above {
+    /// Requests what [`Above::contains`] will read.
+    fn request(&self, front: usize);
+
+    /// Whether the key is in the filter, front bucket included.
+    fn contains<K: BucketKernel>(&self, digest: Digest) -> bool;
+}
+
+/// A group of keys, step by step.
+#[derive(Clone, Copy)]
+struct Group {
+    front: [usize; GROUP],
+    run: [u32; GROUP],
+    remainder: [u64; GROUP],
+    /// The bit of the index at which the run starts, and its keys.
+    bit: [u32; GROUP],
+    len: [u32; GROUP],
+    /// Those that are to be looked up otherwise.
+    left: u32,
+}
+
+impl Fronts {
+    /// Sets bit `i` of `found`, all zeros before, if `digests[i]` is in the filter.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer buckets than [`Fronts::num_fronts`].
+    #[inline(always)]
+    pub(crate) fn contains_each<K: BucketKernel>(
+        &self,
+        buckets: &[Words],
+        digests: &[Digest],
+        found: &mut [u64],
+        above: &impl Above,
+    ) {
+        let fronts = &buckets[..self.num_fronts as usize];
+        let is_near = fits_cache(fronts.len() * 2);
+        let start = Group {
+            front: [0; GROUP],
+            run: [0; GROUP],
+            remainder: [0; GROUP],
+            bit: [0; GROUP],
+            len: [0; GROUP],
+            left: 0,
+        };
+        let mut groups = [start; STEPS];
+        let of = |step: usize| digests.get(step * GROUP..).unwrap_or_default();
+        let of = |step: usize| &of(step)[..of(step).len().min(GROUP)];
+        let num_groups = digests.len().div_ceil(GROUP);
+        for step in 0..num_groups + STEPS - 1 {
+            let of_last = step.checked_sub(1).map_or(0, |i| of(i).len());
+            let [placed, found_in] = groups
+                .get_disjoint_mut([step % STEPS, step.wrapping_sub(1) % STEPS])
+                .expect("two steps");
+            // Key by key, so that requests go out while runs are found.
+            let digests = of(step);
+            for i in 0..digests.len().max(of_last) {
+                if let Some(&digest) = digests.get(i) {
+                    self.place(fronts, digest, i, placed, is_near);
+                }
+                if i < of_last {
+                    self.find::<K>(fronts, i, found_in, is_near);
+                }
+            }
+            if let Some(i) = step.checked_sub(2)
+                && i < num_groups
+            {
+                let group = &mut groups[i % STEPS];
+                let bits = self.compare(fronts, of(i).len(), group);
+                found[i / 2] |= u64::from(bits) << (i % 2 * 32);
+                let mut left = group.left;
+                while left != 0 {
+                    above.request(group.front[left.trailing_zeros() as usize]);
+                    left &= left - 1;
+                }
+            }
+            if let Some(i) = step.checked_sub(3) {
+                let group = &groups[i % STEPS];
+                let mut left = group.left;
+                while left != 0 {
+                    let bit = left.trailing_zeros();
+                    let is_there = above.contains::<K>(of(i)[bit as usize]);
+                    found[i / 2] |= u64::from(is_there) << (i % 2 * 32 + bit as usize);
+                    left &= left - 1;
+                }
+            }
+        }
+    }
+
+    /// First step: where the fingerprints belong.
+    #[inline(always)]
+    fn place(&self, fronts: &[Words], digest: Digest, i: usize, group: &mut Group, is_near: bool) {
+        let front = mulhi(digest.get(), self.num_fronts) as usize;
+        let rest = digest.get().wrapping_mul(self.num_fronts);
+        let within = mulhi(rest, self.fingerprints);
+        group.front[i] = front;
+        group.run[i] = (within >> self.remainder_bits) as u32;
+        group.remainder[i] = within & ((1 << self.remainder_bits) - 1);
+        if !is_near {
+            prefetch(fronts, front);
+        }
+    }
+
+    /// Second step: their runs.
+    #[inline(always)]
+    fn find<K: BucketKernel>(&self, fronts: &[Words], i: usize, group: &mut Group, is_near: bool) {
+        let words = front_of(fronts, group.front[i]);
+        let index = words.first_chunk().expect("half of a bucket");
+        let (bit, _) = K::find_run(index, self.index_bits, group.run[i]);
+        group.bit[i] = bit;
+        group.len[i] = bits_from(words, bit).trailing_ones();
+        if !is_near {
+            let at = self.index_bits + (bit - group.run[i]) * self.remainder_bits;
+            prefetch(words, at as usize / 64);
+        }
+    }
+
+    /// Third step: which of them are there; the others of which that is not certain are left.
+    #[inline(always)]
+    fn compare(&self, fronts: &[Words], len: usize, group: &mut Group) -> u32 {
+        let bits = self.remainder_bits;
+        let high = self.ones << (bits - 1);
+        let low = high - self.ones;
+        let (mut found, mut left) = (0, 0);
+        for i in 0..len {
+            let words = front_of(fronts, group.front[i]);
+            let (slot, keys) = (group.bit[i] - group.run[i], group.len[i]);
+            let word = bits_from(words, self.index_bits + slot * bits);
+            let difference = word ^ group.remainder[i].wrapping_mul(self.ones);
+            // Without their highest bits the fields add without a carry into each other.
+            let equal = !((difference & low).wrapping_add(low) | difference) & high;
+            let is_found = equal & below(keys * bits) != 0;
+            let is_left = (slot + keys == self.slots) & !is_found | (keys > self.in_word);
+            found |= u32::from(is_found & !is_left) << i;
+            left |= u32::from(is_left) << i;
+        }
+        group.left = left;
+        found
+    }
+}
+
+/// The bits below this one, all from 64 on.
+#[inline(always)]
+const fn below(bit: u32) -> u64 {
+    if bit < 64 { (1 << bit) - 1 } else { u64::MAX }
+}
+
+/// The front bucket of this number.
+#[inline(always)]
+fn front_of(fronts: &[Words], front: usize) -> &Words {
+    debug_assert!(front < fronts.len(), "front bucket {front} of {}", fronts.len());
+    // SAFETY: `Fronts::place` computed it as `mulhi(_, num_fronts)`, which is below the length of
+    // the same slice; groups that were never placed have front bucket 0, and there is one wherever
+    // there is a digest.
+    unsafe { fronts.get_unchecked(front) }
+}
+
+/// At least 57 bits from this one on; what is behind the bucket is 0.
+#[inline(always)]
+fn bits_from(words: &Words, bit: u32) -> u64 {
+    // One load, of bytes in the order of the bits, which ends with the bucket.
+    let byte = (bit / 8).min(120);
+    let shift = bit - byte * 8;
+    if cfg!(target_endian = "little") {
+        // SAFETY: bytes 120 to 127 are the last of a bucket.
+        let word = unsafe {
+            words.as_ptr().cast::<u8>().add(byte as usize).cast::<u64>().read_unaligned()
+        };
+        return if shift < 64 { word >> shift } else { 0 };
+    }
+    let (word, shift) = (bit as usize / 64, bit % 64);
+    let low = words.get(word).map_or(0, |low| low >> shift);
+    let high = words.get(word + 1).map_or(0, |high| high << 1 << (63 - shift));
+    low | high
+}

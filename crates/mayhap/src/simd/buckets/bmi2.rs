@@ -1,0 +1,51 @@
+//! Bits are selected by the instruction that scatters bits to the set ones of a mask; all else is
+//! the scalar code, compiled for more instructions.
+
+use super::scalar::{self, Scalar};
+use super::{BucketKernel, BucketTask, IndexWords, Words};
+
+struct Bmi2;
+
+pub(super) fn is_available() -> bool {
+    has_features!("avx2", "bmi1", "bmi2", "popcnt", "lzcnt")
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn run<T: BucketTask>(task: T) -> T::Output {
+    task.run::<Bmi2>()
+}
+
+/// [`scalar::select`] by an instruction.
+#[target_feature(enable = "bmi2")]
+#[inline]
+pub(super) fn select(word: u64, n: u32) -> u32 {
+    core::arch::x86_64::_pdep_u64(1 << n, word).trailing_zeros()
+}
+
+impl BucketKernel for Bmi2 {
+    #[inline(always)]
+    fn find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32) {
+        // SAFETY: this kernel is used in `run` alone, on a CPU that has the feature.
+        scalar::find_run(index, index_bits, run, |word, n| unsafe { select(word, n) })
+    }
+
+    #[inline(always)]
+    fn insert_one(index: &mut IndexWords, from: u32, to: u32) {
+        Scalar::insert_one(index, from, to);
+    }
+
+    #[inline(always)]
+    fn remove_one(index: &mut IndexWords, from: u32, to: u32) {
+        Scalar::remove_one(index, from, to);
+    }
+
+    #[inline(always)]
+    fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
+        Scalar::insert_bits(words, from, bits, value);
+    }
+
+    #[inline(always)]
+    fn remove_bits(words: &mut Words, from: u32, bits: u32) {
+        Scalar::remove_bits(words, from, bits);
+    }
+}
