@@ -2,7 +2,7 @@
 
 use crate::contestants::{DIGEST, Kind};
 use mayhap::{
-    BinaryFuse, Bitmap, Build, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest, Filter,
+    BinaryFuse, Bitmap, Build, CompactFilter, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest, Filter,
     FuseWidth, LayoutKind, OwnedBlocks, ScalableBloomFilter, SharedBlocks, WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;
@@ -109,6 +109,18 @@ impl<K: BenchKey> Kind<K> for ScalableBloomFilter {
 
 impl<K: BenchKey> Kind<K> for ConcurrentScalableBloomFilter {
     digests!(.expect("enough memory"));
+}
+
+impl<K: BenchKey> Kind<K> for CompactFilter {
+    digests!(.expect("room for n keys"));
+
+    fn remove(&mut self, key: &K) -> bool {
+        self.remove_digest(DIGEST.digest(key))
+    }
+
+    fn remove_digests(&mut self, digests: &[Digest], removed: &mut Bitmap) {
+        self.remove_digests_into(digests, removed);
+    }
 }
 
 impl<K: BenchKey> Kind<K> for CountingBloomFilter {

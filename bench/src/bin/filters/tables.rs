@@ -12,7 +12,7 @@ use fastbloom::{AtomicBloomFilter, BloomFilter};
 use growable_bloom_filter::GrowableBloom;
 use mayhap::{
     Blocked, BlockedBloomFilter, Build, ConcurrentScalableBloomFilter, CounterBits,
-    CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
+    CompactFilter, CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
     Standard, WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;
@@ -106,6 +106,12 @@ pub(crate) fn delete(n: u64, p: f64, is_first: bool) -> Table<u64> {
             builder.counter_bits(bits).digest_function(DIGEST).build().expect(FITS)
         }
     };
+    let compact = move || {
+        let builder = CompactFilter::builder().expected_items(n).target_fpp(p);
+        builder.digest_function(DIGEST).build().expect(FITS)
+    };
+    table.add("mayhap compact", Single, compact);
+    table.add("mayhap compact, batch", Digests, compact);
     table.add("mayhap counting, 4 bits", Single, counting(4));
     table.add("mayhap counting, 4 bits, batch", Digests, counting(4));
     table.add("mayhap counting, 8 bits", Single, counting(8));

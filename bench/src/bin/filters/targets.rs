@@ -152,7 +152,8 @@ impl Cell<'_> {
 }
 
 /// The peers that a kind's time is compared with, in the same table: at most 1.1 times as long.
-const PEERS: [(&str, &str); 5] = [
+const PEERS: [(&str, &str); 6] = [
+    ("mayhap compact", "qfilter, xxh3 digest"),
     ("mayhap counting, 4 bits", "qfilter, xxh3 digest"),
     ("mayhap scalable", "growable-bloom-filter"),
     ("mayhap window", "two rotating fastbloom, xxh3 digest"),
@@ -176,6 +177,10 @@ fn of_kind(record: &Record) -> Vec<Ratio> {
                 at_most("ns per query, miss", record.miss_ns, target),
             ]
         }
+        "mayhap compact, batch" if record.n >= 1_000_000 => {
+            let most = record.target_fpp.and_then(compact_bits);
+            most.map(|most| at_most("bits/key", record.bits_per_key, most)).into_iter().collect()
+        }
         "mayhap scalable" if record.n == 10_000 && record.target_fpp == Some(0.01) => {
             vec![at_most("ns per key, insert", record.insert_ns, 40.0)]
         }
@@ -187,6 +192,12 @@ fn of_kind(record: &Record) -> Vec<Ratio> {
         }
         _ => Vec::new(),
     }
+}
+
+/// Bits per key of a compact filter that is full, deletion included.
+fn compact_bits(fpp: f64) -> Option<f64> {
+    let most = [(0.01, 9.5), (0.001, 13.1), (1e-4, 16.7), (1e-6, 24.1)];
+    most.into_iter().find_map(|(rate, bits)| (rate == fpp).then_some(bits))
 }
 
 /// The times of a kind divided by its peer's, both called with single keys.

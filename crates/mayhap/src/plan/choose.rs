@@ -61,7 +61,7 @@ pub struct Plan {
 /// let removing = plan(&Needs { delete: true, ..needs.clone() })?;
 /// let best = removing.best.unwrap();
 /// assert_eq!(best.kind.kind, Kind::Compact);
-/// assert_eq!((best.bits_per_item() * 10.0) as u32, 93);
+/// assert_eq!((best.bits_per_item() * 10.0) as u32, 95);
 /// let (other, why) = &removing.unfit[0];
 /// assert_eq!((other.name(), *why), ("blocked", Reason::CannotDelete));
 ///

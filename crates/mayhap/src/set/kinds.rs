@@ -258,6 +258,10 @@ impl Set for CompactFilter {
     as_native!(inserted_items);
     own!(contains, clear, union);
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { grows: self.grows(), ..Kind::Compact.capabilities() }
+    }
+
     fn numbers(&self) -> Numbers {
         let params = self.params();
         Numbers {
@@ -266,8 +270,8 @@ impl Set for CompactFilter {
             num_hashes: 1,
             num_bytes: self.num_bytes(),
             expected_items: params.expected_items(),
-            capacity: Some(params.expected_items()),
-            inserted_when_full: Some(params.expected_items()),
+            capacity: (!self.grows()).then(|| params.expected_items()),
+            inserted_when_full: (!self.grows()).then(|| params.expected_items()),
             inserted_items: self.inserted_items(),
             distinct_items: exactly(self.inserted_items()),
             target_fpp: params.target_fpp(),

@@ -76,18 +76,32 @@ impl CompactFilter {
         new: &mut [u64],
         only_absent: bool,
     ) -> Result<(), Error> {
-        let mut stored = 0;
-        let (table, body) = (&self.table, body_mut(&mut self.blocks));
-        let result = with_buckets(InsertEach {
-            table,
-            body,
-            digests,
-            new,
-            only_absent,
-            stored: &mut stored,
-        });
-        self.inserted_items += stored;
-        result.map_err(|Full| self.full())
+        // Groups before this key are done.
+        let mut done = 0;
+        loop {
+            let (digests, new) = (&digests[done..], &mut new[done / GROUP..]);
+            let limit = self.params.expected_items();
+            let (table, body) = (&self.table, body_mut(&mut self.blocks));
+            let (stored, mut at) = (&mut self.inserted_items, 0);
+            let task =
+                InsertEach { table, body, digests, new, only_absent, stored, limit, at: &mut at };
+            let Err(full) = with_buckets(task) else { return Ok(()) };
+            self.make_room(full)?;
+            // The rest of its group one by one.
+            let end = (at + 1).next_multiple_of(GROUP).min(digests.len());
+            for (i, &digest) in (at..end).zip(&digests[at..end]) {
+                let is_new = if only_absent {
+                    self.insert_absent_digest(digest)?
+                } else {
+                    self.insert_digest(digest)?
+                };
+                new[i / GROUP] |= u64::from(is_new) << (i % GROUP);
+            }
+            done += end;
+            if end == digests.len() {
+                return Ok(());
+            }
+        }
     }
 
     /// Removes many keys, in order: bit `i` of the result is the answer of
@@ -224,6 +238,10 @@ struct InsertEach<'a> {
     new: &'a mut [u64],
     only_absent: bool,
     stored: &'a mut u64,
+    /// So many are stored at most.
+    limit: u64,
+    /// The key for which there is no room, after an error.
+    at: &'a mut usize,
 }
 
 impl BucketTask for InsertEach<'_> {
@@ -233,7 +251,7 @@ impl BucketTask for InsertEach<'_> {
     fn run<K: BucketKernel>(mut self) -> Result<(), Full> {
         let table = *self.table;
         let (new, stored) = (&mut self.new, self.stored);
-        let only_absent = self.only_absent;
+        let Self { only_absent, limit, at: refused, .. } = self;
         for_each_group(
             &table,
             &mut self.body,
@@ -246,7 +264,8 @@ impl BucketTask for InsertEach<'_> {
                     if only_absent && table.contains::<K>(body, at) {
                         continue;
                     }
-                    let copies = table.insert::<K>(body, at)?;
+                    *refused = i * GROUP + bit;
+                    let copies = table.insert::<K>(body, at, *stored < limit)?;
                     *stored += u64::from(copies < MAX_COPIES);
                     new[i] |= u64::from(copies == 0) << bit;
                 }

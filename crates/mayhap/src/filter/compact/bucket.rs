@@ -5,7 +5,7 @@
 //! index, and ascend within a run: the fingerprints of a bucket are sorted.
 
 use crate::simd::{BucketKernel, Fronts, Words};
-use crate::sizing::compact::{BUCKET_BITS, INDEX_BITS, Shape};
+use crate::sizing::compact::{INDEX_BITS, Shape};
 
 /// Words that may have bits of the index.
 const INDEX_WORDS: usize = INDEX_BITS as usize / 64;
@@ -69,7 +69,7 @@ impl Frame {
     /// What front buckets of this shape are queried with.
     pub(super) const fn fronts(&self, num_fronts: u64) -> Fronts {
         Fronts {
-            num_fronts,
+            buckets: num_fronts,
             fingerprints: (self.shape.runs as u64) << self.shape.remainder_bits,
             index_bits: self.index_bits,
             remainder_bits: self.shape.remainder_bits,
@@ -246,43 +246,44 @@ impl Frame {
     /// Calls `each` with every fingerprint, ascending.
     pub(super) fn for_each(&self, words: &Words, mut each: impl FnMut(Local)) {
         let mut slot = 0;
-        for bit in 0..self.index_bits {
-            if words[bit as usize / 64] >> (bit % 64) & 1 == 1 {
+        for word in 0..self.index_words {
+            let mut ones = self.index_word(words, word);
+            while ones != 0 {
+                let bit = word * 64 + ones.trailing_zeros();
                 each(Local { run: bit - slot, remainder: self.remainder(words, slot) });
                 slot += 1;
+                ones &= ones - 1;
             }
         }
     }
 
+    /// The bits of the index in one of its words.
+    fn index_word(&self, words: &Words, word: u32) -> u64 {
+        let is_last = word + 1 == self.index_words;
+        words[word as usize] & if is_last { self.last_index_mask } else { u64::MAX }
+    }
+
     /// Keys of the bucket.
     pub(super) fn keys(&self, words: &Words) -> u32 {
-        let last = self.index_words as usize - 1;
-        let whole: u32 = words[..last].iter().map(|word| word.count_ones()).sum();
-        whole + (words[last] & self.last_index_mask).count_ones()
+        (0..self.index_words).map(|word| self.index_word(words, word).count_ones()).sum()
     }
 
     /// Whether the bits are those of a bucket: its index has a 0 for each run, runs are sorted, and
     /// what is behind the last remainder is 0.
     pub(super) fn is_sound(&self, words: &Words) -> bool {
         let keys = self.keys(words);
-        // The last of as many zeros as there are runs is behind all keys.
-        let mut zeros_after = 0;
-        for bit in (0..self.index_bits).rev() {
-            if words[bit as usize / 64] >> (bit % 64) & 1 == 1 {
-                break;
-            }
-            zeros_after += 1;
-        }
-        let mut last = None;
-        let mut sorted = true;
+        let (mut last, mut sorted) = (None, true);
         self.for_each(words, |local| {
             let number = self.number(local);
             sorted &= local.run < self.shape.runs && last <= Some(number);
             last = Some(number);
         });
         let end = self.bit_of(keys);
-        let rest = (end..BUCKET_BITS).all(|bit| words[bit as usize / 64] >> (bit % 64) & 1 == 0);
-        sorted && rest && zeros_after > self.shape.slots - keys
+        let from = (end / 64 + 1) as usize;
+        sorted
+            && keys <= self.shape.slots
+            && words.iter().skip(from).all(|&word| word == 0)
+            && words.get(from - 1).is_none_or(|word| word >> (end % 64) == 0)
     }
 
     #[inline(always)]

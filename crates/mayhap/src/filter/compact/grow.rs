@@ -5,6 +5,21 @@ use super::CompactParams;
 use crate::Error;
 
 impl CompactFilter {
+    /// Whether it doubles itself when it is full.
+    pub const fn grows(&self) -> bool {
+        self.grows
+    }
+
+    /// From now on the filter doubles itself when it is full, or does not.
+    pub fn set_grows(&mut self, grows: bool) {
+        self.grows = grows;
+    }
+
+    /// Sets the limit beyond which it does not grow, in bytes.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        self.max_bytes = max_bytes;
+    }
+
     /// Adds the copies of another filter: this one is then, bit for bit, the filter into which the
     /// keys of both were inserted. What both hold is stored twice. Takes the memory of a copy of
     /// this filter for as long as it runs.
@@ -97,10 +112,11 @@ impl CompactFilter {
             return Err(Error::OutOfRange { parameter, min: 1, max: 56, found: 0 });
         };
         let items = params.expected_items().saturating_mul(2);
-        let fpp = params.target_fpp().max(params.expected_fpp(items));
-        let doubled = CompactParams::new(params.num_fronts() * 2, params.runs(), bits, items, fpp)?;
+        let (fronts, runs, fpp) = (params.num_fronts() * 2, params.runs(), params.target_fpp());
+        let doubled = CompactParams::new(fronts, runs, bits, items, fpp)?;
         let mut larger = Self::empty(doubled, self.digest_function)?;
         larger.insert_all_of(self)?;
+        (larger.grows, larger.max_bytes) = (self.grows, self.max_bytes);
         Ok(larger)
     }
 }

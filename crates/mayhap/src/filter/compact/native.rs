@@ -15,6 +15,8 @@ const NUM_FRONTS: usize = 0;
 const RUNS: usize = 1;
 /// The place of r, the bits of a remainder there.
 const REMAINDER_BITS: usize = 2;
+/// The place of 1 for a filter that grows, else 0.
+const GROWS: usize = 3;
 
 fn params(fields: &Fields) -> Result<CompactParams, Error> {
     let field = |index: usize, name| match u32::try_from(fields.extra[index]) {
@@ -23,7 +25,8 @@ fn params(fields: &Fields) -> Result<CompactParams, Error> {
     };
     Error::check_field(fields.layout == 0, "layout", fields.layout.into())?;
     Error::check_field(fields.num_hashes == 0, "num_hashes", fields.num_hashes.into())?;
-    fields.check_extra_is_zero(3)?;
+    Error::check_field(fields.extra[GROWS] <= 1, "grows", fields.extra[GROWS])?;
+    fields.check_extra_is_zero(4)?;
     fields.check_no_layers()?;
     let (runs, bits) = (field(RUNS, "runs")?, field(REMAINDER_BITS, "remainder_bits")?);
     let (items, fpp) = (fields.expected_items, fields.target_fpp);
@@ -46,6 +49,7 @@ impl Native for CompactFilter {
         extra[NUM_FRONTS] = params.num_fronts();
         extra[RUNS] = params.runs().into();
         extra[REMAINDER_BITS] = params.remainder_bits().into();
+        extra[GROWS] = self.grows().into();
         Fields {
             layout: 0,
             num_bits: params.num_bytes() * 8,
@@ -74,7 +78,8 @@ impl Native for CompactFilter {
         let params = params(fields)?;
         let blocks = only_segment(segments)?;
         Error::check_length("body", params.num_bytes(), blocks.as_ref().len() as u64 * 64)?;
-        let filter = Self::of_parts(params, digest_function, blocks, fields.inserted_items);
+        let mut filter = Self::of_parts(params, digest_function, blocks, fields.inserted_items);
+        filter.set_grows(fields.extra[GROWS] == 1);
         // Forged buckets would make removal and growth go astray; answers alone would not.
         Error::check_field(filter.is_sound(), "body", 0)?;
         Ok(filter)

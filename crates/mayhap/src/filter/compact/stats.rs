@@ -68,9 +68,14 @@ impl CompactFilter {
         self.distinct_fingerprints() as f64 / self.params.num_fingerprints() as f64
     }
 
-    /// Whether the filter still keeps its promise.
+    /// Whether the filter still keeps its promise: for one that grows, by its rate.
     pub fn health(&self) -> Health {
-        Health::of(self.inserted_items as f64, self.params.expected_items())
+        let (items, params) = (self.inserted_items, &self.params);
+        match self.grows {
+            true if params.expected_fpp(items) > params.target_fpp() => Health::OverCapacity,
+            true => Health::Ok,
+            false => Health::of(items as f64, params.expected_items()),
+        }
     }
 
     /// Calls `each` with every fingerprint that is stored and its copies, ascending: its number

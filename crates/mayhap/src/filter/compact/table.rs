@@ -161,7 +161,8 @@ impl Table {
         copies + attic[from..].iter().take_while(|&&entry| entry == number).count() as u32
     }
 
-    /// Inserts a copy, unless there are [`MAX_COPIES`]; `copies` were there before.
+    /// Inserts a copy, unless there are [`MAX_COPIES`], or there is to be no room for more copies of
+    /// any; returns how many were there before.
     ///
     /// # Errors
     ///
@@ -171,7 +172,12 @@ impl Table {
         &self,
         body: &mut [u64],
         at: Fingerprint,
+        has_room: bool,
     ) -> Result<u32, Full> {
+        if !has_room {
+            let copies = self.count::<K>(body, at);
+            return if copies < MAX_COPIES { Err(Full) } else { Ok(copies) };
+        }
         let frame = &self.frames[0];
         let words = &mut buckets_mut(body)[at.front];
         let run = frame.run::<K>(words, at.local.run);
@@ -289,10 +295,9 @@ impl Table {
                 }
                 Some(first + frame.number(local))
             }
-            // There are larger ones here, so there are none above.
-            Some(_) => None,
             None if is_full => self.take_first::<K>(body, level + 1, low, end),
-            None => None,
+            // There are larger ones here, or there is room: so there are none above.
+            _ => None,
         }
     }
 

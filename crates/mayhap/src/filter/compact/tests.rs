@@ -5,8 +5,9 @@ use super::CompactFilter;
 use super::table::MAX_COPIES;
 use crate::positions::splitmix64;
 use crate::sizing::compact::CompactParams;
-use crate::{Digest, DigestFunction, Error};
+use crate::{Bitmap, Digest, DigestFunction, Error, Health};
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 fn empty(items: u64, fpp: f64) -> CompactFilter {
     let params = CompactParams::for_items(items, fpp).unwrap();
@@ -40,9 +41,10 @@ fn digest(i: u64, spread: u64) -> Digest {
 
 /// Steps at random against the model: what the filter says, what it holds and that its bits follow
 /// from that alone.
-fn walk(items: u64, fpp: f64, steps: u64, seed: u64) {
-    let mut filter = empty(items, fpp);
+fn walk(params: CompactParams, steps: u64, seed: u64) {
+    let mut filter = CompactFilter::empty(params, DigestFunction::default()).unwrap();
     let mut model = Model::new();
+    let items = params.expected_items();
     let spread = items + 1 + splitmix64(seed) % (items * 2);
     let (mut refused, mut fullest) = (0, 0);
     for step in 0..steps {
@@ -53,7 +55,7 @@ fn walk(items: u64, fpp: f64, steps: u64, seed: u64) {
         assert_eq!(filter.contains_digest(digest), copies > 0);
         assert_eq!(filter.count_digest(digest), copies);
         // Waves of filling and emptying.
-        let fills = step / (items * 4) % 2 == 0;
+        let fills = (step / (items * 4)).is_multiple_of(2);
         fullest = fullest.max(filter.inserted_items());
         match (random % 8, fills) {
             (0 | 1, _) | (2..=4, true) => match filter.insert_digest(digest) {
@@ -92,11 +94,7 @@ fn walk(items: u64, fpp: f64, steps: u64, seed: u64) {
             assert_eq!(again.body(), filter.body(), "the bits follow from the copies");
         }
     }
-    // Most of the levels were in use.
-    assert!(
-        cfg!(miri) || fullest as f64 > items as f64 * 0.95,
-        "{items} {fpp} {fullest} {refused}"
-    );
+    assert!(refused > 0 && fullest as f64 > items as f64 * 0.3, "{fullest} of {items}");
 }
 
 #[test]
@@ -105,8 +103,19 @@ fn it_is_a_multiset_of_fingerprints() {
     let steps = if cfg!(miri) { 300 } else { 20_000 };
     for (i, fpp) in (0..).zip(rates) {
         for items in [1, 10, 200, 3_000] {
-            walk(items, fpp, steps, i * 100 + items);
+            walk(CompactParams::for_items(items, fpp).unwrap(), steps, i * 100 + items);
         }
+    }
+}
+
+/// Buckets that are made for fewer keys than come, so that every level and the attic overflow.
+#[test]
+fn it_is_one_on_every_level_up_to_the_last_place() {
+    for (seed, (fpp, items)) in (0..).zip([(0.04, 900), (0.01, 700), (1e-6, 400), (1e-12, 250)]) {
+        let small = CompactParams::for_items(items / 9, fpp).unwrap();
+        let (fronts, runs, bits) = (small.num_fronts(), small.runs(), small.remainder_bits());
+        let params = CompactParams::new(fronts, runs, bits, items, fpp).unwrap();
+        walk(params, if cfg!(miri) { 300 } else { 30_000 }, seed);
     }
 }
 
@@ -135,8 +144,31 @@ fn an_insertion_without_room_changes_nothing() {
 }
 
 #[test]
+fn one_that_grows_takes_more_keys_at_its_rate() {
+    let function = DigestFunction::default();
+    let digests: Vec<Digest> = (0..20_000u64).map(|key| function.digest(&key)).collect();
+    let builder = CompactFilter::builder().expected_items(100).target_fpp(1e-3).grows(true);
+    let (mut batches, mut single) = (builder.clone().build().unwrap(), builder.build().unwrap());
+    let mut new = Bitmap::new();
+    for (i, part) in digests.chunks(997).enumerate() {
+        batches.insert_digests_into(part, &mut new).unwrap();
+        let one_by_one = part.iter().map(|&digest| single.insert_digest(digest).unwrap());
+        assert!(one_by_one.eq(new.iter()), "part {i}");
+    }
+    assert_eq!((batches.body(), batches.inserted_items()), (single.body(), 20_000));
+    assert!(batches.contains_batch(&(0..20_000u64).collect::<Vec<_>>()).iter().all(|is| is));
+    assert_eq!((batches.params().expected_items(), batches.health()), (25_600, Health::Ok));
+    assert!(batches.estimated_fpp() <= 1e-3);
+    batches.set_max_bytes(batches.num_bytes() + 1);
+    let more = (20_000..30_000u64).map(|key| function.digest(&key)).collect::<Vec<_>>();
+    let error = batches.insert_absent_digests_into(&more, &mut new).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    assert_eq!(batches.inserted_items(), 25_600);
+}
+
+#[test]
 fn one_key_a_million_times_among_others() {
-    let mut filter = empty(20_000, 1e-3);
+    let mut filter = empty(20_000 + u64::from(MAX_COPIES), 1e-3);
     for i in 0..20_000u64 {
         filter.insert(&i).unwrap();
         for _ in 0..if cfg!(miri) { 1 } else { 50 } {
@@ -158,7 +190,7 @@ fn union_of_two_is_one_filled_with_both() {
             right.insert(&(i + items / 4)).unwrap();
             both.insert(&i).unwrap();
         }
-        (0..items / 2).for_each(|i| drop(both.insert(&(i + items / 4)).unwrap()));
+        (0..items / 2).for_each(|i| assert!(both.insert(&(i + items / 4)).is_ok()));
         left.union_with(&right).unwrap();
         assert_eq!((left.body(), left.inserted_items()), (both.body(), both.inserted_items()));
     }
@@ -211,5 +243,63 @@ fn every_rate_and_number_of_keys_has_a_size() {
                 assert!(bits < least * 1.25, "{items} {fpp:e} {}", bits / least);
             }
         }
+    }
+}
+
+/// Steps at random, each answer compared: 2 million, or as many as `COMPACT_STEPS` says.
+#[test]
+#[cfg(feature = "std")]
+fn every_answer_of_many_steps_is_the_models() {
+    let steps = std::env::var("COMPACT_STEPS").ok().and_then(|steps| steps.parse().ok());
+    let steps = steps.unwrap_or(if cfg!(miri) { 500 } else { 2_000_000_u64 });
+    let (items, keys) = (100_000, 150_000_u64);
+    for (part, fpp) in (0..).zip([0.01, 1e-4]) {
+        let mut filter = empty(items, fpp);
+        // Keys with the same fingerprint share a count.
+        let digests: Vec<Digest> = (0..keys).map(|key| filter.digest(&key)).collect();
+        let number = |digest: &Digest| filter.table.number(filter.table.fingerprint(*digest));
+        let mut numbers: Vec<u64> = digests.iter().map(number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let place = |digest| numbers.binary_search(&number(digest)).expect("it is there");
+        let places: Vec<usize> = digests.iter().map(place).collect();
+        let mut counts = alloc::vec![0u32; numbers.len()];
+        let (mut stored, mut fullest) = (0, 0);
+        for step in 0..steps / 2 {
+            let random = splitmix64(part << 60 | step);
+            let key = (random >> 32) as usize % keys as usize;
+            let (digest, count) = (digests[key], &mut counts[places[key]]);
+            let has_room = stored < items;
+            // Waves: more insertions than removals, then fewer.
+            let inserts = if (step / 400_000).is_multiple_of(2) { 9 } else { 5 };
+            match random % 16 {
+                choice if choice < inserts => match filter.insert_digest(digest) {
+                    Ok(new) => {
+                        assert_eq!(new, *count == 0, "step {step}");
+                        stored += u64::from(*count < MAX_COPIES);
+                        *count = (*count + 1).min(MAX_COPIES);
+                    }
+                    Err(_) => assert!(!has_room && *count < MAX_COPIES, "step {step}"),
+                },
+                choice if choice < inserts + 1 => match filter.insert_absent_digest(digest) {
+                    Ok(new) => {
+                        assert_eq!(new, *count == 0, "step {step}");
+                        stored += u64::from(new);
+                        *count = (*count).max(1);
+                    }
+                    Err(_) => assert!(!has_room && *count == 0, "step {step}"),
+                },
+                choice if choice < 14 => {
+                    let removes = (1..MAX_COPIES).contains(count);
+                    assert_eq!(filter.remove_digest(digest), removes, "step {step}");
+                    *count -= u32::from(removes);
+                    stored -= u64::from(removes);
+                }
+                _ => assert_eq!(filter.count_digest(digest), *count, "step {step}"),
+            }
+            fullest = fullest.max(stored);
+        }
+        assert_eq!((filter.inserted_items(), filter.is_sound()), (stored, true));
+        assert!(steps < 2_000_000 || fullest == items, "full once: {fullest}");
     }
 }

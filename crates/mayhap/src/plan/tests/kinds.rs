@@ -3,7 +3,9 @@
 use super::{best, sized, unfit};
 use crate::native::Kind;
 use crate::plan::{Candidate, Costs, Needs, Reason, plan};
-use crate::{CountingBloomFilter, DigestFunction, Error, ScalableBloomFilter, sizing};
+use crate::{
+    CompactFilter, CountingBloomFilter, DigestFunction, Error, ScalableBloomFilter, sizing,
+};
 use alloc::string::ToString;
 
 const MILLION: u64 = 1_000_000;
@@ -13,16 +15,23 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
     let needs = sized(MILLION, 0.01);
     let cannot = [Reason::CannotDelete, Reason::CannotForget, Reason::CannotGrow];
     for (needs, kind, reason) in [
-        (Needs { delete: true, ..needs.clone() }, Kind::Counting, cannot[0]),
         (Needs { forget: true, ..needs.clone() }, Kind::Window, cannot[1]),
         (Needs { unknown_items: true, ..needs.clone() }, Kind::Scalable, cannot[2]),
     ] {
         let plan = plan(&needs).unwrap();
         assert_eq!((plan.best.unwrap().kind.kind, plan.rejected.len()), (kind, 0));
-        // Two plain ones and four others, each once.
-        assert_eq!(plan.unfit.len(), 6);
+        // Two plain ones and five others, each once.
+        assert_eq!(plan.unfit.len(), 7);
         assert!(plan.unfit.iter().all(|(other, why)| other.kind != kind && *why == reason));
     }
+    // Fingerprints take fewer bits than counters, and the few of a small filter more.
+    let deleting = plan(&Needs { delete: true, ..needs.clone() }).unwrap();
+    assert_eq!((deleting.best.unwrap().name(), deleting.unfit.len()), ("compact", 6));
+    let (counting, why) = &deleting.rejected[0];
+    assert!(matches!(*why, Reason::MoreBits { times } if times > 4.5), "{why}");
+    assert_eq!((counting.name(), deleting.rejected.len()), ("counting", 1));
+    assert!(deleting.unfit.iter().all(|(_, why)| *why == cannot[0]));
+    assert_eq!(best(&Needs { delete: true, ..sized(20, 0.01) }).name(), "counting");
     // Frozen: a fuse filter takes the fewest bits.
     let frozen = plan(&Needs { frozen: true, ..sized(MILLION, 0.004) }).unwrap();
     assert_eq!(frozen.best.unwrap().name(), "fuse");
@@ -66,7 +75,33 @@ fn a_window_touches_as_many_cache_lines_as_its_code_reads() {
 }
 
 #[test]
-fn what_deletes_is_the_counting_filter_of_its_builder() {
+fn what_deletes_is_the_filter_of_its_builder() {
+    let builder = || CompactFilter::builder().target_fpp(0.01);
+    let same = |found: &Candidate, filter: &CompactFilter| {
+        assert_eq!((found.num_bits / 8, found.num_bytes), (filter.num_bytes(), filter.num_bytes()));
+        let rate = |items| filter.expected_fpp(items);
+        assert_eq!(found.fpp_after(found.items), Some(rate(found.items)));
+        // It takes no more.
+        assert_eq!((found.fpp_at_2x, found.fpp_at_10x), (None, None));
+    };
+    let needs = Needs { delete: true, ..sized(100_000, 0.01) };
+    let bits = best(&needs);
+    same(&bits, &builder().expected_items(100_000).build().unwrap());
+    assert!(bits.expected_fpp <= 0.01);
+    let max_bytes = Some(1 << 20);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    same(&number, &builder().num_bytes(1 << 20).build().unwrap());
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    let filter = CompactFilter::builder().num_bytes(1 << 20).expected_items(100_000);
+    let filter = filter.build().unwrap();
+    assert_eq!(rate.num_bytes, filter.num_bytes());
+    assert!((rate.expected_fpp / filter.expected_fpp(100_000) - 1.0).abs() < 1e-9);
+    let none = plan(&Needs { max_bytes: Some(bits.num_bytes - 1), ..needs }).unwrap();
+    assert_eq!(unfit(&none, "compact"), Reason::OverBudget { num_bytes: bits.num_bytes });
+}
+
+#[test]
+fn the_counting_candidate_is_the_filter_of_its_builder() {
     let builder = || CountingBloomFilter::builder().target_fpp(0.01);
     let same = |found: &Candidate, filter: &CountingBloomFilter| {
         assert_eq!((found.num_bits, found.num_bytes), (filter.num_bits(), filter.num_bytes()));
@@ -78,13 +113,18 @@ fn what_deletes_is_the_counting_filter_of_its_builder() {
         assert_eq!(found.fpp_at_2x, found.fpp_after(2 * found.items));
     };
     let needs = Needs { delete: true, ..sized(100_000, 0.01) };
-    let bits = best(&needs);
+    let counting = |needs: &Needs| {
+        let plan = plan(needs).unwrap();
+        let is_it = |(other, _): &(Candidate, Reason)| other.name() == "counting";
+        plan.rejected.into_iter().find(is_it).expect("a candidate").0
+    };
+    let bits = counting(&needs);
     same(&bits, &builder().expected_items(100_000).build().unwrap());
     assert!(bits.expected_fpp <= 0.01 && bits.fpp_at_2x.unwrap() > 0.05);
     let max_bytes = Some(1 << 20);
-    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    let number = counting(&Needs { items: None, max_bytes, ..needs.clone() });
     same(&number, &builder().num_bytes(1 << 20).build().unwrap());
-    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    let rate = counting(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
     let filter = CountingBloomFilter::builder().num_bytes(1 << 20).expected_items(100_000);
     same(&rate, &filter.build().unwrap());
     let none = plan(&Needs { max_bytes: Some(bits.num_bytes - 1), ..needs }).unwrap();
@@ -96,8 +136,9 @@ fn what_deletes_is_the_counting_filter_of_its_builder() {
 fn counting_takes_many_times_the_memory_of_a_plain_filter() {
     for (target_fpp, times) in [(0.01, 4.5), (1e-3, 4.9), (1e-7, 22.0)] {
         let plain = best(&sized(MILLION, target_fpp)).num_bytes as f64;
-        let counting = best(&Needs { delete: true, ..sized(MILLION, target_fpp) }).num_bytes as f64;
-        let found = counting / plain;
+        let counting = CountingBloomFilter::builder().expected_items(MILLION);
+        let params = counting.target_fpp(target_fpp).params().unwrap();
+        let found = (params.num_bits() / 2) as f64 / plain;
         assert!((found / times - 1.0).abs() < 0.02, "{target_fpp}: {found}");
     }
 }

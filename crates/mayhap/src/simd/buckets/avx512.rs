@@ -3,7 +3,14 @@
 
 use super::bmi2::select;
 use super::{BucketKernel, BucketTask, IndexWords, Words};
-use core::arch::x86_64::*;
+use core::arch::x86_64::{
+    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm512_add_epi64, _mm512_alignr_epi64,
+    _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi512_si128, _mm512_cmplt_epu64_mask,
+    _mm512_loadu_si512, _mm512_max_epi64, _mm512_or_si512, _mm512_permutexvar_epi64,
+    _mm512_popcnt_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_sll_epi64, _mm512_slli_epi64, _mm512_sllv_epi64, _mm512_srl_epi64, _mm512_srli_epi64,
+    _mm512_srlv_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_ternarylogic_epi64,
+};
 
 struct Avx512;
 
@@ -91,7 +98,8 @@ fn remove_one(index: &mut IndexWords, from: u32, to: u32) {
 fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
     let (first, second) = halves(words);
     let (low, high) = (load(first), load(second));
-    let (up, down) = (_mm_cvtsi32_si128(bits as i32), _mm_cvtsi32_si128(64 - bits as i32));
+    let (up, down) =
+        (_mm_cvtsi32_si128(bits.cast_signed()), _mm_cvtsi32_si128(64 - bits.cast_signed()));
     let below_low = _mm512_alignr_epi64::<7>(low, _mm512_setzero_si512());
     let below_high = _mm512_alignr_epi64::<7>(high, low);
     let insert = |old, lower, start| {
@@ -110,7 +118,8 @@ fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
 fn remove_bits(words: &mut Words, from: u32, bits: u32) {
     let (first, second) = halves(words);
     let (low, high) = (load(first), load(second));
-    let (down, up) = (_mm_cvtsi32_si128(bits as i32), _mm_cvtsi32_si128(64 - bits as i32));
+    let (down, up) =
+        (_mm_cvtsi32_si128(bits.cast_signed()), _mm_cvtsi32_si128(64 - bits.cast_signed()));
     let above_low = _mm512_alignr_epi64::<1>(high, low);
     let above_high = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), high);
     let remove = |old, upper, start| {
@@ -167,7 +176,7 @@ fn below(bit: u32, start: i64) -> __m512i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn at_bit(value: u64, bit: u32, start: i64) -> __m512i {
-    let (value, by) = (_mm512_set1_epi64(value as i64), distance(bit, start));
+    let (value, by) = (_mm512_set1_epi64(value.cast_signed()), distance(bit, start));
     // Distances below 0 are shifts by more than 63.
     let down = _mm512_sub_epi64(_mm512_setzero_si512(), by);
     _mm512_or_si512(_mm512_sllv_epi64(value, by), _mm512_srlv_epi64(value, down))

@@ -19,7 +19,7 @@ const STEPS: usize = 4;
 /// The numbers of a filter that its front buckets are queried with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fronts {
-    pub(crate) num_fronts: u64,
+    pub(crate) buckets: u64,
     /// Fingerprints of a front bucket.
     pub(crate) fingerprints: u64,
     pub(crate) index_bits: u32,
@@ -57,7 +57,7 @@ impl Fronts {
     ///
     /// # Panics
     ///
-    /// If there are fewer buckets than [`Fronts::num_fronts`].
+    /// If there are fewer buckets than [`Fronts::buckets`].
     #[inline(always)]
     pub(crate) fn contains_each<K: BucketKernel>(
         &self,
@@ -66,7 +66,7 @@ impl Fronts {
         found: &mut [u64],
         above: &impl Above,
     ) {
-        let fronts = &buckets[..self.num_fronts as usize];
+        let fronts = &buckets[..self.buckets as usize];
         let is_near = fits_cache(fronts.len() * 2);
         let start = Group {
             front: [0; GROUP],
@@ -123,8 +123,8 @@ impl Fronts {
     /// First step: where the fingerprints belong.
     #[inline(always)]
     fn place(&self, fronts: &[Words], digest: Digest, i: usize, group: &mut Group, is_near: bool) {
-        let front = mulhi(digest.get(), self.num_fronts) as usize;
-        let rest = digest.get().wrapping_mul(self.num_fronts);
+        let front = mulhi(digest.get(), self.buckets) as usize;
+        let rest = digest.get().wrapping_mul(self.buckets);
         let within = mulhi(rest, self.fingerprints);
         group.front[i] = front;
         group.run[i] = (within >> self.remainder_bits) as u32;
@@ -163,9 +163,11 @@ impl Fronts {
             // Without their highest bits the fields add without a carry into each other.
             let equal = !((difference & low).wrapping_add(low) | difference) & high;
             let is_found = equal & below(keys * bits) != 0;
-            let is_left = (slot + keys == self.slots) & !is_found | (keys > self.in_word);
-            found |= u32::from(is_found & !is_left) << i;
-            left |= u32::from(is_left) << i;
+            // Without branches: as bits.
+            let (is_found, is_last) = (u32::from(is_found), u32::from(slot + keys == self.slots));
+            let is_left = is_last & !is_found | u32::from(keys > self.in_word);
+            found |= (is_found & !is_left) << i;
+            left |= is_left << i;
         }
         group.left = left;
         found
@@ -182,7 +184,7 @@ const fn below(bit: u32) -> u64 {
 #[inline(always)]
 fn front_of(fronts: &[Words], front: usize) -> &Words {
     debug_assert!(front < fronts.len(), "front bucket {front} of {}", fronts.len());
-    // SAFETY: `Fronts::place` computed it as `mulhi(_, num_fronts)`, which is below the length of
+    // SAFETY: `Fronts::place` computed it as `mulhi(_, buckets)`, which is below the length of
     // the same slice; groups that were never placed have front bucket 0, and there is one wherever
     // there is a digest.
     unsafe { fronts.get_unchecked(front) }

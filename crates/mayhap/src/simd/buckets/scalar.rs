@@ -49,8 +49,8 @@ pub(super) fn find_run(
     // Zeros before each word; the run starts behind zero `run - 1`.
     let (mut zeros, mut word, mut before) = (0, 0, 0);
     let last = (index_bits - 1) / 64;
-    for i in 0..last as usize {
-        zeros += index[i].count_zeros();
+    for (i, bits) in index[..last as usize].iter().enumerate() {
+        zeros += bits.count_zeros();
         if zeros < run {
             (word, before) = (i + 1, zeros);
         }

@@ -15,7 +15,6 @@ mod overflow;
 
 use super::{check_items, check_target};
 use crate::Error;
-use alloc::vec::Vec;
 
 /// Bits of a bucket: two cache lines.
 pub const BUCKET_BITS: u32 = 1024;
@@ -90,9 +89,9 @@ impl Shape {
 /// ```
 /// use mayhap::sizing::compact::CompactParams;
 ///
-/// let params = CompactParams::for_items(1_000_000, 1e-6)?;
-/// assert!(params.expected_fpp(1_000_000) <= 1e-6);
-/// assert!(params.num_bytes() * 8 < 24_100_000); // standard: 28.8 bits a key, without removal
+/// let params = CompactParams::for_items(10_000_000, 1e-6)?;
+/// assert!(params.expected_fpp(10_000_000) <= 1e-6);
+/// assert!(params.num_bytes() * 8 < 241_000_000); // standard: 28.8 bits a key, without removal
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -133,7 +132,7 @@ impl CompactParams {
     }
 
     /// The filter of `num_bytes` at most with the lowest rate for `expected_items`. Its
-    /// `target_fpp` is the predicted rate.
+    /// `target_fpp` is the predicted rate, 1e-12 at least.
     ///
     /// # Errors
     ///
@@ -159,7 +158,7 @@ impl CompactParams {
                 None => low = middle,
             }
         }
-        Ok(Self { target_fpp: best.expected_fpp(expected_items).max(f64::MIN_POSITIVE), ..best })
+        best.with_target_fpp(best.expected_fpp(expected_items).max(MIN_TARGET_FPP))
     }
 
     /// The filter of `num_bytes` at most that holds the most keys at `target_fpp`.
@@ -292,12 +291,6 @@ impl CompactParams {
     pub(crate) const fn attic_capacity(&self) -> u64 {
         // With its length, whole blocks of 8 words.
         (self.expected_items / 3_000 + 32).next_multiple_of(8) - 1
-    }
-
-    /// Blocks of 64 bytes: two for each bucket, level by level, and the attic.
-    pub(crate) fn segment_blocks(&self) -> Vec<u64> {
-        let levels = (0..NUM_LEVELS).map(|level| self.num_buckets(level) * 2);
-        levels.chain([(self.attic_capacity() + 1) / 8]).collect()
     }
 
     /// Bytes of memory.
