@@ -48,6 +48,8 @@ fn absurd_numbers_are_refused_before_memory_is_asked_for() {
                 Shape::Fixed { capacity, target_fpp, layout: Some(mayhap::Layout::Standard) },
                 Shape::Fixed { capacity, target_fpp, layout: Some(mayhap::Layout::Blocked) },
                 Shape::Counting { capacity, target_fpp },
+                Shape::Compact { capacity, target_fpp, expansion: 0 },
+                Shape::Compact { capacity, target_fpp, expansion: 1 },
                 Shape::Window { items: capacity, time_ms: 0, target_fpp, refresh: true },
                 Shape::Window { items: capacity, time_ms: u64::MAX, target_fpp, refresh: false },
                 Shape::Clearing { capacity, target_fpp, at: 0.5 },

@@ -5,7 +5,7 @@ use super::resources::overhead_bytes;
 use super::{CreateError, Entry, Keyspace, Spec};
 use crate::durable::{self, Log, Operation, Refused};
 use crate::fail_point::fail_point;
-use mayhap::Charge;
+use mayhap::{Charge, Error};
 use std::sync::Arc;
 
 impl Keyspace {
@@ -95,7 +95,7 @@ impl Keyspace {
         let mut is_larger = false;
         for other in others {
             let (other, _charge) = self.copy_of(other)?;
-            is_larger |= union.union_with(&*other)?;
+            is_larger |= union.union_with(&*other).map_err(|error| overfull(from, error))?;
         }
         // A union without any bit that the largest filter lacks has just its keys.
         if is_larger && let Some(capacity) = first.spec.shape.capacity() {
@@ -118,6 +118,17 @@ impl Keyspace {
     fn copy_of(&self, entry: &Entry) -> Result<(Box<dyn Contents>, Charge), CreateError> {
         let charge = self.resources.budget.charge(entry.num_bytes())?;
         Ok((entry.filter().snapshot()?.ok_or(CreateError::OfFiles)?, charge))
+    }
+}
+
+/// The error of a union that has no room for the keys of all.
+fn overfull(from: &[Arc<Entry>], error: Error) -> CreateError {
+    match error {
+        Error::Full { expected_items: capacity, .. } => {
+            let items = from.iter().map(|entry| entry.items()).fold(0, u64::saturating_add);
+            CreateError::Overfull { items, capacity }
+        }
+        error => error.into(),
     }
 }
 

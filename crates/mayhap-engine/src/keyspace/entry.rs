@@ -294,13 +294,45 @@ impl Entry {
         self.filter.insert_many(self.target(), work)
     }
 
+    /// Inserts, in order, those of many keys that are absent; the answers are in [`Work::answers`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::insert_many`]; filters of kinds from which nothing can be removed take no key.
+    pub fn insert_absent(
+        &self,
+        keys: Words<'_>,
+        work: &mut Work,
+    ) -> Result<(), (usize, InsertError)> {
+        work.digests.clear();
+        if let Some(function) = self.digest_function {
+            work.digest(keys, function);
+        }
+        self.filter.insert_absent(self.target(), work)
+    }
+
+    /// How often the key may be in it, for a compact filter: up to 15, which means "as often or
+    /// more". The answer is valid under the same condition as for [`Entry::contains`].
+    pub fn count(&self, key: &[u8], now: u64) -> u32 {
+        self.checked.add(1);
+        match &self.digest_function {
+            Some(function) => self.filter.count(function.digest(key), now),
+            None => self.filter.contains_key(key).into(),
+        }
+    }
+
+    /// Removals since the start of the server; 0 for kinds that do not remove.
+    pub fn removed(&self) -> u64 {
+        self.filter.removed()
+    }
+
     /// Removes many keys in order, each once; the answers are in [`Work::answers`], `false` for a
     /// key that is surely absent, or that is in [`Work::staying`]: it is present, but cannot be
     /// removed.
     ///
     /// # Errors
     ///
-    /// [`WrongKind::NotCounting`] for all but counting filters; nothing is removed then.
+    /// [`WrongKind::NotCounting`] for all but counting and compact filters; nothing is removed then.
     pub fn remove_many(&self, keys: Words<'_>, work: &mut Work) -> Result<(), WrongKind> {
         work.digests.clear();
         if let Some(function) = self.digest_function {

@@ -101,7 +101,7 @@ pub enum CreateError {
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// It does not grow, and has reached its capacity: `NONSCALING` or `COUNTING`.
+    /// It does not grow, and has reached its capacity, or cannot grow any more.
     #[error("non scaling filter is full")]
     Full,
     /// It is a file.
@@ -144,7 +144,8 @@ pub enum InsertError {
 pub enum WrongKind {
     /// Items cannot be removed from it.
     #[error(
-        "this filter is {0}; items can be removed from counting filters only (option counting)"
+        "this filter is {0}; items can be removed from counting and compact filters only (option \
+         counting, layout compact)"
     )]
     NotCounting(&'static str),
     /// It does not know when items were inserted.

@@ -1,5 +1,6 @@
 //! How far a filter can grow.
 
+use super::kind::compact;
 use mayhap::sizing::scalable::chain;
 
 /// The number of keys that a growing filter can hold within `limit` bytes.
@@ -13,6 +14,23 @@ pub fn room_within(limit: u64, capacity: u64, target_fpp: f64) -> u64 {
             break;
         }
         room = room.saturating_add(layer.expected_items());
+    }
+    room
+}
+
+/// The number of keys that a compact filter that grows can hold within `limit` bytes and at its
+/// rate.
+pub fn compact_room_within(limit: u64, capacity: u64, target_fpp: f64) -> u64 {
+    let Ok(params) = compact::params(capacity, target_fpp, true) else { return 0 };
+    let (mut room, mut bytes) = (params.expected_items(), params.num_bytes());
+    if bytes > limit {
+        return 0;
+    }
+    for _ in 0..params.remainder_bits() {
+        (room, bytes) = (room.saturating_mul(2), bytes.saturating_mul(2));
+        if bytes > limit || params.expected_fpp(room) > target_fpp {
+            return room / 2;
+        }
     }
     room
 }

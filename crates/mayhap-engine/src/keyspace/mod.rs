@@ -53,7 +53,7 @@ pub use error::{
 pub use filters::{Keyspace, Page};
 pub use glob::{MAX_PATTERN_BYTES, matches};
 pub use growth::Growing;
-pub use growth_limit::room_within;
+pub use growth_limit::{compact_room_within, room_within};
 pub use info::{Info, LayerInfo, Measured};
 pub use kind::FEWEST_ITEMS;
 pub use load::{CHUNK_BYTES, LoadError};

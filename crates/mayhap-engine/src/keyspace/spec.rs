@@ -4,13 +4,13 @@
 //! offset  bytes  field
 //! 0       1      version: 1
 //! 1       1      shape: 1 growing, 2 fixed, 3 counting, 4 window, 5 RedisBloom, 6 file, 7 window
-//!                without refresh, 8 clearing
+//!                without refresh, 8 clearing, 9 compact
 //! 2       1      hash: 0 keyed, 1 plain
 //! 3       8      the plain hash's seed, 0 if keyed
 //! 11      8      target_fpp, IEEE 754
 //! 19      8      capacity; a window of time: keys that are expected in it
-//! 27      8      growing: expansion; fixed: layout id or 0; window of time: its milliseconds or 0;
-//!                clearing: share of set bits, IEEE 754
+//! 27      8      growing, compact: expansion; fixed: layout id or 0; window of time: its
+//!                milliseconds or 0; clearing: share of set bits, IEEE 754
 //! ```
 //!
 //! All numbers are little-endian. A field that a shape does not use is 0.
@@ -93,6 +93,16 @@ pub enum Shape {
         /// The share of set bits, above 0 and at most 1.
         at: f64,
     },
+    /// Keys can be removed from it, in little more memory than the set needs: it stores a copy of
+    /// each insertion.
+    Compact {
+        /// Copies that it has room for.
+        capacity: u64,
+        /// The promised rate.
+        target_fpp: f64,
+        /// `EXPANSION`: 0 if it refuses keys when full, else it doubles itself, whatever the number.
+        expansion: u32,
+    },
     /// A filter of `RedisBloom`, with its scheme.
     RedisBloom,
     /// A file in the data folder, read only.
@@ -107,6 +117,7 @@ impl Shape {
             Self::Growing { capacity, target_fpp, .. }
             | Self::Fixed { capacity, target_fpp, .. }
             | Self::Counting { capacity, target_fpp }
+            | Self::Compact { capacity, target_fpp, .. }
             | Self::Clearing { capacity, target_fpp, .. }
             | Self::Window { items: capacity, target_fpp, .. } => Some((capacity, target_fpp)),
             Self::RedisBloom | Self::File => None,
@@ -116,6 +127,15 @@ impl Shape {
     /// The number of keys that it was created for; `None` for dumps and files.
     pub fn capacity(&self) -> Option<u64> {
         self.size().map(|(capacity, _)| capacity)
+    }
+
+    /// `EXPANSION`, if it grows.
+    pub const fn expansion(&self) -> Option<u32> {
+        match *self {
+            Self::Growing { expansion, .. } => Some(expansion),
+            Self::Compact { expansion, .. } if expansion > 0 => Some(expansion),
+            _ => None,
+        }
     }
 }
 
@@ -165,6 +185,7 @@ impl Spec {
         let (capacity, target_fpp) = self.shape.size().unwrap_or_default();
         let (shape, last) = match self.shape {
             Shape::Growing { expansion, .. } => (1, expansion.into()),
+            Shape::Compact { expansion, .. } => (9, expansion.into()),
             Shape::Fixed { layout, .. } => (2, layout.map_or(0, |layout| layout.id().into())),
             Shape::Counting { .. } => (3, 0),
             Shape::Window { time_ms, refresh, .. } => (if refresh { 4 } else { 7 }, time_ms),
@@ -212,6 +233,7 @@ impl Spec {
             5 => Shape::RedisBloom,
             6 => Shape::File,
             8 => Shape::Clearing { capacity, target_fpp, at: f64::from_bits(last) },
+            9 => Shape::Compact { capacity, target_fpp, expansion: last.try_into().ok()? },
             _ => return None,
         };
         let hash = match hash {
@@ -233,6 +255,9 @@ impl Spec {
     pub fn check(&self) -> Result<(), SpecError> {
         match self.shape {
             Shape::Growing { expansion, .. } if !(1..=MAX_EXPANSION).contains(&expansion) => {
+                return Err(SpecError::Expansion(expansion));
+            }
+            Shape::Compact { expansion, .. } if expansion > MAX_EXPANSION => {
                 return Err(SpecError::Expansion(expansion));
             }
             Shape::Fixed { layout: Some(Layout::Blocked128 | Layout::Blocked64), .. } => {

@@ -53,6 +53,8 @@ fn specs() -> Vec<Spec> {
         Spec::fixed(60_000, 1e-4),
         plain(Shape::Growing { capacity: 70_000, target_fpp: 1e-6, expansion: 2 }),
         plain(Shape::Counting { capacity: 60_000, target_fpp: 1e-4 }),
+        plain(Shape::Compact { capacity: 60_000, target_fpp: 1e-4, expansion: 0 }),
+        plain(Shape::Compact { capacity: 100, target_fpp: 1e-6, expansion: 1 }),
         plain(Shape::Window { items: 60_000, time_ms: 0, target_fpp: 1e-4, refresh: true }),
     ]
 }

@@ -94,11 +94,12 @@ fn specs() -> impl Strategy<Value = Spec> {
         Just(Some(mayhap::Layout::Standard)),
         Just(Some(mayhap::Layout::Blocked)),
     ];
-    let shape = (capacity, target_fpp, 1u32..=32_768, any::<u64>(), layout, 0..8).prop_map(
+    let shape = (capacity, target_fpp, 1u32..=32_768, any::<u64>(), layout, 0..9).prop_map(
         |(capacity, target_fpp, expansion, time_ms, layout, kind)| match kind {
             0 => Shape::Growing { capacity, target_fpp, expansion },
             1 => Shape::Fixed { capacity, target_fpp, layout },
             2 => Shape::Counting { capacity, target_fpp },
+            8 => Shape::Compact { capacity, target_fpp, expansion: expansion - 1 },
             3 | 6 => Shape::Window { items: capacity, time_ms, target_fpp, refresh: kind == 3 },
             7 => Shape::Clearing { capacity, target_fpp, at: 1.0 / f64::from(expansion) },
             4 => Shape::RedisBloom,

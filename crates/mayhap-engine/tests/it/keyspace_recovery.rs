@@ -60,6 +60,8 @@ fn specs() -> Vec<Spec> {
         Spec::fixed(30_000, 1e-6),
         plain(Shape::Growing { capacity: 5_000, target_fpp: 1e-4, expansion: 2 }),
         plain(Shape::Counting { capacity: 30_000, target_fpp: 1e-6 }),
+        plain(Shape::Compact { capacity: 30_000, target_fpp: 1e-6, expansion: 0 }),
+        plain(Shape::Compact { capacity: 100, target_fpp: 1e-6, expansion: 3 }),
         plain(Shape::Window { items: 30_000, time_ms: 0, target_fpp: 1e-6, refresh: true }),
         plain(Shape::Window { items: 30_000, time_ms: 60_000, target_fpp: 1e-6, refresh: true }),
         plain(Shape::Window { items: 30_000, time_ms: 60_000, target_fpp: 1e-6, refresh: false }),

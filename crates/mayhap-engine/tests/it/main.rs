@@ -3,6 +3,7 @@
 mod capacities;
 mod import_keys;
 mod keyspace;
+mod keyspace_compact;
 mod keyspace_counts;
 mod keyspace_dump;
 mod keyspace_files;

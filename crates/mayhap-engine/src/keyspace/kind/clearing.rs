@@ -44,7 +44,7 @@ impl Ordered for ClearingFilter<Blocked> {
 
     /// Whether its number of keys puts its rate above the promised one, as for a while in a filter
     /// that is cleared late.
-    fn is_over_capacity(&self) -> bool {
+    fn is_over_capacity(&self, _shape: &Shape) -> bool {
         let (params, items) = (self.filter().params(), self.filter().inserted_items());
         params.expected_fpp(params.distinct_items(items)) > params.target_fpp() * MARGIN
     }

@@ -85,6 +85,28 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         Err((0, InsertError::ReadOnly))
     }
 
+    /// Inserts those of [`Work::digests`] that are absent, in order, for a kind that removes keys;
+    /// as [`Filter::insert_many`] otherwise.
+    fn insert_absent(
+        &self,
+        _target: Target<'_>,
+        work: &mut Work,
+    ) -> Result<(), (usize, InsertError)> {
+        work.answers.clear_to(work.digests.len());
+        let error = Error::NotOfKind { operation: "insertion of absent keys", kind: self.kind() };
+        Err((0, error.into()))
+    }
+
+    /// How often the key of this digest may be in it, for a kind that counts.
+    fn count(&self, digest: Digest, now: u64) -> u32 {
+        self.contains(digest, now).into()
+    }
+
+    /// Removals since the start of the server.
+    fn removed(&self) -> u64 {
+        0
+    }
+
     /// [`Filter::insert`] for a key, for a kind without a digest function.
     fn insert_key(
         &self,

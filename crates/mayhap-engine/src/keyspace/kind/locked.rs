@@ -2,12 +2,12 @@
 //! after a crash.
 
 use super::filter::{Contents, Filter, News, Target};
-use super::own::{Own, Owned, REMOVAL};
+use super::own::{ABSENT, Own, Owned, REMOVAL};
 use crate::Work;
 use crate::count::Count;
 use crate::durable::Recorder;
 use crate::keyspace::info::is_overfull;
-use crate::keyspace::{Info, InsertError, Measured, WrongKind};
+use crate::keyspace::{Info, InsertError, Measured, Shape, WrongKind};
 use crate::sync::unpoisoned;
 use mayhap::set::{ByBits, Numbers, Repeats, Set};
 use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error, Window};
@@ -22,6 +22,26 @@ pub(super) trait Ordered: Own {
     /// A copy of it.
     fn copied(&self) -> Result<Self, Error>;
 
+    /// Inserts digests in order, up to the first one for which there is no room; its index is that
+    /// of the error.
+    fn fill(
+        &mut self,
+        digests: &[Digest],
+        repeats: Repeats,
+        within: &Within<'_>,
+        new: &mut Bitmap,
+    ) -> Result<(), (usize, InsertError)> {
+        self.insert_into(digests, repeats, new).map_err(|error| {
+            let absent = digests.iter().position(|&key| !self.contains_digest(key, within.now));
+            (absent.unwrap_or(digests.len()), error.into())
+        })
+    }
+
+    /// See [`Filter::count`].
+    fn count(&self, digest: Digest, now: u64) -> u32 {
+        self.contains_digest(digest, now).into()
+    }
+
     /// Before it is queried for the time `now`.
     fn look(&mut self, _now: u64) {}
 
@@ -31,7 +51,7 @@ pub(super) trait Ordered: Own {
     }
 
     /// See [`Filter::is_over_capacity`]; for a kind that refuses keys, their number says it.
-    fn is_over_capacity(&self) -> bool {
+    fn is_over_capacity(&self, _shape: &Shape) -> bool {
         false
     }
 
@@ -52,6 +72,18 @@ pub(super) trait Ordered: Own {
     }
 }
 
+/// The limits of a filter while it is filled.
+#[derive(Debug)]
+pub(super) struct Within<'a> {
+    pub(super) now: u64,
+    /// The capacity at its creation.
+    pub(super) capacity: u64,
+    /// The most bytes that it may grow to.
+    pub(super) max_bytes: u64,
+    /// Has its bytes.
+    pub(super) charge: &'a Charge,
+}
+
 /// A description with the distinct keys and the rate that the filter reports.
 pub(super) fn by_numbers(set: &impl Set, info: Info) -> Info {
     let Numbers { distinct_items, expected_fpp, .. } = set.numbers();
@@ -70,6 +102,10 @@ pub(super) struct Locked<F> {
     /// The events while the log was replayed, and those reported since.
     replayed: u64,
     reported: Count,
+    /// Removals since the start of the server.
+    removed: Count,
+    /// The most bytes that it may grow to.
+    max_bytes: u64,
     charge: Charge,
 }
 
@@ -93,9 +129,16 @@ impl<F: Ordered> Locked<F> {
             room: room.map(|(counted, full_at)| Room { full_at, distinct: Count::new(counted) }),
             replayed: set.events(),
             reported: Count::default(),
+            removed: Count::default(),
             owned: Mutex::new(owned),
+            max_bytes: u64::MAX,
             charge,
         }
+    }
+
+    /// With a limit to its growth.
+    pub(super) fn up_to(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
     }
 
     /// Locks it to query it for the time `now`.
@@ -109,30 +152,37 @@ impl<F: Ordered> Locked<F> {
     /// them. The answers are in [`Work::answers`].
     ///
     /// Repeats are recorded too: a client that learns that a key is present has to find it after a
-    /// crash.
+    /// crash. So is an insertion of what is absent, whatever its answer: if the insertion that it
+    /// found is lost, replaying it inserts the key.
     fn insert_all(
         &self,
         digests: &[Digest],
+        only_absent: bool,
         target: Target<'_>,
         work: &mut Work,
     ) -> Result<(), (usize, InsertError)> {
         let Work { recorder, answers, now, .. } = work;
         let mut owned = unpoisoned(self.owned.lock());
-        let repeats = owned.repeats();
+        let repeats = if only_absent { Repeats::Ignore } else { owned.repeats() };
         let set = &mut owned.set;
         set.advance(*now);
         let room = self.room.as_ref().map(Room::left);
         let done = match room.filter(|&room| digests.len() as u64 > room) {
-            Some(room) => insert_within(set, room, digests, answers),
-            None => set.insert_into(digests, repeats, answers).map_err(|error| {
-                let absent = digests.iter().position(|&key| !set.contains_digest(key, *now));
-                (absent.unwrap_or(digests.len()), error.into())
-            }),
+            Some(room) => insert_within(set, room, digests, repeats, answers),
+            None => {
+                let &Self { capacity, max_bytes, ref charge, .. } = self;
+                let within = Within { now: *now, capacity, max_bytes, charge };
+                set.fill(digests, repeats, &within, answers)
+            }
         };
         if let Some(room) = &self.room {
             room.distinct.add(answers.count_ones() as u64);
         }
-        let what = if set.capabilities().forgets { *now } else { 0 };
+        let what = match set.capabilities().forgets {
+            true => *now,
+            false if only_absent => ABSENT,
+            false => 0,
+        };
         let inserted = done.as_ref().map_or_else(|(at, _)| *at, |()| digests.len());
         owned.record(recorder, target, what, &digests[..inserted]);
         done
@@ -180,6 +230,7 @@ fn insert_within(
     set: &mut impl Own,
     mut room: u64,
     digests: &[Digest],
+    repeats: Repeats,
     new: &mut Bitmap,
 ) -> Result<(), (usize, InsertError)> {
     new.clear_to(digests.len());
@@ -187,7 +238,7 @@ fn insert_within(
         if room == 0 && !set.contains_digest(digest, 0) {
             return Err((i, InsertError::Full));
         }
-        if set.insert_digest(digest, Repeats::Renew).map_err(|error| (i, error.into()))? {
+        if set.insert_digest(digest, repeats).map_err(|error| (i, error.into()))? {
             new.set(i);
             room -= 1;
         }
@@ -226,15 +277,34 @@ impl<F: Ordered> Filter for Locked<F> {
         target: Target<'_>,
         work: &mut Work,
     ) -> Result<bool, InsertError> {
-        self.insert_all(from_ref(&digest), target, work).map_err(|(_, error)| error)?;
+        self.insert_all(from_ref(&digest), false, target, work).map_err(|(_, error)| error)?;
         Ok(work.answers.get(0))
     }
 
     fn insert_many(&self, target: Target<'_>, work: &mut Work) -> Result<(), (usize, InsertError)> {
         let digests = std::mem::take(&mut work.digests);
-        let done = self.insert_all(&digests, target, work);
+        let done = self.insert_all(&digests, false, target, work);
         work.digests = digests;
         done
+    }
+
+    fn insert_absent(
+        &self,
+        target: Target<'_>,
+        work: &mut Work,
+    ) -> Result<(), (usize, InsertError)> {
+        let digests = std::mem::take(&mut work.digests);
+        let done = self.insert_all(&digests, true, target, work);
+        work.digests = digests;
+        done
+    }
+
+    fn count(&self, digest: Digest, now: u64) -> u32 {
+        self.at(now).set.count(digest, now)
+    }
+
+    fn removed(&self) -> u64 {
+        self.removed.get()
     }
 
     fn remove_many(&self, target: Target<'_>, work: &mut Work) -> Result<(), WrongKind> {
@@ -244,6 +314,7 @@ impl<F: Ordered> Filter for Locked<F> {
         set.remove_into(digests, answers).map_err(|_| WrongKind::NotCounting(F::NAME))?;
         // The others changed nothing.
         let removed: Vec<Digest> = answers.iter_ones().map(|at| digests[at]).collect();
+        self.removed.add(removed.len() as u64);
         staying.clear_to(digests.len());
         for (at, &digest) in digests.iter().enumerate() {
             if !answers.get(at) && set.contains_digest(digest, 0) {
@@ -264,11 +335,14 @@ impl<F: Ordered> Filter for Locked<F> {
     fn info(&self) -> Info {
         let owned = unpoisoned(self.owned.lock());
         let (set, fields, room) = (&owned.set, owned.set.fields(), self.room.as_ref());
+        let target_fpp = owned.shape.size().map_or(fields.target_fpp, |(_, target_fpp)| target_fpp);
         let info = Info {
             capacity: self.capacity,
+            expansion: owned.shape.expansion(),
             num_hashes: fields.num_hashes,
-            target_fpp: fields.target_fpp,
-            over_capacity: room.map_or_else(|| set.is_over_capacity(), Room::is_exceeded),
+            target_fpp,
+            over_capacity: room
+                .map_or_else(|| set.is_over_capacity(&owned.shape), Room::is_exceeded),
             ..Info::new(F::NAME, fields.inserted_items, self.num_bytes())
         };
         let counted = room.map_or(0, |room| room.distinct.get());
@@ -278,7 +352,10 @@ impl<F: Ordered> Filter for Locked<F> {
     fn is_over_capacity(&self) -> bool {
         match &self.room {
             Some(room) => room.is_exceeded(),
-            None => unpoisoned(self.owned.lock()).set.is_over_capacity(),
+            None => {
+                let owned = unpoisoned(self.owned.lock());
+                owned.set.is_over_capacity(&owned.shape)
+            }
         }
     }
 
@@ -317,7 +394,6 @@ impl<F: Ordered> Filter for Locked<F> {
 mod tests {
     use super::*;
     use crate::durable::Tally;
-    use crate::keyspace::Shape;
     use crate::keyspace::kind::Home;
     use mayhap::{BinaryFuse, Budget, CountingBloomFilter, FuseWidth};
     use std::sync::Arc;

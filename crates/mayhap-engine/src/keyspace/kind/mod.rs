@@ -4,12 +4,14 @@
 //! or merged; `plan.rs` is one that is sized but not created. Kinds of our own have a face in the
 //! core, [`mayhap::set::Set`], to which `own.rs` adds what the keyspace needs of a filter that
 //! nobody shares. Those that are filled under a lock, and replayed in order, are shared by
-//! `locked.rs`: `counting.rs`, `window.rs` and `clearing.rs` have what only one of them has. Those
-//! that many threads fill at once, `growing.rs` and `fixed.rs`, insert through `lock_free.rs`.
+//! `locked.rs`: `counting.rs`, `compact.rs`, `window.rs` and `clearing.rs` have what only one of
+//! them has. Those that many threads fill at once, `growing.rs` and `fixed.rs`, insert through
+//! `lock_free.rs`.
 //! `redisbloom.rs` hashes keys as that module does, `file.rs` has filters of files. `table.rs`
 //! alone lists the kinds: a new one is a file and its rows there.
 
 mod clearing;
+pub(super) mod compact;
 mod counting;
 mod file;
 mod filter;

@@ -12,6 +12,8 @@ use std::io::{self, Write};
 
 /// In place of a time in the records of removals.
 pub(super) const REMOVAL: u64 = u64::MAX;
+/// In place of a time in the records of insertions of what is absent.
+pub(super) const ABSENT: u64 = u64::MAX - 1;
 
 /// A filter of our own for one owner.
 #[derive(Debug)]
@@ -52,6 +54,23 @@ pub(super) trait Own: Set + Sized + 'static {
     /// in it when it holds as many distinct ones as this capacity.
     fn counted_of(&self, _capacity: u64) -> Option<(u64, u64)> {
         None
+    }
+
+    /// See [`Contents::items_beyond`].
+    fn items_beyond(&self, capacity: u64) -> Option<u64> {
+        let (counted, when_full) = self.counted_of(capacity)?;
+        (counted > when_full).then_some(counted)
+    }
+
+    /// Replays insertions in their order, if it is filled in order. Removals before them may be
+    /// missing: those of a turn that was refused.
+    fn replay_in_order(
+        &mut self,
+        digests: &[Digest],
+        repeats: Repeats,
+        scratch: &mut Bitmap,
+    ) -> Result<(), Error> {
+        self.insert_into(digests, repeats, scratch)
     }
 
     /// See [`Contents::replay`].
@@ -124,8 +143,7 @@ impl<F: Own> Contents for Owned<F> {
     }
 
     fn items_beyond(&self, capacity: u64) -> Option<u64> {
-        let (counted, when_full) = self.set.counted_of(capacity)?;
-        (counted > when_full).then_some(counted)
+        self.set.items_beyond(capacity)
     }
 
     fn replay(
@@ -148,11 +166,16 @@ impl<F: Own> Contents for Owned<F> {
             return Err(RecoveryError::NoOrder);
         }
         self.order = self.order.max(order + digests.len() as u64);
-        if what == REMOVAL && self.set.capabilities().removes {
-            self.set.remove_into(digests, scratch)?;
-        } else {
-            self.set.advance(what);
-            self.set.insert_into(digests, self.repeats(), scratch)?;
+        let (repeats, set) = (self.repeats(), &mut self.set);
+        match what {
+            REMOVAL if set.capabilities().removes => set.remove_into(digests, scratch)?,
+            ABSENT if set.capabilities().removes => {
+                set.replay_in_order(digests, Repeats::Ignore, scratch)?;
+            }
+            time => {
+                set.advance(time);
+                set.replay_in_order(digests, repeats, scratch)?;
+            }
         }
         Ok(())
     }

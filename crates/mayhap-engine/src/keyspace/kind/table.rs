@@ -2,12 +2,12 @@
 
 use super::filter::Contents;
 use super::own::{Own, Owned};
-use super::{Plan, clearing, counting, fixed, growing, redisbloom, window};
+use super::{Plan, clearing, compact, counting, fixed, growing, redisbloom, window};
 use crate::durable::{Image, ImageError, read_native};
 use crate::keyspace::{BadFilter, Options, RecoveryError, Shape, Spec};
 use mayhap::native::{Header, Kind, MAGIC, decode_as};
 use mayhap::{
-    AnyFilter, BlockedBloomFilter, CountingBloomFilter, Error, ScalableBloomFilter,
+    AnyFilter, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Error, ScalableBloomFilter,
     WindowBloomFilter,
 };
 use std::io::Read;
@@ -20,6 +20,9 @@ pub(in crate::keyspace) fn plan(&Spec { shape, .. }: &Spec) -> Result<Plan, Erro
             fixed::plan(shape, capacity, target_fpp, layout)
         }
         Shape::Counting { capacity, target_fpp } => counting::plan(shape, capacity, target_fpp),
+        Shape::Compact { capacity, target_fpp, expansion } => {
+            compact::plan(shape, capacity, target_fpp, expansion > 0)
+        }
         Shape::Window { items, time_ms, target_fpp, .. } => {
             window::plan(shape, items, time_ms, target_fpp)
         }
@@ -73,6 +76,11 @@ fn decode_native(
             let shape = Shape::Counting { capacity, target_fpp };
             owned::<CountingBloomFilter>(decode_as(bytes, key)?.0, known, shape)
         }
+        (Kind::Compact, _) => {
+            let filter: CompactFilter = decode_as(bytes, key)?.0;
+            let expansion = filter.grows().into();
+            owned(filter, known, Shape::Compact { capacity, target_fpp, expansion })
+        }
         (Kind::Window, _) => {
             let filter: WindowBloomFilter = decode_as(bytes, key)?.0;
             window::check_times(&filter, header.key_options())?;
@@ -103,6 +111,7 @@ pub(in crate::keyspace) fn read_image(
         Shape::Growing { .. } => stored::<ScalableBloomFilter>(read_native(image, key)?, at),
         Shape::Fixed { .. } => stored::<AnyFilter>(read_native(image, key)?, at),
         Shape::Counting { .. } => stored::<CountingBloomFilter>(read_native(image, key)?, at),
+        Shape::Compact { .. } => stored::<CompactFilter>(read_native(image, key)?, at),
         Shape::Window { .. } => stored::<WindowBloomFilter>(read_native(image, key)?, at),
         Shape::Clearing { at: share, .. } => {
             let filter: BlockedBloomFilter = read_native(image, key)?;

@@ -92,7 +92,7 @@ impl Ordered for WindowBloomFilter {
         Some(self.window())
     }
 
-    fn is_over_capacity(&self) -> bool {
+    fn is_over_capacity(&self, _shape: &Shape) -> bool {
         self.health() == Health::OverCapacity
     }
 

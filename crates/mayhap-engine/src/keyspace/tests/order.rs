@@ -30,16 +30,25 @@ fn specs() -> Vec<(&'static [u8], Spec)> {
         (b"stale", keyed(window(false))),
         (b"clearing", keyed(Shape::Clearing { capacity: 64, target_fpp: 1e-3, at: 0.2 })),
         (b"counting", keyed(Shape::Counting { capacity: 2000, target_fpp: 1e-6 })),
+        (b"compact", keyed(Shape::Compact { capacity: 2000, target_fpp: 1e-6, expansion: 0 })),
         (b"growing", Spec::growing(8, 1e-12, 2)),
         (b"fixed", Spec::fixed(1000, 1e-12)),
     ]
 }
 
-/// A change of a filter: the keys that were inserted, or those that were removed.
+/// What a change does with its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Inserts,
+    InsertsAbsent,
+    Removes,
+}
+
+/// A change of a filter, with the keys that it inserted or removed.
 #[derive(Debug, Clone)]
 struct Change {
     filter: usize,
-    removes: bool,
+    what: What,
     keys: Vec<u64>,
     /// How many were answered "new".
     new: u64,
@@ -72,14 +81,17 @@ fn words(keys: &[u64]) -> (Vec<u8>, Vec<(u32, u32)>) {
     (keys.iter().flat_map(|key| key.to_le_bytes()).collect(), places)
 }
 
-fn change(entry: &Entry, removes: bool, keys: &[u64], turn: &mut Work) -> Result<(), usize> {
+fn change(entry: &Entry, what: What, keys: &[u64], turn: &mut Work) -> Result<(), usize> {
     let (bytes, places) = words(keys);
     let words = Words::new(&bytes, &places);
-    if removes {
-        entry.remove_many(words, turn).unwrap();
-        return Ok(());
+    match what {
+        What::Inserts => entry.insert_many(words, turn).map_err(|(done, _)| done),
+        What::InsertsAbsent => entry.insert_absent(words, turn).map_err(|(done, _)| done),
+        What::Removes => {
+            entry.remove_many(words, turn).unwrap();
+            Ok(())
+        }
     }
-    entry.insert_many(words, turn).map_err(|(done, _)| done)
 }
 
 impl World {
@@ -123,19 +135,24 @@ impl World {
         }
         let specs = specs();
         let filter = self.random.below(specs.len() as u64) as usize;
-        let removes = specs[filter].0 == b"counting" && self.random.below(2) == 0;
+        let can_remove = [&b"counting"[..], b"compact"].contains(&specs[filter].0);
+        let what = match self.random.below(4) {
+            0 | 1 if can_remove => What::Removes,
+            2 if can_remove => What::InsertsAbsent,
+            _ => What::Inserts,
+        };
         let count = 1 + self.random.below(12);
         let mut keys: Vec<u64> = (0..count).map(|_| self.random.below(KEYS)).collect();
         let entry = self.keyspace.get(specs[filter].0, 1).unwrap();
-        if let Err(done) = change(&entry, removes, &keys, turn) {
+        if let Err(done) = change(&entry, what, &keys, turn) {
             keys.truncate(done);
         }
         let new = turn.answers.iter().take(keys.len()).filter(|new| *new).count() as u64;
-        if removes {
+        if what == What::Removes {
             // The others were absent.
             keys = turn.answers.iter_ones().map(|at| keys[at]).collect();
         }
-        self.changes.push(Change { filter, removes, keys, new, turn: *number });
+        self.changes.push(Change { filter, what, keys, new, turn: *number });
     }
 
     fn commit(&mut self, place: usize) {
@@ -228,7 +245,7 @@ impl World {
             let wanted = fresh.create(name, spec, 1, None).unwrap();
             let mut turn = Work { now: 1, ..Work::default() };
             for acknowledged in self.acknowledged(filter) {
-                let _ = change(&wanted, acknowledged.removes, &acknowledged.keys, &mut turn);
+                let _ = change(&wanted, acknowledged.what, &acknowledged.keys, &mut turn);
             }
             self.compared += 1;
             let name = name.escape_ascii().to_string();

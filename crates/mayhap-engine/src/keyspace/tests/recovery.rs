@@ -146,6 +146,8 @@ fn any_records_in_any_order_are_recovered_for_every_kind() {
         Spec::growing(4, 0.01, 2),
         Spec::fixed(4, 0.01),
         keyed(Shape::Counting { capacity: 4, target_fpp: 0.01 }),
+        keyed(Shape::Compact { capacity: 4, target_fpp: 0.01, expansion: 0 }),
+        keyed(Shape::Compact { capacity: 4, target_fpp: 0.01, expansion: 1 }),
         keyed(window(0)),
         keyed(window(100)),
         keyed(Shape::Clearing { capacity: 4, target_fpp: 0.01, at: 0.3 }),
@@ -160,9 +162,10 @@ fn any_records_in_any_order_are_recovered_for_every_kind() {
             let digests: Vec<Digest> =
                 (0..=random.below(30)).map(|_| Digest::new(random.below(50))).collect();
             let answered = [Answered::New, Answered::There, Answered::Unknown];
-            let what = [0, u64::MAX, random.next() >> 20][random.below(3) as usize];
+            let whats = [0, u64::MAX, u64::MAX - 1, random.next() >> 20];
+            let what = whats[random.below(4) as usize];
             let done = if is_ordered {
-                let removes = matches!(spec.shape, Shape::Counting { .. });
+                let removes = matches!(spec.shape, Shape::Counting { .. } | Shape::Compact { .. });
                 let what = if removes { what } else { what & (u64::MAX >> 1) };
                 recovery.ordered(1, random.below(200), what, &digests)
             } else {
