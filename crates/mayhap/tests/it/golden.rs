@@ -1,7 +1,10 @@
 //! Files made from the specification by another program, open forever.
 
 use mayhap::native::{self, HEADER_BYTES, Header, Identity, Native};
-use mayhap::{AnyFilter, CountingBloomFilter, SecretKey, WindowBloomFilter};
+use mayhap::sizing::compact::CompactParams;
+use mayhap::{
+    AnyFilter, CompactFilter, CountingBloomFilter, DigestFunction, SecretKey, WindowBloomFilter,
+};
 
 const ANSWERS: &str = include_str!("../golden/native/answers.txt");
 const OPTIONS: &str = "lower=true\ntrim=true\ndelim=→\n";
@@ -136,6 +139,52 @@ fn golden_files_of_version_2_open_answer_and_are_written_back_byte_for_byte() {
             assert!(filter.remove("member-499") && native::encode(&filter, "") != before);
         }
     }
+}
+
+/// Made from the multiset of fingerprints, where the filter moves them one by one.
+#[test]
+fn golden_compact_files_open_answer_and_are_written_back_byte_for_byte() {
+    let files = files!["v3-compact", "v3-compact-sized", "v3-compact-no-remainders"];
+    let answers = include_str!("../golden/native/answers_compact.txt");
+    assert_eq!(answers.lines().count(), files.len());
+    for ((name, bytes), line) in files.iter().zip(answers.lines()) {
+        let [line_name, inserted, removed, absent] =
+            line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(line_name, *name);
+        let (filter, header) = native::decode_as::<CompactFilter>(bytes, None).unwrap();
+        let found = list_absent(|key| filter.count(key));
+        assert_eq!(if found.is_empty() { "-" } else { &found }, absent, "{name}");
+        check_written_back(name, &filter, &header, bytes);
+        let times = |i: u32| match i {
+            0 => 20,
+            i if i % 8 == 0 => 3,
+            _ => 1,
+        };
+        let mut again = CompactFilter::empty(*filter.params(), *filter.digest_function()).unwrap();
+        again.set_grows(filter.grows());
+        let members = |count: &str| (0..count.parse().unwrap()).map(|i| (i, format!("member-{i}")));
+        for (i, key) in members(inserted) {
+            (0..times(i)).for_each(|_| drop(again.insert(&key).unwrap()));
+        }
+        for (i, key) in members(removed) {
+            assert_eq!(again.remove(&key), i > 0, "{name}: the first key stays");
+        }
+        assert!(native::encode(&again, "") == *bytes, "{name}: not the same file");
+    }
+}
+
+/// The worked example of `docs/native-format.md`: the keys `a`, `b` and `c`.
+#[test]
+fn the_buckets_of_the_worked_example_are_right() {
+    let params = CompactParams::new(2, 3, 4, 100, 0.5).unwrap();
+    let mut filter = CompactFilter::empty(params, DigestFunction::default()).unwrap();
+    filter.insert_batch(&["a", "b", "c"]).unwrap();
+    let mut found = Vec::new();
+    filter.for_each_fingerprint(|number, copies| found.push((number, copies)));
+    assert_eq!(found, [(32, 1), (52, 1), (86, 1)]);
+    let body = native::encode(&filter, "")[HEADER_BYTES..].to_vec();
+    let bytes = (0..body.len()).filter(|&i| body[i] != 0).map(|i| (i, body[i]));
+    assert_eq!(bytes.collect::<Vec<_>>(), [(0, 0x04), (128, 0x09), (128 + 26, 0x32)]);
 }
 
 const ANSWERS_V3: &str = include_str!("../golden/native/answers_v3.txt");

@@ -303,3 +303,20 @@ fn every_answer_of_many_steps_is_the_models() {
         assert!(steps < 2_000_000 || fullest == items, "full once: {fullest}");
     }
 }
+
+#[test]
+fn doubling_ends_with_the_remainders() {
+    let mut filter = empty(300, 0.06);
+    (0..300u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+    let keys: Vec<u64> = (0..300).collect();
+    while filter.params().remainder_bits() > 0 {
+        filter = filter.doubled().unwrap();
+        assert_eq!(filter.contains_batch(&keys).count_ones(), 300);
+    }
+    assert!(keys.iter().all(|key| filter.contains(key) && filter.count(key) > 0));
+    let absent: Vec<u64> = (300..3_000).collect();
+    let single = absent.iter().map(|key| filter.contains(key));
+    assert!(filter.contains_batch(&absent).iter().eq(single));
+    assert!(matches!(filter.doubled(), Err(Error::OutOfRange { found: 0, .. })));
+    assert!(filter.remove(&7u64) && !filter.contains(&7u64));
+}

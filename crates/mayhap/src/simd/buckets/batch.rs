@@ -152,8 +152,9 @@ impl Fronts {
     #[inline(always)]
     fn compare(&self, fronts: &[Words], len: usize, group: &mut Group) -> u32 {
         let bits = self.remainder_bits;
-        let high = self.ones << (bits - 1);
-        let low = high - self.ones;
+        // Without remainders, as after many doublings, a run is all that there is to know.
+        let high = if bits == 0 { 1 } else { self.ones << (bits - 1) };
+        let low = if bits == 0 { 0 } else { high - self.ones };
         let (mut found, mut left) = (0, 0);
         for i in 0..len {
             let words = front_of(fronts, group.front[i]);
@@ -162,7 +163,8 @@ impl Fronts {
             let difference = word ^ group.remainder[i].wrapping_mul(self.ones);
             // Without their highest bits the fields add without a carry into each other.
             let equal = !((difference & low).wrapping_add(low) | difference) & high;
-            let is_found = equal & below(keys * bits) != 0;
+            let equal = equal & below(keys * bits.max(1));
+            let is_found = equal != 0;
             // Without branches: as bits.
             let (is_found, is_last) = (u32::from(is_found), u32::from(slot + keys == self.slots));
             let is_left = is_last & !is_found | u32::from(keys > self.in_word);
