@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use mayhap::{DigestFunction, Layout};
-use mayhap_engine::keyspace::{Hash, Keyspace, Shape, Spec, room_within};
+use mayhap_engine::keyspace::{Hash, Keyspace, Shape, Spec, compact_room_within, room_within};
 use mayhap_units::span::parse_millis;
 
 /// The bytes of a valkey-bloom seed.
@@ -29,8 +29,19 @@ pub(crate) struct Reservation {
     pub(crate) refresh: bool,
     /// The share of set bits at which it forgets all keys.
     pub(crate) clear_at: Option<f64>,
-    /// `None` if the server chooses.
-    pub(crate) layout: Option<Layout>,
+    pub(crate) layout: Named,
+}
+
+/// What a layout by its name asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Named {
+    /// The server chooses.
+    #[default]
+    Auto,
+    /// A plain filter.
+    Plain(Layout),
+    /// A kind of its own.
+    Compact,
 }
 
 /// The size of a window: a number of keys, or a time.
@@ -54,8 +65,8 @@ pub(crate) enum Contradiction {
     /// It has a seed of its own, but the server's key as well.
     #[error("seed is for unkeyed filters; omit it, or keyed")]
     KeyedSeed,
-    /// More than one of counting, window, clearing and fixed.
-    #[error("use one of counting, window, clear_at and fixed")]
+    /// More than one of counting, window, clearing, compact and fixed, which compact may be.
+    #[error("use one of counting, window, clear_at, layout compact and fixed")]
     Kinds,
     /// It is not a window, but repeats should not renew.
     #[error("refresh is for windows; omit it, or add window")]
@@ -81,9 +92,15 @@ impl Window {
     }
 }
 
-/// Layouts by name; `None` if the server has to choose.
-pub(crate) const LAYOUTS: [(&str, Option<Layout>); 3] =
-    [("auto", None), ("blocked", Some(Layout::Blocked)), ("standard", Some(Layout::Standard))];
+/// Layouts by name.
+pub(crate) const LAYOUTS: [(&str, Named); 4] = [
+    ("auto", Named::Auto),
+    ("blocked", Named::Plain(Layout::Blocked)),
+    ("compact", Named::Compact),
+    ("standard", Named::Plain(Layout::Standard)),
+];
+/// The values of the option, for errors.
+pub(crate) const LAYOUT_NAMES: &str = "auto, blocked, compact or standard";
 
 impl Reservation {
     /// The options of a filter without any given.
@@ -103,17 +120,21 @@ impl Reservation {
         if self.seed.is_some() && self.keyed == Some(true) {
             return Err(Contradiction::KeyedSeed);
         }
-        let shapes = [self.counting, self.window.is_some(), self.clear_at.is_some(), self.fixed];
+        let is_compact = self.layout == Named::Compact;
+        let is_plain = self.fixed && !is_compact;
+        let (window, clearing) = (self.window.is_some(), self.clear_at.is_some());
+        let shapes = [self.counting, window, clearing, is_compact, is_plain];
         if shapes.iter().filter(|&&is| is).count() > 1 {
             return Err(Contradiction::Kinds);
         }
         if !self.refresh && self.window.is_none() {
             return Err(Contradiction::NoWindow);
         }
-        // No other kind grows, and none of them has a choice of layouts.
-        let is_other = self.counting || self.window.is_some() || self.clear_at.is_some();
-        self.fixed |= !is_other && self.expansion.unwrap_or(config.default_expansion) == 0;
-        if self.layout.is_some() && !self.fixed {
+        // No other kind grows unless it is asked to, and none of them has a choice of layouts.
+        let is_other = self.counting || window || clearing;
+        let expansion = if is_compact { 0 } else { config.default_expansion };
+        self.fixed |= !is_other && self.expansion.unwrap_or(expansion) == 0;
+        if matches!(self.layout, Named::Plain(_)) && !self.fixed {
             return Err(Contradiction::GrowingLayout);
         }
         Ok(self)
@@ -131,7 +152,14 @@ impl Reservation {
             }
             (None, Some(at)) => Shape::Clearing { capacity, target_fpp, at },
             (None, None) if self.counting => Shape::Counting { capacity, target_fpp },
-            (None, None) if self.fixed => Shape::Fixed { capacity, target_fpp, layout },
+            (None, None) if layout == Named::Compact => {
+                let expansion = self.expansion.unwrap_or(0);
+                Shape::Compact { capacity, target_fpp, expansion }
+            }
+            (None, None) if self.fixed => {
+                let layout = if let Named::Plain(layout) = layout { Some(layout) } else { None };
+                Shape::Fixed { capacity, target_fpp, layout }
+            }
             (None, None) => {
                 let expansion = self.expansion.unwrap_or(config.default_expansion);
                 Shape::Growing { capacity, target_fpp, expansion }
@@ -152,14 +180,16 @@ impl Reservation {
         keyspace: &Keyspace,
         spec: &Spec,
     ) -> Result<(), Contradiction> {
-        let (Some(keys), Shape::Growing { capacity, target_fpp, .. }) = (self.scale_to, spec.shape)
-        else {
-            return Ok(());
-        };
+        let Some(keys) = self.scale_to else { return Ok(()) };
         let limit = keyspace.options().max_filter_bytes.min(keyspace.max_memory());
-        if room_within(limit, capacity, target_fpp) < keys {
-            return Err(Contradiction::ScaleTo);
-        }
-        Ok(())
+        let room = match spec.shape {
+            Shape::Growing { capacity, target_fpp, .. } => room_within(limit, capacity, target_fpp),
+            Shape::Compact { capacity, expansion: 0, .. } => capacity,
+            Shape::Compact { capacity, target_fpp, .. } => {
+                compact_room_within(limit, capacity, target_fpp)
+            }
+            _ => return Ok(()),
+        };
+        if room < keys { Err(Contradiction::ScaleTo) } else { Ok(()) }
     }
 }

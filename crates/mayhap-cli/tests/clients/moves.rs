@@ -70,6 +70,7 @@ fn a_filter_moves_through_files_and_answers_as_before() {
         ("plain", "0.01 100 KEYED no"),
         ("large", "0.001 15000000 NONSCALING"),
         ("counting", "0.01 11000 COUNTING"),
+        ("compact", "0.01 11000 LAYOUT compact"),
         ("window", "0.01 20000 WINDOW 20000"),
     ] {
         let mut command = cmd("BF.RESERVE");

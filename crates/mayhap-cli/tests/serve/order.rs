@@ -1,5 +1,5 @@
 //! Acknowledged operations are replayed in order: on a window, a filter that clears itself and a
-//! counting one, while another thread commits later than it has changed them.
+//! counting and a compact one, while another thread commits later than it has changed them.
 
 use crate::client::{Answer, request};
 use crate::server::{Server, until};
@@ -60,5 +60,6 @@ fn what_is_acknowledged_beside_a_longer_turn_is_replayed_after_it() {
         cross("0.001 5000 WINDOW 5000", false, policy, kills);
         cross("0.001 5000 CLEARAT 0.5", false, policy, kills);
         cross("0.001 5000 COUNTING", true, policy, kills);
+        cross("0.001 5000 LAYOUT compact", true, policy, kills);
     }
 }

@@ -9,14 +9,17 @@ use std::os::unix::net::UnixStream;
 
 /// The filters, and the commands that reserve them. `w` has room for the acknowledged keys and no
 /// more.
-const FILTERS: [(&str, &str); 6] = [
+const FILTERS: [(&str, &str); 7] = [
     ("growing", "1e-6 1000"),
     ("fixed", "1e-6 9000 NONSCALING"),
     ("counting", "1e-6 9000 COUNTING"),
+    ("compact", "1e-6 9000 LAYOUT compact"),
     ("window", "1e-6 2000 WINDOW 2000"),
     ("stale", "1e-6 2000 WINDOW 2000 NOREFRESH"),
     ("clearing", "1e-6 9000 CLEARAT 0.1"),
 ];
+/// Those from which keys are removed.
+const REMOVED: [&str; 2] = ["counting", "compact"];
 /// The number of keys acknowledged before, and of keys in a refused request.
 const OLD: u64 = 1000;
 const NEW: u64 = 3000;
@@ -64,12 +67,13 @@ fn state(client: &mut Unix) -> Vec<(usize, usize, Answer)> {
     found
 }
 
-/// Adds to every filter and to a missing one, and removes from the one that allows it.
+/// Adds to every filter and to a missing one, and removes from those that allow it.
 fn requests() -> Vec<Vec<u8>> {
     let adds = FILTERS.iter().map(|(name, _)| words("BF.MADD", name, "new", NEW));
     let made = words("BF.MADD", "made", "new", NEW);
     let one = request(&[b"BF.ADD", b"made", b"x"]);
-    adds.chain([made, one, words("BF.REM", "counting", "old", OLD)]).collect()
+    let removals = REMOVED.map(|name| words("BF.REM", name, "old", OLD));
+    adds.chain([made, one]).chain(removals).collect()
 }
 
 fn post(port: u16, path: &str, body: &str) -> String {
@@ -120,11 +124,11 @@ fn refused(way: Way, client: &mut Unix, http: u16, nth: usize) {
                 .iter()
                 .map(|(name, _)| (format!("{name}/add"), format!("{{\"items\":[{new}]}}")));
             let made = format!("{{\"items\":[{new}],\"create\":{{\"capacity\":100}}}}");
-            let others = [
-                ("counting/remove".to_owned(), format!("{{\"items\":[{old}]}}")),
-                ("made/add".to_owned(), made),
-            ];
-            let all: Vec<_> = adds.chain(others).collect();
+            let removals = REMOVED
+                .iter()
+                .map(|name| (format!("{name}/remove"), format!("{{\"items\":[{old}]}}")));
+            let made = [("made/add".to_owned(), made)];
+            let all: Vec<_> = adds.chain(removals).chain(made).collect();
             for (path, body) in all.iter().cycle().skip(nth).take(all.len()) {
                 assert_eq!(post(http, path, body), "503", "{path}");
             }
@@ -151,7 +155,9 @@ fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
         assert_eq!(ones(&added), OLD as usize);
     }
     // Once more, so that a removal that is executed twice would lose them.
-    ask(&mut client, &words("BF.MADD", "counting", "old", OLD));
+    for name in REMOVED {
+        ask(&mut client, &words("BF.MADD", name, "old", OLD));
+    }
     let before = state(&mut client);
     let log = crate::shim::files(&folder.path().join("data/log"));
     let bytes = log.iter().map(|(_, file)| file.len()).max().unwrap();
@@ -175,16 +181,20 @@ fn meet(way: Way, policy: &str, nth: usize, saves: bool) {
         let added = ones(&ask(&mut client, &words("BF.MADD", name, "new", NEW)));
         assert!(added >= NEW as usize - 1, "{way:?} {policy} {name}: {added}");
     }
-    let removed = ones(&ask(&mut client, &words("BF.REM", "counting", "old", OLD)));
-    assert_eq!(removed, OLD as usize);
-    let left = ones(&ask(&mut client, &words("BF.MEXISTS", "counting", "old", OLD)));
-    assert_eq!(left, OLD as usize, "they were added twice, and removed once");
+    for name in REMOVED {
+        let removed = ones(&ask(&mut client, &words("BF.REM", name, "old", OLD)));
+        assert_eq!(removed, OLD as usize, "{name}");
+        let left = ones(&ask(&mut client, &words("BF.MEXISTS", name, "old", OLD)));
+        assert_eq!(left, OLD as usize, "{name}: they were added twice, and removed once");
+    }
     server.stop();
 }
 
 #[test]
 fn what_is_refused_alone_has_changed_nothing() {
-    for (nth, saves) in [(0, false), (2, true), (3, false), (5, true), (6, false), (8, true)] {
+    for (nth, saves) in
+        [(0, false), (2, true), (3, false), (6, true), (7, false), (9, true), (10, false)]
+    {
         meet(Way::Alone, "everysec", nth, saves);
     }
 }
@@ -192,18 +202,18 @@ fn what_is_refused_alone_has_changed_nothing() {
 #[test]
 fn what_is_refused_in_a_pipeline_has_changed_nothing() {
     meet(Way::Pipeline, "everysec", 0, true);
-    meet(Way::Pipeline, "always", 8, false);
+    meet(Way::Pipeline, "always", 10, false);
 }
 
 #[test]
 fn what_is_refused_in_a_transaction_has_changed_nothing() {
     meet(Way::Transaction, "always", 0, true);
-    meet(Way::Transaction, "everysec", 8, false);
+    meet(Way::Transaction, "everysec", 10, false);
 }
 
 #[test]
 fn what_is_refused_by_http_has_changed_nothing() {
-    for (nth, policy) in [(0, "always"), (3, "everysec"), (6, "always"), (7, "everysec")] {
+    for (nth, policy) in [(0, "always"), (3, "everysec"), (7, "always"), (8, "everysec")] {
         meet(Way::Http, policy, nth, nth % 2 == 0);
     }
 }

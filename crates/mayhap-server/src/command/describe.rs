@@ -106,6 +106,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
     };
     match group {
         "bf" => categories.push("@bloom"),
+        "cf" => categories.push("@cuckoo"),
         "generic" => categories.push("@keyspace"),
         "connection" => categories.push("@connection"),
         _ => {}
@@ -152,7 +153,7 @@ fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
             mayhap_engine::keyspace::matches(&pattern, command.name.as_bytes())
         })
     } else if is(by, "module") {
-        Box::new(|group, _| group == "bf" && is(value, "bf"))
+        Box::new(|group, _| ["bf", "cf"].contains(&group) && is(value, "bf"))
     } else {
         return Err(SYNTAX.into());
     };

@@ -2,7 +2,7 @@
 //!
 //! `execute.rs` runs a request: it finds its row in `table.rs` (`row.rs` is the type of a row) and
 //! calls the handler with a `call.rs`, after `bounds.rs` has computed its cost. Each family of
-//! commands has a file or a folder: `bf/` the filters, `keys.rs` and `expire.rs` names,
+//! commands has a file or a folder: `bf/` the filters, `cf/` those that remove items, `keys.rs` and `expire.rs` names,
 //! `connection.rs` and `client.rs` the client itself, `transaction.rs` with `queue.rs` requests
 //! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server, `backup.rs`
 //! its files, `tools.rs` requests of tools at their start. `number.rs` and `word.rs` read
@@ -15,6 +15,7 @@ mod backup;
 mod bf;
 mod bounds;
 mod call;
+mod cf;
 mod client;
 mod config;
 mod connection;

@@ -2,13 +2,14 @@
 
 use super::row::Command;
 use super::{
-    backup, bf, client, config, connection, describe, expire, info, keys, server, tools,
+    backup, bf, cf, client, config, connection, describe, expire, info, keys, server, tools,
     transaction,
 };
 
 /// The families, each with its group for `COMMAND DOCS`.
-static FAMILIES: [(&str, &[Command]); 12] = [
+static FAMILIES: [(&str, &[Command]); 13] = [
     ("bf", bf::COMMANDS),
+    ("cf", cf::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", expire::COMMANDS),
     ("connection", connection::COMMANDS),

@@ -119,7 +119,17 @@ fn get_user(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn categories(call: &mut Call<'_, '_>) -> Outcome {
-    let names = ["read", "write", "admin", "dangerous", "fast", "bloom", "keyspace", "connection"];
+    let names = [
+        "read",
+        "write",
+        "admin",
+        "dangerous",
+        "fast",
+        "bloom",
+        "cuckoo",
+        "keyspace",
+        "connection",
+    ];
     write_list(call, &names.map(str::to_owned))
 }
 

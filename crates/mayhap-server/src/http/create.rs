@@ -7,7 +7,7 @@ use super::handler::Answer;
 use super::option::{Scalar, read};
 use super::target::{Target, changing};
 use crate::config::Config;
-use crate::reservation::{LAYOUTS, Reservation, SEED_BYTES, Window};
+use crate::reservation::{LAYOUT_NAMES, LAYOUTS, Reservation, SEED_BYTES, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap_engine::keyspace::{CreateError, MAX_EXPANSION};
@@ -76,7 +76,7 @@ impl Create {
             window: option!(window, WINDOW, window),
             refresh: option!(refresh, FLAG, Scalar::flag).unwrap_or(true),
             clear_at: option!(clear_at, SHARE, share),
-            layout: option!(layout, "auto, blocked or standard", layout).flatten(),
+            layout: option!(layout, LAYOUT_NAMES, layout).unwrap_or_default(),
         };
         Ok(reservation.finish(config)?)
     }

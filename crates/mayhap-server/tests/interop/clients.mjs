@@ -70,6 +70,45 @@ async function nodeRedis(RESP) {
   await client.close();
 }
 
+async function nodeRedisCuckoo(RESP) {
+  const client = await createClient({ socket: { port }, RESP }).connect();
+  const bytes = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+  await client.flushAll();
+  const { cf } = client;
+  assert.equal(await cf.reserve('f', 1000), 'OK');
+  assert.equal(await cf.reserve('all', 1000, { BUCKETSIZE: 8, MAXITERATIONS: 20, EXPANSION: 2 }), 'OK');
+  assert.equal(await cf.reserve('full', 4, { EXPANSION: 0 }), 'OK');
+  assert.equal(await cf.add('f', 'a'), true);
+  assert.equal(await cf.add('f', 'a'), true);
+  assert.equal(await cf.addNX('f', 'a'), false);
+  assert.equal(await cf.addNX('f', 'b'), true);
+  assert.equal(await cf.count('f', 'a'), 2);
+  assert.equal(await cf.exists('f', 'a'), true);
+  assert.equal(await cf.exists('f', 'c'), false);
+  assert.equal(await cf.del('f', 'b'), true);
+  assert.equal(await cf.del('f', 'b'), false);
+  assert.deepEqual(await cf.insert('made', ['a', 'b'], { CAPACITY: 3000 }), [true, true]);
+  assert.deepEqual((await cf.insertNX('made', ['a', 'c'])).map(Number), [0, 1]);
+  await assert.rejects(cf.insert('nothing', ['a'], { NOCREATE: true }), /not found/);
+  await assert.rejects(cf.reserve('f', 1000), /item exists/);
+  await assert.rejects(cf.del('nothing', 'a'), /Not found/);
+  await cf.insert('full', ['1', '2', '3', '4']);
+  await assert.rejects(cf.add('full', '5'), /Filter is full/);
+  const info = { ...(await cf.info('f')) };
+  assert.deepEqual({ ...info, Size: 0, 'Number of buckets': 0 }, {
+    Size: 0, 'Number of buckets': 0, 'Number of filters': 1, 'Number of items inserted': 2,
+    'Number of items deleted': 1, 'Bucket size': 2, 'Expansion rate': 1, 'Max iterations': 20,
+  });
+  for (let at = 0; ; ) {
+    const { iterator, chunk } = await bytes.cf.scanDump('f', at);
+    if (iterator === 0) break;
+    assert.equal(String(await bytes.cf.loadChunk('copy', iterator, chunk)), 'OK');
+    at = iterator;
+  }
+  assert.equal(await cf.count('copy', 'a'), 2);
+  await client.close();
+}
+
 async function ioRedis() {
   const client = new Redis(port);
   await client.flushall();
@@ -89,5 +128,7 @@ async function ioRedis() {
 
 await nodeRedis(2);
 await nodeRedis(3);
+await nodeRedisCuckoo(2);
+await nodeRedisCuckoo(3);
 await ioRedis();
 console.log(`node-redis ${version('redis')}: RESP2 and RESP3; ioredis ${version('ioredis')}`);

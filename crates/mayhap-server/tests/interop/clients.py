@@ -1,4 +1,4 @@
-"""All of redis-py's `bf()` against `mayhap serve`, in both versions of the protocol:
+"""All of redis-py's `bf()` and `cf()` against `mayhap serve`, in both versions of the protocol:
 clients.py PORT"""
 import asyncio
 import importlib.metadata
@@ -105,10 +105,74 @@ def check(client, protocol):
     client.close()
 
 
+def fields(info):
+    """The values of `CF.INFO`, whatever a version of the client makes of it."""
+    if isinstance(info, dict):
+        info = {n.decode() if isinstance(n, bytes) else n: v for n, v in info.items()}
+        assert list(info) == ["Size", "Number of buckets", "Number of filters",
+                              "Number of items inserted", "Number of items deleted",
+                              "Bucket size", "Expansion rate", "Max iterations"], list(info)
+        return list(info.values())
+    return [info.size, info.bucketNum, info.filterNum, info.insertedNum, info.deletedNum,
+            info.bucketSize, info.expansionRate, info.maxIteration]
+
+
+def check_cuckoo(client):
+    cf = client.cf()
+    client.flushall()
+    assert cf.create("f", 1000) in (True, b"OK")
+    assert cf.reserve("all", 1000, bucket_size=8, max_iterations=20, expansion=1)
+    assert cf.create("full", 4, expansion=0)
+    assert cf.add("f", "a") == 1 and cf.add("f", "a") == 1
+    assert cf.addnx("f", "a") == 0 and cf.addnx("f", b"\x00\xff\r\n") == 1
+    assert cf.insert("made", ["foo"]) == [1] and cf.insert("made", ["foo"], capacity=1000) == [1]
+    assert cf.insertnx("made", ["bar"]) == [1] and cf.insertnx("made", ["x"], nocreate="1") == [1]
+    assert cf.insertnx("made", ["foo", "bar", "baz"]) == [0, 0, 1]
+    assert cf.exists("f", "a") == 1 and cf.exists("f", "b") == 0
+    assert cf.mexists("f", "a", "b") == [1, 0]
+    assert cf.count("f", "a") == 2 and cf.count("f", "b") == 0 and cf.count("nothing", "a") == 0
+    assert cf.delete("f", "a") == 1 and cf.count("f", "a") == 1
+    assert cf.delete("f", "a") == 1 and cf.delete("f", "a") == 0 and cf.exists("f", "a") == 0
+    told = fields(cf.info("made"))
+    assert told[0] > 1000 and told[1] > 10 and told[2:] == [1, 5, 0, 2, 1, 20], told
+    assert fields(cf.info("f"))[3:5] == [1, 2]
+    assert cf.insertnx("full", ["1", "2", "3", "4", "5", "1"]) == [1, 1, 1, 1, -1, 0]
+    assert cf.insert("full", ["6", "7"]) in ([-1, -1], [False, False])
+
+    for call, words in [
+        (lambda: cf.create("f", 1000), "item exists"),
+        (lambda: cf.create("g", 1), "Capacity must be in the range"),
+        (lambda: cf.create("g", 1000, bucket_size=256), "BUCKETSIZE: value must be"),
+        (lambda: cf.insert("nothing", ["a"], nocreate="1"), "not found"),
+        (lambda: cf.info("nothing"), "not found"),
+        (lambda: cf.delete("nothing", "a"), "Not found"),
+        (lambda: cf.add("full", "5"), "Filter is full"),
+        (lambda: cf.loadchunk("g", 1, b"abc"), "Invalid header"),
+    ]:
+        try:
+            call()
+            raise AssertionError(words)
+        except redis.ResponseError as error:
+            assert words in str(error), error
+
+    # It doubles itself, and moves.
+    members = [f"member {i}" for i in range(10000)]
+    assert all(answer == 1 for answer in cf.insert("grown", members))
+    cursor = 0
+    while True:
+        cursor, data = cf.scandump("grown", cursor)
+        if cursor == 0:
+            break
+        cf.loadchunk("copy", cursor, data)
+    assert all(cf.mexists("copy", *members)) and cf.count("copy", "member 1") == 1
+    client.close()
+
+
 async def check_async(client):
     await client.flushall()
     assert await client.bf().add("f", "a") == 1
     # As many at once as it has connections.
+    assert await client.cf().add("c", "a") == 1 and await client.cf().count("c", "a") == 1
     added = await asyncio.gather(*(client.bf().add("g", i) for i in range(50)))
     assert sum(added) > 45
     async with client.pipeline() as pipe:
@@ -120,6 +184,8 @@ async def check_async(client):
 
 for protocol in (2, 3):
     check(redis.Redis(port=PORT, protocol=protocol), protocol)
+    check_cuckoo(redis.Redis(port=PORT, protocol=protocol))
     asyncio.run(check_async(redis.asyncio.Redis(port=PORT, protocol=protocol)))
 check(redis.Redis(port=PORT), None)
+check_cuckoo(redis.Redis(port=PORT))
 print(f"redis-py {importlib.metadata.version('redis')}: RESP2 and RESP3, plain and async")

@@ -46,7 +46,7 @@ const ERRORS: [&str; 19] = [
     "0x1p-3",
     "",
 ];
-const OPTIONS: [&[&str]; 13] = [
+const OPTIONS: [&[&str]; 15] = [
     &[],
     &["EXPANSION", "0"],
     &["EXPANSION", "1"],
@@ -56,6 +56,8 @@ const OPTIONS: [&[&str]; 13] = [
     &["EXPANSION", "99999999999999999999"],
     &["NONSCALING"],
     &["COUNTING"],
+    &["LAYOUT", "compact"],
+    &["LAYOUT", "compact", "EXPANSION", "2"],
     &["WINDOW", "18446744073709551615d"],
     &["CLEARAT", "5e-324"],
     &["CLEARAT", "nan"],
@@ -135,6 +137,14 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
             "ERR could not create filter: error rate is 1e-300, below the lowest",
         ),
         (
+            "BF.RESERVE f 1e-300 100 LAYOUT compact",
+            "ERR could not create filter: error rate is 1e-300, below the lowest",
+        ),
+        (
+            "CF.RESERVE f 100 ERROR 1e-300",
+            "ERR could not create filter: error rate is 1e-300, below the lowest",
+        ),
+        (
             "BF.RESERVE f 1e-300 100 CLEARAT 0.5",
             "ERR could not create filter: error rate is 1e-300, below the lowest",
         ),
@@ -144,6 +154,8 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
         ),
         ("BF.RESERVE f 0.01 1000000000000000000 NONSCALING", "max_filter_bytes"),
         ("BF.RESERVE f 0.01 1000000000000000000 COUNTING", "max_filter_bytes"),
+        ("BF.RESERVE f 0.01 1000000000000000000 LAYOUT compact", "max_filter_bytes"),
+        ("CF.RESERVE f 1000000000000000000", "max_filter_bytes"),
         ("BF.RESERVE f 0.01 1000 WINDOW 1000000000000000000", "max_filter_bytes"),
         ("BF.RESERVE f 0.01 9223372036854775808", "ERR bad capacity"),
     ] {
@@ -155,7 +167,10 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     println!("{answer}");
     let asked: u64 = answer.split(' ').find_map(|word| word.parse().ok()).unwrap();
     // The rate in the error is the lowest one: above it only the size is the obstacle.
-    for kind in ["", " NONSCALING", " COUNTING", " CLEARAT 0.5", " WINDOW 2048"] {
+    let grows = " LAYOUT compact EXPANSION 1";
+    for kind in
+        ["", " NONSCALING", " COUNTING", " LAYOUT compact", grows, " CLEARAT 0.5", " WINDOW 2048"]
+    {
         let answer = server.line(&format!("BF.RESERVE f 1e-300 2048{kind}"));
         let words = answer.split([' ', ',', ';']);
         let lowest = words.filter_map(|word| word.parse::<f64>().ok()).nth(1).unwrap();

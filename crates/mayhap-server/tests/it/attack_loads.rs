@@ -58,6 +58,8 @@ fn dumps() -> Vec<Dump> {
         "0.01 3000 NONSCALING",
         "0.01 3000 NONSCALING LAYOUT standard KEYED no",
         "0.01 2000 COUNTING",
+        "0.01 2000 LAYOUT compact",
+        "0.01 2000 LAYOUT compact EXPANSION 1 KEYED no",
         "0.01 2000 WINDOW 2000",
         "0.01 2000 WINDOW 1h KEYED no",
         "0.01 2000 CLEARAT 0.5",

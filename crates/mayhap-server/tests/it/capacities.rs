@@ -64,9 +64,10 @@ fn repeats_take_no_room_in_a_counting_filter_and_removals_make_room() {
     assert_eq!(found(&mut server, "f", 300..303), 1);
 }
 
-const MERGED: [(&str, &str); 4] = [
+const MERGED: [(&str, &str); 5] = [
     ("NONSCALING", "fixed"),
     ("COUNTING", "counting"),
+    ("LAYOUT compact", "compact"),
     ("", "growing"),
     ("LAYOUT standard NONSCALING", "standard"),
 ];
@@ -77,7 +78,9 @@ fn a_union_that_does_not_fit_is_refused_and_one_that_fits_holds_the_rate() {
         let mut server = Server::new();
         for n in 0..10 {
             assert_eq!(server.line(&format!("BF.RESERVE f{n} 0.01 3000 {kind}")), "+OK\r\n");
-            assert_eq!(add(&mut server, &format!("f{n}"), n * 300..n * 300 + 300), (300, None));
+            let (new, error) = add(&mut server, &format!("f{n}"), n * 300..n * 300 + 300);
+            // One may be taken for a repeat.
+            assert!(new >= 299 && error.is_none(), "{what}: {new} {error:?}");
         }
         let all = "f0 f1 f2 f3 f4 f5 f6 f7 f8 f9";
         assert_eq!(server.line(&format!("BF.MERGE fits {all}")), "+OK\r\n", "{what}");
@@ -151,10 +154,12 @@ fn kinds_that_cannot_be_united_are_named() {
 #[test]
 fn over_http_a_union_that_does_not_fit_is_refused_too() {
     let server = http::Server::plain();
-    for (n, kind) in [(0, "fixed"), (1, "counting")] {
+    for (n, kind) in [(0, "fixed"), (1, "counting"), (2, "layout")] {
         for m in 0..2 {
             let path = format!("/v1/filters/f{n}{m}");
-            let made = server.send(&format!("PUT {path}"), &json!({"capacity": 3000, kind: true}));
+            let mut wanted = json!({"capacity": 3000});
+            wanted[kind] = if kind == "layout" { json!("compact") } else { json!(true) };
+            let made = server.send(&format!("PUT {path}"), &wanted);
             assert_eq!(made.status, 201, "{kind}");
             let items: Vec<String> = (0..2_000).map(|i| format!("{m}:{i}")).collect();
             server.send(&format!("POST {path}/add"), &json!({ "items": items }));

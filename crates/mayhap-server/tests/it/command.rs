@@ -200,7 +200,7 @@ fn no_words_are_answered_too() {
 }
 
 fn any_word() -> impl Strategy<Value = Vec<u8>> {
-    const WORDS: [&str; 47] = [
+    const WORDS: [&str; 50] = [
         "f",
         "g",
         "h",
@@ -232,6 +232,9 @@ fn any_word() -> impl Strategy<Value = Vec<u8>> {
         "0.5",
         "LAYOUT",
         "blocked",
+        "compact",
+        "BUCKETSIZE",
+        "MAXITERATIONS",
         "MATCH",
         "COUNT",
         "GET",
@@ -337,6 +340,12 @@ fn an_answer_that_depends_on_the_log_is_marked() {
         ("BF.ADD f a", true),
         ("BF.MADD f a b", true),
         ("BF.INSERT f ITEMS c", true),
+        ("CF.ADD c a", true),
+        ("CF.ADDNX c a", true),
+        ("CF.INSERT c ITEMS a b", true),
+        ("CF.INSERTNX c ITEMS a b", true),
+        ("CF.DEL c a", true),
+        ("CF.COUNT c a", false),
         ("BF.MEXISTS f a b", false),
         ("BF.INFO f", false),
         ("EXPIRE f 100", true),
@@ -362,6 +371,7 @@ fn a_kind_has_the_name_that_the_command_gives_it() {
         ("NONSCALING", "blocked"),
         ("NONSCALING LAYOUT standard", "standard"),
         ("COUNTING", "counting"),
+        ("LAYOUT compact", "compact"),
         ("WINDOW 100", "window"),
         ("CLEARAT 0.5", "clearing"),
     ] {

@@ -45,12 +45,13 @@ const COMMANDS: &[(Needs, &str)] = &[
     (
         Needs::Read,
         "bf.age bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump \
-         bf.which dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan \
+         bf.which cf.count cf.exists cf.info cf.mexists cf.scandump dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan \
          touch ttl type",
     ),
     (
         Needs::Write,
-        "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.rem bf.reserve del expire \
+        "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.rem bf.reserve cf.add cf.addnx \
+         cf.compact cf.del cf.insert cf.insertnx cf.loadchunk cf.reserve del expire \
          expireat persist pexpire pexpireat rename renamenx unlink",
     ),
     (Needs::ReadAndWrite, "bf.merge copy"),
@@ -140,6 +141,19 @@ const PLACES: &[&str] = &[
     "bf.maddhash @ abcdefgh",
     "bf.mexistshash @ abcdefgh",
     "bf.which 3 @ @ @ a b",
+    "cf.reserve @ 10",
+    "cf.add @ a",
+    "cf.addnx @ a",
+    "cf.insert @ ITEMS a",
+    "cf.insertnx @ ITEMS a",
+    "cf.exists @ a",
+    "cf.mexists @ a b",
+    "cf.count @ a",
+    "cf.del @ a",
+    "cf.info @",
+    "cf.compact @",
+    "cf.scandump @ 0",
+    "cf.loadchunk @ 1 x",
     "del @ @ @",
     "unlink @ @ @",
     "exists @ @ @",

@@ -33,6 +33,14 @@ pub(crate) const PAIRS: &[Pair] = &[
     ),
     (
         Answer("new"),
+        "BF.INSERT copies LAYOUT compact ITEMS a a b",
+        "POST copies/add",
+        r#"{"items":["a","a","b"],"create":{"layout":"compact"}}"#,
+    ),
+    (Answer("present"), "BF.REM copies a a a", "POST copies/remove", r#"{"items":["a","a","a"]}"#),
+    (Answer("items"), "BF.CARD copies", "GET copies", ""),
+    (
+        Answer("new"),
         "BF.INSERT made NONSCALING ITEMS b c",
         "POST made/add",
         r#"{"items":["b","c"],"create":{"fixed":true}}"#,
@@ -154,6 +162,18 @@ pub(crate) const NEW: &[Pair] = &[
     ),
     (
         Made,
+        "BF.RESERVE compact 0.01 100 LAYOUT compact",
+        "PUT compact",
+        r#"{"target_fpp":0.01,"capacity":100,"layout":"compact"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE doubles 0.01 100 LAYOUT compact EXPANSION 2",
+        "PUT doubles",
+        r#"{"target_fpp":0.01,"capacity":100,"layout":"compact","expansion":2}"#,
+    ),
+    (
+        Made,
         "BF.RESERVE count 0.01 100 COUNTING",
         "PUT count",
         r#"{"target_fpp":0.01,"capacity":100,"counting":true}"#,
@@ -231,6 +251,12 @@ pub(crate) const NEW: &[Pair] = &[
         "BF.RESERVE no 0.1 9 COUNTING WINDOW 5",
         "PUT no",
         r#"{"counting":true,"window":5}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 LAYOUT compact COUNTING",
+        "PUT no",
+        r#"{"layout":"compact","counting":true}"#,
     ),
     (
         Refusal(400),

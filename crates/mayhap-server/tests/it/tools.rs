@@ -145,7 +145,9 @@ fn info_says_that_there_is_no_cluster_and_which_module_there_is() {
 #[test]
 fn a_copy_has_all_items_and_the_end_of_its_source_and_replaces_nothing() {
     let mut server = Server::new();
-    for reserve in ["", " COUNTING", " WINDOW 1000", " CLEARAT 0.5", " NONSCALING"] {
+    for reserve in
+        ["", " COUNTING", " LAYOUT compact", " WINDOW 1000", " CLEARAT 0.5", " NONSCALING"]
+    {
         server.line("FLUSHALL");
         server.line(&format!("BF.RESERVE f 0.0001 1000{reserve}"));
         server.line("BF.MADD f a b c");

@@ -8,9 +8,11 @@
 //! | file | contents |
 //! |---|---|
 //! | `filters.rs` | `BF.*` |
+//! | `cuckoo.rs` | `CF.*` |
 //! | `others.rs` | everything but the filters' own commands, and what goes beyond `RedisBloom` |
 //! | `text.rs` | requests as one types them, answers as bytes |
 
+mod cuckoo;
 mod filters;
 mod others;
 mod text;
@@ -38,12 +40,16 @@ const fn each(request: &'static str, resp2: &'static str, resp3: &'static str) -
 }
 
 /// Each group begins without any filter.
-const GROUPS: [(&str, &[Case]); 15] = [
+const GROUPS: [(&str, &[Case]); 19] = [
     ("reserve", filters::RESERVE),
     ("add", filters::ADD),
     ("full", filters::FULL),
     ("insert", filters::INSERT),
     ("info", filters::INFO),
+    ("cuckoo reserve", cuckoo::RESERVE),
+    ("cuckoo add", cuckoo::ADD),
+    ("cuckoo insert", cuckoo::INSERT),
+    ("cuckoo info", cuckoo::INFO),
     ("digests", others::DIGESTS),
     ("merge", others::MERGE),
     ("dump", others::DUMP),

@@ -27,7 +27,7 @@ pub(super) const DIGESTS: &[Case] = &[
     both("BF.REM g a", "-ERR not found"),
     both(
         "BF.REM f a",
-        "-ERR this filter is scalable; items can be removed from counting filters only (...",
+        "-ERR this filter is scalable; items can be removed from counting and compact ...",
     ),
     both("BF.RESERVE c 0.000001 100 COUNTING", "+OK"),
     each("BF.MADD c a b", "*2|:1|:1", "*2|#t|#t"),
@@ -356,7 +356,7 @@ pub(super) const UNKNOWN: &[Case] = &[
     both("''", "-ERR unknown command '', with args beginning with: "),
     both("'a\\r\\nb'", "-ERR unknown command 'a\\x0d\\x0ab', with args beginning with: "),
     both("BF.ADDX f a", "-ERR unknown command 'BF.ADDX', with args beginning with: 'f' 'a' "),
-    both("CF.ADD f a", "-ERR unknown command 'CF.ADD', with args beginning with: 'f' 'a' "),
+    both("CF.DEBUG f", "-ERR unknown command 'CF.DEBUG', with args beginning with: 'f' "),
 ];
 
 /// `MULTI`, `EXEC`, `DISCARD`.

@@ -167,13 +167,11 @@ impl<F: Ordered> Locked<F> {
         let set = &mut owned.set;
         set.advance(*now);
         let room = self.room.as_ref().map(Room::left);
+        let &Self { capacity, max_bytes, ref charge, .. } = self;
+        let within = Within { now: *now, capacity, max_bytes, charge };
         let done = match room.filter(|&room| digests.len() as u64 > room) {
             Some(room) => insert_within(set, room, digests, repeats, answers),
-            None => {
-                let &Self { capacity, max_bytes, ref charge, .. } = self;
-                let within = Within { now: *now, capacity, max_bytes, charge };
-                set.fill(digests, repeats, &within, answers)
-            }
+            None => set.fill(digests, repeats, &within, answers),
         };
         if let Some(room) = &self.room {
             room.distinct.add(answers.count_ones() as u64);
@@ -350,13 +348,11 @@ impl<F: Ordered> Filter for Locked<F> {
     }
 
     fn is_over_capacity(&self) -> bool {
-        match &self.room {
-            Some(room) => room.is_exceeded(),
-            None => {
-                let owned = unpoisoned(self.owned.lock());
-                owned.set.is_over_capacity(&owned.shape)
-            }
+        if let Some(room) = &self.room {
+            return room.is_exceeded();
         }
+        let owned = unpoisoned(self.owned.lock());
+        owned.set.is_over_capacity(&owned.shape)
     }
 
     fn items(&self) -> u64 {

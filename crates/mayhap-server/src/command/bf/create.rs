@@ -10,8 +10,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub(in crate::command) fn reserve(call: &mut Call<'_, '_>) -> Outcome {
+    timed(call, reserve_filter)
+}
+
+/// Calls `reserve` and counts its time as work.
+pub(in crate::command) fn timed<'a, 'b>(
+    call: &mut Call<'a, 'b>,
+    reserve: fn(&mut Call<'a, 'b>) -> Outcome,
+) -> Outcome {
     let began = Instant::now();
-    let done = reserve_filter(call);
+    let done = reserve(call);
     // Sizing a filter takes up to a millisecond unless another one has the same size.
     let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     call.turn.work_ns = call.turn.work_ns.saturating_add(took);
@@ -49,11 +57,11 @@ pub(super) fn work_of_reserve(call: &Call<'_, '_>) -> u64 {
 }
 
 pub(super) fn has_more_bits(word: &[u8]) -> bool {
-    is(word, "counting") || is(word, "window")
+    is(word, "counting") || is(word, "window") || is(word, "compact")
 }
 
 /// Work of creating a filter for `capacity` keys; `is_other` if its kind takes more bits.
-pub(super) fn work_of_creation(
+pub(in crate::command) fn work_of_creation(
     call: &Call<'_, '_>,
     target_fpp: Option<f64>,
     capacity: Option<u64>,
@@ -62,7 +70,8 @@ pub(super) fn work_of_creation(
     let config = &call.shared.config();
     let target_fpp = target_fpp.unwrap_or(config.default_fpp);
     let capacity = capacity.unwrap_or(config.default_capacity);
-    // n ln(1/p) / (ln 2)^2 bits; a counting filter has 4 for each.
+    // n ln(1/p) / (ln 2)^2 bits; a counting filter has 4 for each, and a compact one that grows
+    // twice as many at high rates.
     let bits = capacity as f64 * -target_fpp.ln() / std::f64::consts::LN_2.powi(2);
     let bytes = (bits / 8.0 * if is_other { 4.0 } else { 1.0 }) as u64;
     if bytes <= SMALL_BYTES || call.words.get(1).is_none_or(|name| call.entry(name).is_some()) {
@@ -84,7 +93,7 @@ pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 
 /// The filter of the request, created with these options if it does not exist; another client may
 /// create it at the same time.
-pub(super) fn find_or_create(
+pub(in crate::command) fn find_or_create(
     call: &mut Call<'_, '_>,
     reservation: &Reservation,
 ) -> Result<Arc<Entry>, Fault> {

@@ -5,7 +5,7 @@ use crate::command::call::{Call, Outcome};
 use crate::command::word::is;
 use crate::resp::Value;
 use mayhap::sizing::scalable::SHARE;
-use mayhap_engine::keyspace::{Entry, Info, LayerInfo, Shape, room_within};
+use mayhap_engine::keyspace::{Entry, Info, LayerInfo, Shape, compact_room_within, room_within};
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.entry(call.word(1));
@@ -37,7 +37,10 @@ const FIELDS: [Field; 20] = [
     ("expansion", "Expansion rate", |it| Value::count(it.info.expansion.map(u64::from))),
     ("error", "Error rate", |it| Value::Double(it.info.target_fpp)),
     // Each layer has this share of the rate of the layer before it.
-    ("tightening", "Tightening ratio", |_| Value::Double(1.0 - SHARE)),
+    ("tightening", "Tightening ratio", |it| match it.entry.spec.shape {
+        Shape::Growing { .. } => Value::Double(1.0 - SHARE),
+        _ => Value::Null,
+    }),
     ("maxscaledcapacity", "Max scaled capacity", |it| Value::count(it.max_scaled_capacity())),
     ("fpp", "False positive rate now", |it| Value::Double(it.info.expected_fpp)),
     ("fill", "Fill ratio", |it| Value::Double(it.entry.measure().fill_ratio)),
@@ -71,6 +74,9 @@ impl Facts<'_> {
         match self.entry.spec.shape {
             Shape::Growing { capacity, target_fpp, .. } => {
                 room_within(self.max_bytes, capacity, target_fpp)
+            }
+            Shape::Compact { capacity, target_fpp, expansion: 1.. } => {
+                compact_room_within(self.max_bytes, capacity, target_fpp)
             }
             _ => self.info.capacity,
         }

@@ -6,10 +6,10 @@
 
 mod add;
 mod age;
-mod create;
+pub(super) mod create;
 mod digests;
-mod dump;
-mod exists;
+pub(super) mod dump;
+pub(super) mod exists;
 mod info;
 mod insert;
 mod merge;
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
     row("bf.mexists", -3, Read, ONE, "Looks items up.", exists::exists_many).answers(ANSWERS),
     row("bf.age", -3, Read, ONE, "Returns how long ago items of a window came.", age::age)
         .answers(Answer::Words(age::AGE_BYTES)),
-    row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove)
+    row("bf.rem", -3, Write, ONE, "Removes items from a counting or compact filter.", add::remove)
         .answers(ANSWERS),
     row("bf.card", 2, Read, ONE, "Counts the items that were new.", info::card),
     row("bf.info", -2, Read, ONE, "Describes a filter.", info::info).works(info::work),

@@ -7,8 +7,7 @@ use crate::command::call::Fault;
 use crate::command::number;
 use crate::command::word::one_of;
 use crate::config::Config;
-use crate::reservation::{Contradiction, LAYOUTS, Reservation, Window};
-use mayhap::Layout;
+use crate::reservation::{Contradiction, LAYOUT_NAMES, LAYOUTS, Named, Reservation, Window};
 use mayhap_engine::keyspace::MAX_EXPANSION;
 
 /// The command whose error texts are used.
@@ -81,7 +80,9 @@ impl From<Contradiction> for Fault {
             }
             Contradiction::FixedExpansion => "Nonscaling filters cannot expand",
             Contradiction::KeyedSeed => "ERR SEED is for unkeyed filters; omit it, or add KEYED no",
-            Contradiction::Kinds => "ERR use one of COUNTING, WINDOW, CLEARAT and NONSCALING",
+            Contradiction::Kinds => {
+                "ERR use one of COUNTING, WINDOW, CLEARAT, LAYOUT compact and NONSCALING"
+            }
             Contradiction::NoWindow => "ERR NOREFRESH is for WINDOW filters",
             Contradiction::GrowingLayout => "ERR LAYOUT is for NONSCALING filters",
             Contradiction::ScaleTo => {
@@ -157,8 +158,8 @@ fn share(word: Option<&[u8]>) -> Result<f64, Fault> {
         .ok_or_else(|| "ERR CLEARAT must be a share of bits above 0, at most 1, such as 0.5".into())
 }
 
-/// The layout of a filter that does not grow; the server chooses it for the others.
-fn layout(word: Option<&[u8]>) -> Result<Option<Layout>, Fault> {
+/// A compact filter, or the layout of one that does not grow; the server chooses it for the others.
+fn layout(word: Option<&[u8]>) -> Result<Named, Fault> {
     let found = word.and_then(|word| one_of(word, &LAYOUTS));
-    found.ok_or_else(|| "ERR LAYOUT must be auto, blocked or standard".into())
+    found.ok_or_else(|| format!("ERR LAYOUT must be {LAYOUT_NAMES}").into())
 }

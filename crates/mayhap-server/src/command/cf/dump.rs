@@ -1,0 +1,31 @@
+//! `CF.SCANDUMP`, `CF.LOADCHUNK`: moving compact filters between servers, as `BF.SCANDUMP` and
+//! `BF.LOADCHUNK` do.
+
+use crate::command::bf;
+use crate::command::call::{Call, NOT_FOUND, Outcome};
+use crate::command::number;
+use mayhap::native::{Header, Kind};
+
+const POSITION: &str = "Invalid position";
+const NO_HEADER: &str = "Invalid header: not that of a compact filter of mayhap. A cuckoo filter \
+                         of RedisBloom cannot be loaded, since its fingerprints are too short for \
+                         any other filter; create one with CF.RESERVE and add the items again";
+
+/// `CF.SCANDUMP key cursor`.
+pub(super) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {
+    number::integer(call.word(2)).ok_or(POSITION)?;
+    call.compact()?.ok_or(NOT_FOUND)?;
+    bf::dump::scan_dump(call)
+}
+
+/// `CF.LOADCHUNK key cursor bytes`.
+pub(super) fn load_chunk(call: &mut Call<'_, '_>) -> Outcome {
+    let cursor = number::integer(call.word(2)).filter(|&cursor| cursor > 0).ok_or(POSITION)?;
+    // What follows a header belongs to it.
+    let is_header = cursor == 1;
+    let header = || Header::decode(call.word(3));
+    if is_header && !header().is_ok_and(|header| header.kind() == Kind::Compact) {
+        return Err(NO_HEADER.into());
+    }
+    bf::dump::load_chunk(call)
+}
