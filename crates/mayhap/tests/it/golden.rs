@@ -164,7 +164,9 @@ fn golden_compact_files_open_answer_and_are_written_back_byte_for_byte() {
         again.set_grows(filter.grows());
         let members = |count: &str| (0..count.parse().unwrap()).map(|i| (i, format!("member-{i}")));
         for (i, key) in members(inserted) {
-            (0..times(i)).for_each(|_| drop(again.insert(&key).unwrap()));
+            for _ in 0..times(i) {
+                again.insert(&key).unwrap();
+            }
         }
         for (i, key) in members(removed) {
             assert_eq!(again.remove(&key), i > 0, "{name}: the first key stays");
@@ -183,7 +185,7 @@ fn the_buckets_of_the_worked_example_are_right() {
     filter.for_each_fingerprint(|number, copies| found.push((number, copies)));
     assert_eq!(found, [(32, 1), (52, 1), (86, 1)]);
     let body = native::encode(&filter, "")[HEADER_BYTES..].to_vec();
-    let bytes = (0..body.len()).filter(|&i| body[i] != 0).map(|i| (i, body[i]));
+    let bytes = (0..4096).filter(|&i| body[i] != 0).map(|i| (i, body[i]));
     assert_eq!(bytes.collect::<Vec<_>>(), [(0, 0x04), (128, 0x09), (128 + 26, 0x32)]);
 }
 
