@@ -73,7 +73,7 @@ impl RemoteBf {
         Ok(found)
     }
 
-    /// `BF.REM`: removes keys from a counting filter; bit `i` is set if `keys[i]` may have been in
+    /// `BF.REM`: removes keys from a compact or counting filter; bit `i` is set if `keys[i]` may have been in
     /// it. Never sent twice: removing a key twice could remove others.
     ///
     /// # Errors
@@ -81,12 +81,13 @@ impl RemoteBf {
     /// [`Error::Lost`] if a reply was lost; [`Error::Unsupported`] for other kinds;
     /// [`Error::Gone`]; the errors of a call.
     pub async fn remove_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
-        if self.kind() != Some("counting") {
+        if !matches!(self.kind(), Some("compact" | "counting")) {
             return Err(Error::Unsupported {
                 name: self.name.to_string(),
                 scheme: "BF commands",
                 what: "freed of single keys",
-                reason: "only a counting filter of mayhap serve can: BF.RESERVE ... COUNTING",
+                reason: "only a compact or counting filter of mayhap serve can: BF.RESERVE ... \
+                         LAYOUT compact",
             });
         }
         let mut removed = Bitmap::new();

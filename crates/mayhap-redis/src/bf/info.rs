@@ -66,6 +66,7 @@ impl BfKind {
                 "growing",
                 "fixed",
             ],
+            Self::Compact => &["compact"],
             Self::Counting => &["counting"],
             Self::WindowItems(_) | Self::WindowMillis(_) => &["window"],
         }

@@ -34,7 +34,9 @@ pub enum BfKind {
     /// A Bloom filter, or a chain of them.
     #[default]
     Bloom,
-    /// Keys can be removed from it; it does not grow.
+    /// Keys can be removed from it: fingerprints.
+    Compact,
+    /// Keys can be removed from it: counters; it does not grow.
     Counting,
     /// It remembers this number of keys, the last ones.
     WindowItems(u64),
@@ -79,6 +81,9 @@ impl BfOptions {
         }
         match self.kind {
             BfKind::Bloom => {}
+            BfKind::Compact => {
+                cmd.arg("LAYOUT").arg("compact");
+            }
             BfKind::Counting => {
                 cmd.arg("COUNTING");
             }

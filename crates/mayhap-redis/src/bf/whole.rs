@@ -102,6 +102,8 @@ impl RemoteBf {
             ("scalable" | "growing", Some(times)) => reserve.arg("EXPANSION").arg(times),
             ("blocked" | "standard", _) => reserve.arg("NONSCALING").arg("LAYOUT").arg(kind),
             ("fixed", _) => reserve.arg("NONSCALING"),
+            ("compact", Some(times)) => reserve.arg("LAYOUT").arg(kind).arg("EXPANSION").arg(times),
+            ("compact", None) => reserve.arg("LAYOUT").arg(kind).arg("NONSCALING"),
             ("counting", _) => reserve.arg("COUNTING"),
             _ => return Err(refuse(next)),
         };

@@ -19,7 +19,7 @@ const SAFE: usize = 40;
 pub enum Operation {
     /// They are inserted.
     Insert = 1,
-    /// They are removed, from a counting filter.
+    /// They are removed, from a compact or counting filter.
     Remove = 2,
     /// No change to digests: only the time advanced. There is one digest, without a meaning.
     Pass = 3,

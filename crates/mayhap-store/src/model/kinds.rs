@@ -3,8 +3,8 @@
 use mayhap::native::{Header, Native};
 use mayhap::set::{Repeats, Set};
 use mayhap::{
-    AnyFilter, CountingBloomFilter, Digest, DigestFunction, Layout, ScalableBloomFilter,
-    WindowBloomFilter,
+    AnyFilter, CompactFilter, CountingBloomFilter, Digest, DigestFunction, Layout,
+    ScalableBloomFilter, WindowBloomFilter,
 };
 
 /// A filter that reports how often a key is in it, and its own generation: each generation has
@@ -38,6 +38,27 @@ impl ModelKind for AnyFilter {
 
     fn count(&self, digest: Digest) -> u32 {
         self.contains_digest(digest).into()
+    }
+
+    fn items(&self) -> u64 {
+        self.inserted_items()
+    }
+}
+
+impl ModelKind for CompactFilter {
+    const REMOVES: bool = true;
+
+    fn empty(generation: u64) -> Self {
+        let builder = Self::builder().expected_items(FIRST + generation).target_fpp(1e-9);
+        builder.build().unwrap()
+    }
+
+    fn generation(header: &Header) -> u64 {
+        header.fields().expected_items - FIRST
+    }
+
+    fn count(&self, digest: Digest) -> u32 {
+        self.count_digest(digest)
     }
 
     fn items(&self) -> u64 {

@@ -23,7 +23,9 @@ mod run;
 mod world;
 
 use kinds::ModelKind;
-use mayhap::{AnyFilter, CountingBloomFilter, ScalableBloomFilter, WindowBloomFilter};
+use mayhap::{
+    AnyFilter, CompactFilter, CountingBloomFilter, ScalableBloomFilter, WindowBloomFilter,
+};
 use run::Run;
 use std::collections::BTreeMap;
 
@@ -75,6 +77,7 @@ fn whatever_happens_to_processes_power_and_files_nothing_is_lost_or_mixed_up() {
     for seed in seeds() {
         run::<AnyFilter>("plain", (seed, None), EPISODES, &mut found);
         run::<AnyFilter>("plain with kept logs", (seed, KEPT_SHARE), EPISODES, &mut found);
+        run::<CompactFilter>("compact", (seed, None), EPISODES, &mut found);
         run::<CountingBloomFilter>("counting", (seed, None), EPISODES, &mut found);
         run::<ScalableBloomFilter>("growing", (seed, None), EPISODES, &mut found);
         run::<WindowBloomFilter>("window", (seed, None), EPISODES, &mut found);

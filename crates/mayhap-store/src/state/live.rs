@@ -152,9 +152,9 @@ impl<F: Native + Set> LiveFilter<F> {
     /// Records digests that the caller has inserted and acted on: one `write` to the kernel, after
     /// which they survive the death of the process.
     ///
-    /// For plain and growing filters the new digests are enough. In a counting filter or a window
-    /// every insertion has an effect, so each has to be recorded, in order; in a time window,
-    /// insertions of the same time together.
+    /// For plain and growing filters the new digests are enough. In a compact or counting filter or
+    /// a window every insertion has an effect, so each has to be recorded, in order; in a time
+    /// window, insertions of the same time together.
     ///
     /// # Errors
     ///
@@ -163,8 +163,8 @@ impl<F: Native + Set> LiveFilter<F> {
         self.record_as(Operation::Insert, digests)
     }
 
-    /// Like [`LiveFilter::record`], for digests that were present in a counting filter and were
-    /// removed.
+    /// Like [`LiveFilter::record`], for digests that were present in a compact or counting filter
+    /// and were removed.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 use crate::common::Folder;
 use mayhap::native::{self, Kind, Native};
 use mayhap::{
-    AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, FuseWidth,
-    ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, DigestFunction,
+    FuseWidth, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_store::{load, load_as, open_mapped, read_header, save, verify};
 use std::fs;
@@ -63,6 +63,16 @@ fn plain_filters() {
     let mut filter = AnyFilter::builder().expected_items(ITEMS).target_fpp(0.01).build().unwrap();
     for key in 0..ITEMS {
         filter.insert(&key);
+    }
+    check(&filter, |filter, key| filter.contains(&key));
+}
+
+#[test]
+fn compact_filters() {
+    let builder = CompactFilter::builder().expected_items(ITEMS).target_fpp(0.01);
+    let mut filter = builder.build().unwrap();
+    for key in 0..ITEMS {
+        filter.insert(&key).unwrap();
     }
     check(&filter, |filter, key| filter.contains(&key));
 }
