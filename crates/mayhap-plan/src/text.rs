@@ -59,6 +59,7 @@ pub(crate) fn what_it_is(kind: &str) -> &'static str {
     match kind {
         "blocked" => "all bits of a key in one cache line",
         "standard" => "the bits of a key anywhere, so the fewest bits",
+        _ if kind == Kind::Compact.name() => "fingerprints, so that keys can be removed",
         _ if kind == Kind::Counting.name() => "counters, so that keys can be removed",
         _ if kind == Kind::Scalable.name() => "a chain of filters that grows with its keys",
         _ if kind == Kind::Window.name() => "remembers the newest keys and forgets older ones",
@@ -98,8 +99,10 @@ mod tests {
     fn each_memory_and_kind_has_a_name_of_its_own() {
         let fits = [Fits::L2, Fits::L3, Fits::Ram, Fits::Nothing].map(fits_name);
         assert_eq!(fits, ["L2", "L3", "DRAM", "nothing"]);
-        let kinds =
-            ["blocked", "standard", "counting", "scalable", "window", "fuse", "matrix", "x"];
+        let kinds = [
+            "blocked", "standard", "compact", "counting", "scalable", "window", "fuse", "matrix",
+            "x",
+        ];
         let mut words = kinds.map(what_it_is).to_vec();
         words.sort_unstable();
         words.dedup();

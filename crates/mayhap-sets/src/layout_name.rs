@@ -11,7 +11,8 @@ use std::fmt;
 pub enum LayoutNameError {
     /// There is none of that name.
     #[error(
-        "there are blocked, standard, counting, scalable, fuse, matrix, window:KEYS, window:TIME"
+        "there are blocked, standard, compact, counting, scalable, fuse, matrix, window:KEYS, \
+         window:TIME"
     )]
     Unknown,
     /// The size of a window is none.
@@ -26,7 +27,9 @@ pub enum LayoutName {
     Blocked,
     /// k bits anywhere: the fewest bits.
     Standard,
-    /// Keys can be removed from it.
+    /// Keys can be removed from it, and copies of them count: fingerprints.
+    Compact,
+    /// Keys can be removed from it: counters.
     Counting,
     /// Grows with its keys.
     Scalable,
@@ -49,6 +52,7 @@ impl LayoutName {
             (_, Some(size)) => Ok(Self::Window(parse_window(size, "window:")?)),
             ("blocked", _) => Ok(Self::Blocked),
             ("standard", _) => Ok(Self::Standard),
+            ("compact", _) => Ok(Self::Compact),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
             ("matrix", _) => Ok(Self::Matrix),
@@ -72,6 +76,7 @@ impl LayoutName {
         match self {
             Self::Blocked => "blocked",
             Self::Standard => "standard",
+            Self::Compact => "compact",
             Self::Counting => "counting",
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
@@ -102,6 +107,7 @@ mod tests {
         for (text, name, layout) in [
             ("blocked", LayoutName::Blocked, Some(Layout::Blocked)),
             ("standard", LayoutName::Standard, Some(Layout::Standard)),
+            ("compact", LayoutName::Compact, None),
             ("counting", LayoutName::Counting, None),
             ("scalable", LayoutName::Scalable, None),
             ("fuse", LayoutName::Fuse, None),

@@ -14,6 +14,8 @@ pub struct Numbers {
     pub expected_items: u64,
     /// Distinct keys after which it is full; `None` if it never is.
     pub capacity: Option<u64>,
+    /// Whether it takes nothing beyond its capacity, not even keys that are there already.
+    pub is_hard: bool,
     /// The [`KeySet::items`](crate::KeySet::items) at which it is full.
     pub full_at: Option<u64>,
     /// The [`KeySet::items`](crate::KeySet::items) at which four fifths of its keys are in.
@@ -47,6 +49,7 @@ impl Numbers {
             num_bytes,
             expected_items,
             capacity,
+            is_hard: false,
             full_at: capacity,
             warn_at: capacity.map(near_full),
             items,

@@ -11,11 +11,11 @@ use crate::numbers::Numbers;
 use crate::own::clock::Clock;
 use crate::own::details;
 use crate::state::{State, whole};
-use mayhap::native::Header;
+use mayhap::native::{Header, Native};
 use mayhap::set::{ByBits, Repeats, Set};
 use mayhap::{
-    Age, AnyFilter, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate,
-    FilterParams, ScalableBloomFilter, Window, WindowBloomFilter,
+    Age, AnyFilter, Bitmap, Block, CompactFilter, CountingBloomFilter, Digest, DigestFunction,
+    Estimate, FilterParams, OwnedBlocks, ScalableBloomFilter, Window, WindowBloomFilter,
 };
 use mayhap_keys::KeyOptions;
 use mayhap_store::{Image, Memory, Record};
@@ -110,9 +110,11 @@ impl OwnSet {
     }
 
     fn limit_growth(&mut self, limit: Option<u64>) {
-        let chain = self.set.as_any_mut().downcast_mut::<ScalableBloomFilter>();
-        if let (Some(chain), Some(limit)) = (chain, limit) {
+        let Some(limit) = limit else { return };
+        if let Some(chain) = self.set.as_any_mut().downcast_mut::<ScalableBloomFilter>() {
             chain.set_max_bytes(limit);
+        } else if let Some(compact) = self.set.as_any_mut().downcast_mut::<CompactFilter>() {
+            compact.set_max_bytes(limit);
         }
     }
 
@@ -161,6 +163,31 @@ impl OwnSet {
             health: bits.health,
             estimated_items: bits.estimated_items.zip(self.params().copied()),
         }
+    }
+
+    /// A compact filter with room for twice as many keys and the same copies, from itself alone. It
+    /// promises the rate that it keeps: twice as high, unless it was made with bits to spare.
+    ///
+    /// # Errors
+    ///
+    /// [`mayhap::Error::NotOfKind`] for other kinds; those of [`CompactFilter::doubled`].
+    pub fn doubled(&self) -> Result<Self, mayhap::Error> {
+        let (operation, kind) = ("double", self.set.kind().name());
+        let filter: &CompactFilter =
+            self.kind().ok_or(mayhap::Error::NotOfKind { operation, kind })?;
+        let larger = filter.doubled()?;
+        let (params, mut fields) = (larger.params(), Native::fields(&larger));
+        let kept_fpp = params.expected_fpp(params.expected_items());
+        fields.target_fpp = fields.target_fpp.max(kept_fpp);
+        let segments = Native::segments(&larger).into_iter().map(OwnedBlocks::copy_of);
+        let segments = segments.collect::<Result<_, _>>()?;
+        let promising = CompactFilter::from_segments(&fields, self.function, segments)?;
+        Ok(Self::new(Box::new(promising), self.clock.unix_ms))
+    }
+
+    /// The different fingerprints of a compact filter: its keys, less those that share one.
+    pub fn distinct_fingerprints(&self) -> Option<u64> {
+        self.kind().map(CompactFilter::distinct_fingerprints)
     }
 
     /// The parameters of a kind whose bits, or counters, are those of one filter.
@@ -282,6 +309,7 @@ impl KeySet for OwnSet {
             numbers.full_at = numbers.capacity;
             numbers.distinct_items = Some(Estimate { items, low: items, high: items });
         }
+        numbers.is_hard = numbers.capacity.is_some() && self.kind::<CompactFilter>().is_some();
         if let Some(filter) = self.kind::<AnyFilter>() {
             let warn_at = |items| filter.params().expected_inserted(items).ceil() as u64;
             numbers.warn_at = numbers.warn_at.map(warn_at);

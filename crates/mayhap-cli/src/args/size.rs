@@ -41,8 +41,9 @@ pub struct SizeArgs {
     /// Memory for the filter: 512M, 2GiB; -n or -p is derived from it (up to a rate of 25 %)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
-    /// blocked (fast), standard (fewest bits), counting (removal), scalable (grows), window:10M or
-    /// window:7d (forgets); build: fuse, matrix [default: blocked; standard below a rate of 2e-5]
+    /// blocked (fast), standard (fewest bits), compact or counting (removal), scalable (grows),
+    /// window:10M or window:7d (forgets); build: fuse, matrix [default: blocked; standard below a
+    /// rate of 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of the machine or container]

@@ -4,10 +4,11 @@ use clap::{ArgMatches, Command};
 use mayhap_units::number::format_bytes;
 
 /// The arguments by which a parameter can be given, the most direct first.
-const GIVEN_BY: [(&str, &[&str]); 4] = [
+const GIVEN_BY: [(&str, &[&str]); 5] = [
     ("expected_items", &["items"]),
     ("target_fpp", &["fpp"]),
     ("num_bits", &["bits", "mem"]),
+    ("num_bytes", &["mem"]),
     ("num_hashes", &["hashes"]),
 ];
 
@@ -21,7 +22,8 @@ pub fn message(source: &mayhap::Error, command: &Command, matches: &ArgMatches) 
         },
         &mayhap::Error::OutOfRange { parameter, min, max, found } => match typed(parameter) {
             Some(option) if option == "--mem" => {
-                let [found, min, max] = [found, min, max].map(|bits| format_bytes(bits / 8));
+                let unit = if parameter == "num_bytes" { 1 } else { 8 };
+                let [found, min, max] = [found, min, max].map(|size| format_bytes(size / unit));
                 format!("{option} is {found}, must be from {min} to {max}")
             }
             Some(option) => source.to_string().replacen(parameter, &option, 1),

@@ -1,4 +1,4 @@
-//! `mayhap remove`: keys out of a counting filter.
+//! `mayhap remove`: keys out of a compact or counting filter.
 
 #[cfg(feature = "redis")]
 use crate::args::how_of;
@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Remove keys, one per line, from a counting filter file
+/// Remove keys, one per line, from a compact or counting filter
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/name on mayhap serve
@@ -107,10 +107,13 @@ impl Summary {
                 1 => ("key is", "stays"),
                 _ => ("keys are", "stay"),
             };
-            talk.warn(&format!(
-                "{} {keys} in saturated counters and {stay}",
-                grouped(self.staying)
-            ));
+            let place = match &self.measured {
+                Measurements::Own(state) if state.layout == Kind::Compact.name() => {
+                    "stored 15 times or more"
+                }
+                _ => "in saturated counters",
+            };
+            talk.warn(&format!("{} {keys} {place} and {stay}", grouped(self.staying)));
         }
         talk.summary(json, self, |Self { file, seconds, .. }| {
             let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
@@ -183,8 +186,8 @@ fn target(args: &Args, streams: bool, talk: Reporter) -> Result<Target, Error> {
     }
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
-    if header.kind() != Kind::Counting {
-        return Err(not_counting(&name, header.kind()));
+    if !header.kind().capabilities().removes {
+        return Err(cannot_remove(&name, header.kind()));
     }
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
@@ -193,8 +196,8 @@ fn target(args: &Args, streams: bool, talk: Reporter) -> Result<Target, Error> {
     let waiting = Waiting::new("remove", args.lock, talk, Some(&stop));
     let how = (recording, args.without_log);
     let (set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
-    if set.name() != Kind::Counting.name() {
-        return Err(not_counting(&name, Kind::Bloom));
+    if !set.capabilities().removes {
+        return Err(cannot_remove(&name, Kind::Bloom));
     }
     Ok(Target { name, set: Box::new(set), writer: Some(writer), options, stop })
 }
@@ -231,7 +234,7 @@ fn remove_all(
         if !set.capabilities().removes {
             return Err(Error::usage(
                 format!("{name}: does not support removing keys"),
-                "use a counting filter: mayhap create --layout counting, in a file or on mayhap \
+                "use a compact filter: mayhap create --layout compact, in a file or on mayhap \
                  serve; or let the filter expire: mayhap ttl URL 7d",
             ));
         }
@@ -274,9 +277,9 @@ fn remove_all(
     }
 }
 
-fn not_counting(file: &str, kind: Kind) -> Error {
+fn cannot_remove(file: &str, kind: Kind) -> Error {
     Error::usage(
         format!("{file} is a {} filter: keys cannot be removed from it", kind.name()),
-        "create a counting filter with mayhap create --layout counting, or rebuild this one",
+        "create a compact filter with mayhap create --layout compact, or rebuild this one",
     )
 }

@@ -3,11 +3,17 @@
 use mayhap_units::number::{counted, format_bytes, format_fpp, grouped};
 use std::fmt;
 
+/// The next step where a compact filter has no room.
+pub const MORE_COPIES: &str =
+    "a compact filter takes no more copies: double it with mayhap grow, or create it larger";
+
 /// The limit of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// The keys that it was made for.
     Keys(u64),
+    /// The copies of keys that it was made for, of which it takes no more.
+    Copies(u64),
     /// The memory that it may take.
     Bytes {
         /// The memory that it would need for the next key.
@@ -61,6 +67,7 @@ impl Full {
     pub fn hint(&self) -> String {
         let next = match self.limit {
             Limit::Keys(_) | Limit::Rate { .. } => self.advice.next,
+            Limit::Copies(_) => MORE_COPIES,
             Limit::Bytes { .. } => "allow more with --max-memory SIZE",
         };
         format!("{}; {next}", self.advice.outcome)
@@ -77,6 +84,9 @@ impl fmt::Display for Full {
             Limit::Keys(keys) => {
                 write!(f, "the filter is full ({held} of {})", counted(keys, "key"))
             }
+            Limit::Copies(copies) => {
+                write!(f, "the filter is full ({held} of {} of keys)", copies_of(copies))
+            }
             Limit::Rate { now, target } => {
                 let (now, target) = (format_fpp(now), format_fpp(target));
                 write!(f, "the filter is full (with {held} keys its rate is {now}, above {target})")
@@ -91,6 +101,10 @@ impl fmt::Display for Full {
             End::Unwritten => f.write_str("; nothing was written"),
         }
     }
+}
+
+fn copies_of(count: u64) -> String {
+    format!("{} {}", grouped(count), if count == 1 { "copy" } else { "copies" })
 }
 
 /// The result would exceed its capacity or its rate, so it is not written.

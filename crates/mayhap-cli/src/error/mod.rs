@@ -12,7 +12,7 @@ use mayhap_sets::file::Error as Foreign;
 use mayhap_units::number::{format_bytes, grouped};
 use std::io;
 
-pub use full::{End, Full, Limit, Useless, WhenFull, over_full};
+pub use full::{End, Full, Limit, MORE_COPIES, Useless, WhenFull, over_full};
 
 /// The reason why a command stopped. `Display` gives the problem, the bound and the value,
 /// [`Error::hint`] the next step.
@@ -186,6 +186,7 @@ impl Error {
             Self::SameFile { .. } => "name two different files".into(),
             Self::Number { hint, .. } => (*hint).into(),
             Self::Full(full) => full.hint(),
+            Self::Filter(mayhap::Error::Full { .. }) => MORE_COPIES.into(),
             Self::Useless(useless) => useless.hint(),
             Self::TooMuchMemory { .. } => hints::LESS_MEMORY.into(),
             Self::TooManyKeys { .. } => hints::FEWER_KEYS.into(),

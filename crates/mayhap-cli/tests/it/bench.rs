@@ -82,7 +82,7 @@ fn kinds_are_asked_in_batches() {
     let report = measured(folder, &["fuse"]);
     assert!(is_time(&report["miss"]["batch"]) && report["hit"]["batch"].is_null(), "{report}");
     check_rate(&report);
-    for layout in ["counting", "window:20k", "scalable"] {
+    for layout in ["compact", "counting", "window:20k", "scalable"] {
         let items = if layout.starts_with("window") { vec![] } else { vec!["-n", "20k"] };
         let report = measured(folder, &[&["--layout", layout, "-p", "1%"], &items[..]].concat());
         assert!(report["miss"]["single"].is_null(), "{report}");

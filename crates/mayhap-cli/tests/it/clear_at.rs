@@ -137,6 +137,7 @@ fn what_cannot_be_cleared_is_refused_and_no_file_is_made() {
         &["--state", "s"][..],
         &["--state", "s", "-n", "1000", "--layout", "scalable"],
         &["--state", "s", "-n", "1000", "--layout", "counting"],
+        &["--state", "s", "-n", "1000", "--layout", "compact"],
         &[],
     ] {
         let arguments = [&["dedup", "--clear-at", "50%"], more].concat();

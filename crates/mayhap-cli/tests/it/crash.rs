@@ -12,12 +12,13 @@ use test_servers::tool;
 
 /// A state of each kind that can be one, with room for all lines of these tests: in a time window
 /// within a fourteenth of it, since they arrive at once.
-const KINDS: [&[&str]; 5] = [
+const KINDS: [&[&str]; 6] = [
     &["-n", "200k"],
     &[],
     &["--window", "200k"],
     &["--window", "7d", "-n", "200k"],
     &["--layout", "counting", "-n", "200k"],
+    &["--layout", "compact", "-n", "200k"],
 ];
 
 fn dedup<'a>(kind: &[&'a str], input: &[&'a str]) -> Vec<&'a str> {
@@ -187,6 +188,7 @@ fn add_and_remove_that_are_stopped_have_saved_what_they_read() {
         ("add", &["--layout", "window:50k"]),
         ("add", &["-n", "50k"]),
         ("remove", &["--layout", "counting", "-n", "50k"]),
+        ("remove", &["--layout", "compact", "-n", "50k"]),
     ] {
         let folder = folder();
         succeed(folder.path(), &[&["create", "f", "-p", "1e-9"], make].concat(), b"");
@@ -248,10 +250,11 @@ fn a_disk_that_fills_up_under_the_output_or_the_state_loses_no_line() {
 fn a_disk_without_room_for_a_filter_leaves_the_old_one() {
     let folder = folder();
     file(folder.path(), "in", &lines("key", 0..1000));
-    for layout in ["blocked", "counting", "scalable", "window:100k"] {
+    for layout in ["blocked", "compact", "counting", "scalable", "window:100k"] {
+        let removes = matches!(layout, "compact" | "counting");
         let make = ["create", "f", "--force", "--layout", layout, "-n", "100k"];
         succeed(folder.path(), &make, b"");
-        if layout == "counting" {
+        if removes {
             succeed(folder.path(), &["add", "f", "in"], b"");
         }
         let before = fs::read(folder.path().join("f")).unwrap();
@@ -262,7 +265,7 @@ fn a_disk_without_room_for_a_filter_leaves_the_old_one() {
             &["create", "new", "--layout", layout, "-n", "100k"],
             &["build", "-o", "new", "--layout", layout, "-n", "100k", "in"],
         ] {
-            if arguments[0] == "remove" && layout != "counting" {
+            if arguments[0] == "remove" && !removes {
                 continue;
             }
             let output = limited(folder.path(), 16, arguments);

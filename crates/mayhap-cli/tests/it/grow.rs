@@ -71,6 +71,7 @@ fn digests_are_kept_from_the_first_key_and_beside_another_filter() {
     assert!(talk.contains("exists"), "{talk}");
     for refused in [
         &["create", "--keep-digests", "-n", "9", "--layout", "counting", "c"][..],
+        &["create", "--keep-digests", "-n", "9", "--layout", "compact", "c"],
         &["create", "--keep-digests", "--layout", "window:10", "c"],
         &["create", "--keep-digests", "-n", "9", "--format", "guava", "c"],
         &["grow", "--keep-digests", "-o", "h", "--layout", "fuse", "f"],
@@ -88,7 +89,7 @@ fn a_filter_of_another_kind_has_the_same_keys_and_cuts_them_alike() {
     let folder = folder.path();
     build(folder, &["-p", "1e-6", "--lower", "--seed", "7"], &lines("KEY", 0..3000));
     let image = fs::read(folder.join("f")).unwrap();
-    for layout in ["blocked", "standard", "scalable", "counting", "fuse"] {
+    for layout in ["blocked", "standard", "scalable", "compact", "counting", "fuse"] {
         let rate: &[&str] = if layout == "fuse" { &["-p", "1e-4"] } else { &["-n", "1M"] };
         let grow = ["grow", "-q", "f", "-o", "g", "--force", "--layout", layout];
         succeed(folder, &[&grow, rate].concat(), b"");
@@ -130,6 +131,7 @@ fn what_would_lose_keys_is_refused() {
         (&["-n", "999"][..], "has 1,000 distinct keys, but the new filter would be for 999"),
         (&["--layout", "window:1k"], "a window needs the order of its keys"),
         (&["--layout", "matrix"], "a matrix needs the set of each key"),
+        (&["--layout", "compact"], "compact or counting in another file, with -o"),
         (&["--layout", "counting"], "counting in another file, with -o"),
         (&["--layout", "fuse", "-n", "1M"], "omit them"),
     ] {
@@ -152,7 +154,7 @@ fn what_would_lose_keys_is_refused() {
     succeed(folder, &["add", "-q", "f", "keys"], b"");
     let text = fail(folder, &["grow", "f"], b"");
     assert!(text.contains("mayhap build --keep-digests -o f KEYS"), "{text}");
-    for layout in ["counting", "window:1k", "fuse", "matrix"] {
+    for layout in ["compact", "counting", "window:1k", "fuse", "matrix"] {
         let build = ["build", "-o", "g", "--keep-digests", "-n", "1k", "--layout", layout, "keys"];
         assert!(fail(folder, &build, b"").contains("--keep-digests is given"), "{layout}");
     }

@@ -66,7 +66,7 @@ fn names(folder: &Path) -> BTreeSet<OsString> {
 /// A filter of every kind that files have, filled with `key-0` to `key-99`.
 fn filters(folder: &Path) -> Vec<String> {
     let keys = lines("key", 0..100);
-    for layout in ["blocked", "standard", "counting", "scalable", "window:200", "fuse"] {
+    for layout in ["blocked", "standard", "compact", "counting", "scalable", "window:200", "fuse"] {
         let size = if layout == "fuse" { [].as_slice() } else { &["-n", "200"] };
         let name = layout.split(':').next().unwrap();
         let arguments = [&["build", "--layout", layout, "-o", name], size].concat();
@@ -253,6 +253,7 @@ fn odd_values() -> Vec<OsString> {
         "window:1e30d",
         "window:",
         "scalable",
+        "compact",
         "counting",
         "fuse",
         "auto",
@@ -276,12 +277,14 @@ fn fitting_values(kind: &str) -> &'static [&'static str] {
         "RATE" => &["1%", "1e-6", "1/1000"],
         "SIZE" => &["64KiB", "1M"],
         "FILTER" | "MATRIX" => {
-            &["blocked", "standard", "counting", "fuse", "matrix", "guava", "fresh"]
+            &["blocked", "standard", "compact", "counting", "fuse", "matrix", "guava", "fresh"]
         }
         "FORMAT" => &["guava", "magnuss-redis", "spark"],
         "FORM" => &["guava", "guava-java", "magnuss"],
         "TYPE" => &["bytes", "long", "utf16"],
-        "LAYOUT" => &["blocked", "standard", "counting", "scalable", "window:100", "window:1h"],
+        "LAYOUT" => {
+            &["blocked", "standard", "compact", "counting", "scalable", "window:100", "window:1h"]
+        }
         "NUMBER" => &["0", "7"],
         "TIME" => &["100ms", "1s"],
         "URL" => &["redis://127.0.0.1:1/0/x", "redis+cluster://127.0.0.1:1,127.0.0.1:2/x"],

@@ -420,7 +420,7 @@ fn a_dash_is_standard_output_for_lines_and_refused_for_filters() {
 
 #[test]
 fn a_merge_may_replace_one_of_its_parts_under_any_of_its_names() {
-    for layout in ["blocked", "standard", "counting", "scalable"] {
+    for layout in ["blocked", "standard", "compact", "counting", "scalable"] {
         for way in [Way::SamePath, Way::HardLink, Way::SymbolicLink] {
             let folder = folder();
             let at = folder.path();

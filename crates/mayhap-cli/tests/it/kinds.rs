@@ -79,6 +79,8 @@ fn numbers_that_a_kind_has_no_use_for_are_refused_with_the_next_step() {
         (&["--layout", "window:0"], "remembers nothing"),
         (&["--layout", "widow"], "there are blocked, standard"),
         (&["--layout", "fuse"], "mayhap build --layout fuse"),
+        (&["--layout", "compact"], "neither -n nor --mem"),
+        (&["--layout", "compact", "-n", "10M", "--mem", "1M"], "--mem is 977 KiB, must be from"),
         (&["--layout", "counting"], "neither -n nor --mem"),
         (&["--layout", "scalable", "--mem", "1M"], "--mem does not size a scalable"),
         (&["--layout", "window:10G", "--max-memory", "1M"], "above the limit of 977 KiB"),
@@ -234,7 +236,7 @@ fn what_was_added_to_a_counting_file_can_be_removed() {
 
     succeed(folder, &["create", "plain", "-n", "10"], b"");
     let talk = fail(folder, &["remove", "plain"], b"a\n");
-    assert!(talk.contains("create --layout counting"), "{talk}");
+    assert!(talk.contains("create --layout compact"), "{talk}");
 }
 
 #[test]
@@ -270,6 +272,7 @@ fn build_makes_and_fills_every_kind() {
     let keys = lines("key", 0..2000);
     crate::support::file(folder, "keys", &keys);
     for (layout, kind) in [
+        ("compact", "compact"),
         ("counting", "counting"),
         ("scalable", "scalable"),
         ("window:5k", "window"),
@@ -279,7 +282,7 @@ fn build_makes_and_fills_every_kind() {
         assert_eq!(info(folder, layout)["kind"], kind);
         assert!(held(folder, layout, &keys) == keys, "{layout}");
     }
-    for layout in ["window:5k", "scalable", "counting"] {
+    for layout in ["window:5k", "scalable", "compact", "counting"] {
         let arguments = ["dedup", "--layout", layout, "-n", "5k", "-p", "1e-6"];
         assert!(succeed(folder, &arguments, &[&keys[..], &keys].concat()) == keys, "{layout}");
     }
@@ -300,7 +303,7 @@ fn a_damaged_or_cut_file_of_any_kind_is_refused() {
     let folder = folder.path();
     let keys = lines("key", 0..500);
     crate::support::file(folder, "keys", &keys);
-    for layout in ["counting", "scalable", "window:5k", "fuse"] {
+    for layout in ["compact", "counting", "scalable", "window:5k", "fuse"] {
         succeed(folder, &["build", "--layout", layout, "-o", "f", "--force", "keys"], b"");
         let whole = std::fs::read(folder.join("f")).unwrap();
         for at in [9, 30, 100, 4096 + 100, whole.len() - 1] {

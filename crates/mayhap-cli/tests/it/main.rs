@@ -5,6 +5,7 @@ mod borders;
 mod changed;
 mod check;
 mod clear_at;
+mod compact;
 mod completions;
 mod containers;
 mod cookbook;

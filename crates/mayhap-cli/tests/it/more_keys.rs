@@ -135,7 +135,7 @@ fn urls_are_found_by_the_hosts_and_folders_above_them() {
     let folder = folder();
     let folder = folder.path();
     build(folder, "bad", &["--url-prefixes"], "evil.com/bad/\nhttp://phish.example\n");
-    for layout in ["scalable", "counting", "window:100", "fuse"] {
+    for layout in ["scalable", "compact", "counting", "window:100", "fuse"] {
         let name = format!("bad-{}", layout.replace(':', "-"));
         let mut flags = vec!["build", "-o", &name, "--layout", layout, "--url-prefixes"];
         flags.extend(if layout == "fuse" { &[][..] } else { &SMALL[..] });

@@ -64,7 +64,7 @@ const PLACES: [&str; 8] =
 
 const WORKS: &str = "";
 const BY_SERVER: &str = "is managed by its server through BF commands";
-const NO_REMOVAL: &str = "only a counting filter of mayhap serve can";
+const NO_REMOVAL: &str = "only a compact or counting filter of mayhap serve can";
 const OTHER_THERE: &str = "holds a filter of another system";
 const STRING: &str = "this is a string, maybe a bare bitmap";
 const LOST_UNKNOWN: &str = "lost lines is unknown";

@@ -1,6 +1,7 @@
 //! The pictures, and the page that shows them: both match today's models.
 
 use crate::support::{fail, file, folder, succeed};
+use mayhap::sizing::compact::CompactParams;
 use mayhap::sizing::window::{self, Load};
 use mayhap::sizing::{self, blocked, fuse, matrix, scalable, standard};
 use mayhap::{FilterParams, Layout};
@@ -101,6 +102,11 @@ fn of_chain(target_fpp: f64) -> f64 {
     bits as f64 / items as f64
 }
 
+fn of_compact(target_fpp: f64) -> f64 {
+    let params = CompactParams::for_items(ITEMS, target_fpp).unwrap();
+    params.num_bytes() as f64 * 8.0 / ITEMS as f64
+}
+
 fn of_matrix(target_fpp: f64) -> f64 {
     let (groups, num_hashes) = matrix::solve(ITEMS, target_fpp).unwrap();
     matrix::num_bits(groups, num_hashes) as f64 / ITEMS as f64
@@ -128,13 +134,14 @@ type Kind = (&'static str, fn(f64) -> f64);
 
 #[test]
 fn the_page_says_the_models_bits_per_key() {
-    let kinds: [Kind; 7] = [
+    let kinds: [Kind; 8] = [
         ("`BlockedBloomFilter`", |p| sized(Layout::Blocked, ITEMS, p).bits_per_item()),
         ("`BloomFilter`", |p| sized(Layout::Standard, ITEMS, p).bits_per_item()),
         ("`ScalableBloomFilter`", of_chain),
         ("`WindowBloomFilter` of w keys", of_window),
         ("`WindowBloomFilter` of w seconds", of_time_window),
         ("`BloomMatrix`", of_matrix),
+        ("`CompactFilter`", of_compact),
         ("`CountingBloomFilter`", |p| sized(Layout::Blocked128, ITEMS, p).bits_per_item() * 4.0),
     ];
     let cells = |bits: fn(f64) -> f64| format!("{:.1} / {:.1}", bits(0.01), bits(1e-3));

@@ -32,6 +32,7 @@ fn what_is_sized_by_its_rate_refuses_a_preset() {
     file(folder, "keys", &lines("key", 0..100));
     for words in [
         &["create", "f", "-n", "1k", "--layout", "counting"][..],
+        &["create", "f", "-n", "1k", "--layout", "compact"],
         &["create", "f", "-n", "1k", "--layout", "scalable"],
         &["create", "f", "--layout", "window:1k"],
         &["create", "f", "-n", "1k", "--layout", "window:7d"],

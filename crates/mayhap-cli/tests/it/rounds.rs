@@ -170,7 +170,7 @@ impl Round<'_> {
                 assert_eq!(count, printed.len(), "{what}: a line was printed twice");
             }
         }
-        if self.kind.contains(&"counting") {
+        if self.kind.contains(&"counting") || self.kind.contains(&"compact") {
             // Each key that was added twice and removed once is inside once.
             for done in all.iter().filter(|done| done.is_acknowledged) {
                 succeed(self.folder, &["remove", "-q", "f"], &done.keys);
@@ -185,10 +185,11 @@ impl Round<'_> {
 /// The commands of a round.
 fn verbs_of(round: u64) -> (&'static [&'static str], &'static [Verb]) {
     use Verb::{Add, AddAndRemove, Build, Dedup, Merge};
-    match round % 4 {
+    match round % 5 {
         0 => (&[], &[Add, Add, Add, Dedup, Add, Add, Dedup, Add]),
         1 => (&["--layout", "scalable"], &[Add, Dedup, Dedup, Add, Dedup, Add, Add, Dedup]),
         2 => (&["--layout", "counting"], &[AddAndRemove; 8]),
+        3 => (&["--layout", "compact"], &[AddAndRemove; 8]),
         _ => (&[], &[Add, Dedup, Merge, Add, Build, Dedup, Merge, Add]),
     }
 }

@@ -15,7 +15,8 @@ const KEYS: u64 = 200;
 const FILTERS: [(&str, &[&str]); 3] =
     [("public", &[]), ("seeded", &["--seed", "7"]), ("keyed", &["--key-file", "key"])];
 
-const LAYOUTS: [&str; 6] = ["blocked", "standard", "scalable", "counting", "window:1k", "fuse"];
+const LAYOUTS: [&str; 7] =
+    ["blocked", "standard", "scalable", "compact", "counting", "window:1k", "fuse"];
 
 /// A verb by its words; F is the filter.
 type Verb = (&'static str, &'static [&'static str], &'static [&'static str]);
@@ -31,14 +32,22 @@ const VERBS: &[Verb] = &[
     ("info fast", &["info", "--fast", "F"], &[]),
     ("verify", &["verify", "F"], &[]),
     ("bench", &["bench", "--seconds", "0.01", "F"], &["blocked"]),
-    ("add", &["add", "F"], &["blocked", "standard", "scalable", "counting", "window:1k"]),
-    ("remove", &["remove", "F"], &["counting"]),
+    (
+        "add",
+        &["add", "F"],
+        &["blocked", "standard", "scalable", "compact", "counting", "window:1k"],
+    ),
+    ("remove", &["remove", "F"], &["compact", "counting"]),
     ("dedup", &["dedup", "--state", "F", "-o", "out", "--force"], &["blocked", "standard"]),
     ("merge", &["merge", "-o", "out", "--force", "F", "F"], &["blocked", "standard", "scalable"]),
-    ("clear", &["clear", "--force", "F"], &["blocked", "scalable", "counting"]),
+    ("clear", &["clear", "--force", "F"], &["blocked", "scalable", "compact", "counting"]),
     ("delete", &["delete", "--force", "F"], &["blocked", "fuse"]),
-    ("grow", &["grow", "F"], &["blocked", "standard", "scalable"]),
-    ("grow -o", &["grow", "-o", "out", "--force", "F"], &["blocked", "standard", "scalable"]),
+    ("grow", &["grow", "F"], &["blocked", "standard", "scalable", "compact"]),
+    (
+        "grow -o",
+        &["grow", "-o", "out", "--force", "F"],
+        &["blocked", "standard", "scalable", "compact"],
+    ),
     (
         "grow to fuse",
         &["grow", "-o", "out", "--force", "--layout", "fuse", "-p", "1%", "F"],
@@ -86,7 +95,7 @@ fn a_key_file_is_honoured_or_refused_by_every_verb() {
     file(folder, "other", OTHER.as_bytes());
     file(folder, "keys", &lines("key", 0..KEYS));
     let (all, input) = (crate::borders::is_whole(), lines("key", 0..KEYS));
-    let sample = ["blocked", "counting", "scalable"];
+    let sample = ["blocked", "compact", "counting", "scalable"];
     for layout in LAYOUTS.into_iter().filter(|layout| all || sample.contains(layout)) {
         for (name, options) in FILTERS {
             build(folder, layout, options);

@@ -95,7 +95,7 @@ fn what_has_no_segments_and_what_does_not_fit_is_refused() {
     lists(at);
     let part = ["build", "-o", "p", "--segment", "1/2", "keys.txt"];
     assert!(fail(at, &part, b"").contains("-n must be given"));
-    for layout in ["standard", "fuse", "matrix", "counting", "scalable"] {
+    for layout in ["standard", "fuse", "matrix", "compact", "counting", "scalable"] {
         let text = fail(at, &[&part[..], &["-n", "9k", "--layout", layout]].concat(), b"");
         assert!(text.contains("only blocked filters have segments"), "{layout}: {text}");
     }
@@ -103,7 +103,7 @@ fn what_has_no_segments_and_what_does_not_fit_is_refused() {
         let text = fail(at, &["build", "-o", "p", "-n", "9k", "--segment", number], b"");
         assert!(text.contains(word), "{number}: {text}");
     }
-    for layout in ["fuse", "counting", "scalable", "matrix"] {
+    for layout in ["fuse", "compact", "counting", "scalable", "matrix"] {
         let words = ["build", "-o", "p", "--reproducible", "--layout", layout, "keys.txt"];
         assert!(fail(at, &words, b"").contains("--reproducible is for"), "{layout}");
     }

@@ -43,7 +43,8 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn two_adds_at_once_lose_no_key() {
-    for kind in [&[][..], &["--layout", "counting"], &["--layout", "scalable"]] {
+    let layouts = ["counting", "compact", "scalable"].map(|layout| ["--layout", layout]);
+    for kind in [&[][..], &layouts[0], &layouts[1], &layouts[2]] {
         for from_files in [true, false] {
             let folder = folder();
             let folder = folder.path();
@@ -155,9 +156,13 @@ fn an_add_that_is_never_done_lets_others_have_a_turn() {
 
 #[test]
 fn of_many_dedups_on_one_state_one_prints_each_line() {
-    for kind in
-        [&["-n", "100k"][..], &[], &["--window", "100k"], &["--layout", "counting", "-n", "100k"]]
-    {
+    for kind in [
+        &["-n", "100k"][..],
+        &[],
+        &["--window", "100k"],
+        &["--layout", "counting", "-n", "100k"],
+        &["--layout", "compact", "-n", "100k"],
+    ] {
         let folder = folder();
         let folder = folder.path();
         let outputs: Vec<Vec<u8>> = std::thread::scope(|scope| {
@@ -198,9 +203,15 @@ fn of_many_dedups_on_one_state_one_prints_each_line() {
 
 #[test]
 fn adds_and_removals_at_once_are_counted_exactly() {
+    for layout in ["counting", "compact"] {
+        add_and_remove_at_once(layout);
+    }
+}
+
+fn add_and_remove_at_once(layout: &str) {
     let folder = folder();
     let folder = folder.path();
-    succeed(folder, &[&CREATE[..], &["--layout", "counting"]].concat(), b"");
+    succeed(folder, &[&CREATE[..], &["--layout", layout]].concat(), b"");
     succeed(folder, &["add", "-q", "f"], &lines("old", 0..20_000));
     std::thread::scope(|scope| {
         for round in 0..3u64 {

@@ -16,7 +16,8 @@ fn sound_filters_of_all_kinds_are_good_and_keep_their_rate() {
     let folder = folder.path();
     let keys = lines("key", 0..2000);
     file(folder, "keys", &keys);
-    for layout in ["blocked", "standard", "counting", "scalable", "window:2k", "window:7d", "fuse"]
+    for layout in
+        ["blocked", "standard", "compact", "counting", "scalable", "window:2k", "window:7d", "fuse"]
     {
         let size: &[&str] = match layout {
             "fuse" => &["-p", "1%"],

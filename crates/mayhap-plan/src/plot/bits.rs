@@ -2,6 +2,7 @@
 
 use super::frame::{Axis, BLUE, Frame, GREEN, GREY, INK, OCHRE, PURPLE, RED, Side, Stroke};
 use super::frame::{Words, picture, rate_ticks};
+use mayhap::sizing::compact::CompactParams;
 use mayhap::sizing::fuse::{self, FuseWidth};
 use mayhap::sizing::scalable;
 use mayhap::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
@@ -31,16 +32,22 @@ const fn curve(name: &'static str, color: RGBColor, shift: i32, bits: Model) -> 
     Curve { name, stroke: Stroke::solid(color), bits, shift }
 }
 
-const CURVES: [Curve; 5] = [
+const CURVES: [Curve; 6] = [
     curve("standard", BLUE, 8, |p| in_layout(Layout::Standard, p)),
     curve("blocked", RED, 0, |p| in_layout(Layout::Blocked, p)),
     curve("window", PURPLE, -30, of_window),
     curve("scalable, full", GREEN, 26, of_full_chain),
     curve("counting, 4 bits", OCHRE, 0, of_counters),
+    curve("compact", INK, 10, of_copies),
 ];
 
 fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, Error> {
     Ok(sizing::for_items(layout, ITEMS, target_fpp)?.num_bits() as f64)
+}
+
+/// Buckets of fingerprints.
+fn of_copies(target_fpp: f64) -> Result<f64, Error> {
+    Ok(CompactParams::for_items(ITEMS, target_fpp)?.num_bytes() as f64 * 8.0)
 }
 
 /// Counters of 4 bits, 128 to a line: one for each bit of a filter with blocks of 128 bits.

@@ -5,7 +5,8 @@ use crate::measurements::Detail;
 use mayhap::set::Set;
 use mayhap::sizing::window::spans;
 use mayhap::{
-    BinaryFuse, BloomMatrix, CountingBloomFilter, ScalableBloomFilter, Window, WindowBloomFilter,
+    BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, ScalableBloomFilter, Window,
+    WindowBloomFilter,
 };
 use mayhap_units::number::{format_bytes, format_count, format_fpp as rate, grouped};
 use serde_json::{Value, json};
@@ -13,11 +14,35 @@ use serde_json::{Value, json};
 /// Details that only the kind of this filter reports: a row for each kind that has some.
 pub(crate) fn of(set: &dyn Set, clock: Clock) -> Vec<Detail> {
     let filter = set.as_any();
-    let rows = (filter.downcast_ref().map(counting))
+    let rows = (filter.downcast_ref().map(compact))
+        .or_else(|| filter.downcast_ref().map(counting))
         .or_else(|| filter.downcast_ref().map(scalable))
         .or_else(|| filter.downcast_ref().map(|filter| window(filter, clock)))
         .or_else(|| filter.downcast_ref().map(fuse));
     rows.unwrap_or_default()
+}
+
+fn compact(filter: &CompactFilter) -> Vec<Detail> {
+    let (copies, distinct) = (filter.inserted_items(), filter.distinct_fingerprints());
+    let (stuck, grows) = (filter.stuck(), filter.grows());
+    let stored = format!("{} of {} fingerprints", grouped(copies), grouped(distinct));
+    let stay = match stuck {
+        0 => "none with 15 copies: every key can be removed".into(),
+        count => format!("{} with 15 copies, which stay forever", grouped(count)),
+    };
+    let when_full = if grows { "doubles itself" } else { "takes no more copies" };
+    let mut details = vec![
+        Detail::new("copies", "copies", stored, copies),
+        Detail::new("distinct_fingerprints", "", String::new(), distinct),
+        Detail::new("stuck_fingerprints", "stuck", stay, stuck),
+        Detail::new("grows", "when full", when_full.into(), grows),
+    ];
+    if copies > 0 {
+        let bits = filter.num_bytes() as f64 * 8.0 / copies as f64;
+        let text = format!("{bits:.1} bits for each copy");
+        details.push(Detail::new("bits_per_copy", "now", text, bits));
+    }
+    details
 }
 
 fn counting(filter: &CountingBloomFilter) -> Vec<Detail> {

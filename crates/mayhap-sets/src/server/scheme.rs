@@ -65,7 +65,7 @@ fn unsupported<S: Scheme>(set: &S, what: &'static str) -> Error {
         name: set.name().into(),
         scheme: S::NAME,
         what,
-        reason: "its bits are shared by many keys; keep a counting filter on mayhap serve or in a \
+        reason: "its bits are shared by many keys; keep a compact filter on mayhap serve or in a \
                  file",
     }
 }

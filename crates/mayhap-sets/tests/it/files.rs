@@ -1,6 +1,6 @@
 //! Sets read back from a file and its log.
 
-use super::{counting, digests, found, fuse, insert, plain, scalable, window};
+use super::{compact, counting, digests, found, fuse, insert, plain, scalable, window};
 use mayhap::native::Native;
 use mayhap::set::{Repeats, Set};
 use mayhap::{AnyFilter, Bitmap};
@@ -63,12 +63,16 @@ fn every_kind_is_loaded_as_what_it_is() {
     };
     let (mut plain, mut counting, mut scalable, mut window) =
         (plain(), counting(), scalable(), window());
+    let mut compact = compact();
     let mut bits = Bitmap::new();
     plain.insert_digests_into(&all, &mut bits);
+    compact.insert_digests_into(&all, &mut bits).unwrap();
     counting.insert_digests_into(&all, &mut bits);
     scalable.insert_digests_into(&all, &mut bits).unwrap();
     window.insert_digests_into(&all, &mut bits);
     check(plain.copy().unwrap(), saved(path, &plain), &[]);
+    let rows = ["copies", "distinct_fingerprints", "stuck_fingerprints", "grows", "bits_per_copy"];
+    check(compact.copy().unwrap(), saved(path, &compact), &rows);
     let rows = ["num_counters", "counter_bits", "saturated_counters"];
     check(counting.copy().unwrap(), saved(path, &counting), &rows);
     check(scalable.copy().unwrap(), saved(path, &scalable), &["layers", "promised_fpp"]);

@@ -1,8 +1,8 @@
 //! Each kind does what it says.
 
-use super::{counting, digests, fillable, found, fuse, insert, plain, scalable, window};
+use super::{compact, counting, digests, fillable, found, fuse, insert, plain, scalable, window};
 use mayhap::set::Repeats;
-use mayhap::{Bitmap, DigestFunction, Health, WindowBloomFilter};
+use mayhap::{Bitmap, CompactFilter, DigestFunction, Health, WindowBloomFilter};
 use mayhap_sets::{Error, Held, KeySet, LayoutName, Measurements, OwnSet, Refusal};
 use mayhap_store::Memory;
 use mayhap_units::window::WindowSize;
@@ -35,7 +35,20 @@ fn a_set_holds_its_keys_and_says_which_of_them_are_new() {
 
 #[test]
 fn repeats_are_counted_where_they_can_be_removed_and_removed_as_often() {
-    let set: &mut dyn KeySet = &mut OwnSet::from(counting());
+    for mut set in [OwnSet::from(counting()), OwnSet::from(compact())] {
+        check_copies(&mut set);
+    }
+    let mut bits = Bitmap::new();
+    let removes = |set: &Box<dyn KeySet>| ["compact", "counting"].contains(&set.name());
+    for mut other in fillable().into_iter().filter(|set| !removes(set)) {
+        insert(&mut *other, 0..10);
+        assert!(!other.capabilities().removes, "{}", other.name());
+        assert!(other.remove_into(digests(0..10)[..].into(), &mut bits).is_err());
+        assert_eq!(found(&mut *other, 0..10).len(), 10, "{}", other.name());
+    }
+}
+
+fn check_copies(set: &mut dyn KeySet) {
     insert(set, 0..10);
     insert(set, 0..5);
     assert_eq!((set.items(), set.held()), (15, Held::Counted(15)));
@@ -47,12 +60,37 @@ fn repeats_are_counted_where_they_can_be_removed_and_removed_as_often() {
     assert_eq!(bits.iter_ones().collect::<Vec<_>>(), (0..17).collect::<Vec<_>>());
     // 0, 1 and 2 are there twice, 3 and 4 once more, and the others are gone.
     assert_eq!((found(set, 0..30), set.items()), ((0..5).collect(), 8));
-    for mut other in fillable().into_iter().filter(|set| set.name() != "counting") {
-        insert(&mut *other, 0..10);
-        assert!(!other.capabilities().removes, "{}", other.name());
-        assert!(other.remove_into(digests(0..10)[..].into(), &mut bits).is_err());
-        assert_eq!(found(&mut *other, 0..10).len(), 10, "{}", other.name());
-    }
+}
+
+/// A full one refuses copies, and has room again when it is doubled; one that grows does so itself.
+#[test]
+fn a_compact_filter_takes_no_more_copies_and_is_doubled() {
+    let mut set = OwnSet::from(compact());
+    insert(&mut set, 0..1_000);
+    assert!(set.numbers(Repeats::Renew).is_hard && !set.capabilities().grows);
+    let (mut new, more) = (Bitmap::new(), digests(990..1_010));
+    let error = set.insert_into(more[..].into(), Repeats::Renew, &mut new).unwrap_err();
+    assert!(matches!(error, mayhap_sets::Error::Filter(mayhap::Error::Full { .. })), "{error}");
+    assert_eq!(set.items(), 1_000);
+    // Of a dedup the repeats pass.
+    set.insert_into(more[..10].into(), Repeats::Ignore, &mut new).unwrap();
+    assert_eq!((new.count_ones(), set.items()), (0, 1_000));
+    let mut doubled = set.doubled().unwrap();
+    let (old, now) = (set.numbers(Repeats::Renew), doubled.numbers(Repeats::Renew));
+    assert_eq!((now.capacity, now.items), (Some(2_000), 1_000));
+    let rates = now.target_fpp / old.target_fpp;
+    assert!((1.5..=2.0).contains(&rates), "{rates}");
+    insert(&mut doubled, 1_000..2_000);
+    assert_eq!(found(&mut doubled, 0..2_000).len(), 2_000);
+    assert!(OwnSet::from(counting()).doubled().is_err());
+    let grows = CompactFilter::builder().expected_items(1_000).target_fpp(1e-6).grows(true);
+    let mut grows = OwnSet::from(grows.build().unwrap());
+    assert!(grows.capabilities().grows && !grows.numbers(Repeats::Renew).is_hard);
+    grows.set_max_bytes(grows.numbers(Repeats::Renew).num_bytes * 3);
+    insert(&mut grows, 0..1_500);
+    let all = digests(1_500..20_000);
+    let error = grows.insert_into(all[..].into(), Repeats::Renew, &mut new).unwrap_err();
+    assert!(matches!(error, mayhap_sets::Error::Filter(mayhap::Error::TooLarge { .. })), "{error}");
 }
 
 /// By hand: 80 % of 1,000 keys; a counting filter that counts repeats is full at as many
@@ -64,6 +102,7 @@ fn each_kind_knows_when_it_is_full_and_when_to_warn() {
     let plain_full = plain().params().inserted_when_full();
     for (name, capacity, full, full_of_absent, warn) in [
         ("blocked", Some(1_000), Some(plain_full), Some(plain_full), Some(800)),
+        ("compact", Some(1_000), Some(1_000), Some(1_000), Some(800)),
         ("counting", Some(1_000), Some(1_000), Some(1_000), Some(800)),
         ("scalable", None, None, None, None),
         ("window", None, None, None, None),
@@ -94,6 +133,7 @@ fn each_kind_knows_when_it_is_full_and_when_to_warn() {
 fn the_keys_that_came_are_estimated_from_the_count() {
     for (set, any, absent) in [
         (OwnSet::from(plain()), true, true),
+        (OwnSet::from(compact()), true, true),
         (OwnSet::from(counting()), true, true),
         (OwnSet::from(scalable()), true, true),
         (OwnSet::from(window()), false, false),

@@ -11,8 +11,8 @@ mod server;
 use mayhap::set::Repeats;
 use mayhap::sizing::fuse::FuseWidth;
 use mayhap::{
-    AnyFilter, BinaryFuse, Bitmap, CountingBloomFilter, Digest, DigestFunction, Layout,
-    ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, BinaryFuse, Bitmap, CompactFilter, CountingBloomFilter, Digest, DigestFunction,
+    Layout, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_sets::{KeySet, OwnSet};
 use std::ops::Range;
@@ -24,6 +24,10 @@ fn digests(range: Range<u64>) -> Vec<Digest> {
 fn plain() -> AnyFilter {
     let builder = AnyFilter::builder().layout(Layout::Blocked).expected_items(1_000);
     builder.target_fpp(1e-6).build().unwrap()
+}
+
+fn compact() -> CompactFilter {
+    CompactFilter::builder().expected_items(1_000).target_fpp(1e-6).build().unwrap()
 }
 
 fn counting() -> CountingBloomFilter {
@@ -47,6 +51,7 @@ fn fuse() -> BinaryFuse {
 fn fillable() -> Vec<Box<dyn KeySet>> {
     vec![
         Box::new(OwnSet::from(plain())),
+        Box::new(OwnSet::from(compact())),
         Box::new(OwnSet::from(counting())),
         Box::new(OwnSet::from(scalable())),
         Box::new(OwnSet::unsaved(scalable())),

@@ -254,7 +254,8 @@ fn count(
     let about = if counted.room > counted.distinct { "about " } else { "" };
     let (line, key) = (noun(counted.lines, "line"), noun(counted.distinct, "distinct key"));
     talk.say(&format!("counted {lines} {line} with {about}{distinct} {key}"));
-    Ok(counted.room.max(1))
+    let is_compact = args.size.layout == Some(LayoutName::Compact);
+    Ok(if is_compact { counted.copies() } else { counted.room }.max(1))
 }
 
 /// An empty filter of another system, for a number of keys that may have been counted; and the note

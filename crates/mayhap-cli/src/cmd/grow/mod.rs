@@ -1,4 +1,7 @@
-//! `mayhap grow`: a filter of another size, rate, layout or kind, without its keys.
+//! `mayhap grow`: a filter of another size, rate, layout or kind, without its keys: from their
+//! digests here, and in `doubled.rs` from a compact filter alone.
+
+mod doubled;
 
 use crate::args::{DigestArgs, LockArgs, SizeArgs, secret_key};
 use crate::error::Error;
@@ -20,11 +23,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const LAYOUT: &str =
-    "blocked, standard, scalable or fuse; with -o also counting [default: as it is]";
+    "blocked, standard, scalable or fuse; with -o also compact, counting [default: as it is]";
 const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice its keys]";
 const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: as it is]";
 
-/// Rebuild a filter at another size, rate or layout from its kept digests
+/// Rebuild a filter at another size, rate or layout from its kept digests; double a compact one
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("layout", |arg| arg.help(LAYOUT)))]
 #[command(mut_arg("items", |arg| arg.help(ITEMS)))]
@@ -82,6 +85,9 @@ struct Numbers {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
+    if mayhap_store::read_header(&args.file).is_ok_and(|header| header.kind() == Kind::Compact) {
+        return doubled::run(args, talk);
+    }
     check_layout(args)?;
     let mut kept = args.keep_digests.then(|| Kept::for_new(&args.size, false)).transpose()?;
     if let Some(output) = &args.output {
@@ -135,12 +141,16 @@ fn check_layout(args: &Args) -> Result<(), Error> {
         Some(LayoutName::Counting) if args.output.is_none() => {
             "keys can be removed from a counting filter, but their digests would stay"
         }
+        Some(LayoutName::Compact) if args.output.is_none() => {
+            "keys can be removed from a compact filter, but their digests would stay"
+        }
         Some(LayoutName::Fuse) => return fuse::check(&args.size),
         _ => return Ok(()),
     };
     Err(Error::usage(
         refused,
-        "--layout blocked, standard, scalable or fuse; or counting in another file, with -o",
+        "--layout blocked, standard, scalable or fuse; or compact or counting in another file, with \
+         -o",
     ))
 }
 

@@ -128,6 +128,9 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     };
     let seconds = progress.end().as_secs_f64();
     digests.say(talk);
+    if headers[0].kind() == Kind::Compact {
+        talk.say("copies add up: a key of several files has to be removed as often as from all");
+    }
     warn_of_other_numbers(&headers, talk);
     Summary::of(args, sum, seconds).print(talk, args.json)
 }
@@ -231,7 +234,13 @@ fn load_all(
         match &mut sum {
             None => sum = Some(more),
             Some(sum) => {
-                sum.union_with(&*more).map_err(|source| unlike(args, path, &source))?;
+                let copies = sum.inserted_items().saturating_add(more.inserted_items());
+                sum.union_with(&*more).map_err(|source| match source {
+                    mayhap::Error::Full { expected_items, .. } => {
+                        Error::Full(over_full(copies, Limit::Copies(expected_items)))
+                    }
+                    source => unlike(args, path, &source),
+                })?;
             }
         }
     }

@@ -43,7 +43,9 @@ pub(super) fn recipe(
                 format!("{} --layout {}", sized(needs, best), best.name())
             }
         }
-        Kind::Counting => format!("{} --layout counting", sized(needs, best)),
+        Kind::Compact | Kind::Counting => {
+            format!("{} --layout {}", sized(needs, best), best.name())
+        }
         Kind::Scalable => format!("-n {items} -p {fpp} --layout scalable"),
         Kind::Window => match window {
             Some(WindowSize::Millis(millis)) => {
@@ -153,12 +155,12 @@ mod tests {
         let of_rate = given(0, 0.01, 2 * mib);
         assert_eq!(command(&of_rate), create("--mem 2MiB -p 1% --layout blocked"));
         let deletes = Needs { delete: true, ..given(1_000_000, 0.01, 0) };
-        assert_eq!(command(&deletes), create("-n 1M -p 1% --layout counting"));
+        assert_eq!(command(&deletes), create("-n 1M -p 1% --layout compact"));
         let frozen = Needs { frozen: true, ..given(1_000_000, 0.005, 0) };
         assert_eq!(command(&frozen), "mayhap build -o seen.mayhap --layout fuse -p 0.5% keys.txt");
         // 10 MiB for three: 3,495,253 bytes each, of which 3,495,232 are whole blocks.
         let three = Needs { sets: 3, delete: true, ..given(1_000_000, 0.0, 10 * mib) };
-        assert_eq!(command(&three), create("-n 1M --mem 3495232 --layout counting"));
+        assert_eq!(command(&three), create("-n 1M --mem 3495232 --layout compact"));
     }
 
     proptest! {

@@ -4,15 +4,33 @@ use super::FIRST_ITEMS;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
 use mayhap::set::Repeats;
-use mayhap::{CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
+use mayhap::{
+    CompactFilter, CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter,
+};
 use mayhap_sets::{KeySet, LayoutName, OwnSet};
 use mayhap_units::window::WindowSize;
+
+/// A builder of a kind that is sized by two of n, p and memory, with those that are given.
+macro_rules! sized {
+    ($kind:ty, $items:expr, $size:expr, $function:expr) => {{
+        let (items, size) = ($items, $size);
+        let builder = <$kind>::builder().digest_function($function).max_bytes(size.max_bytes());
+        let builder = if let Some(items) = items { builder.expected_items(items) } else { builder };
+        let builder = if let Some(bytes) = size.mem { builder.num_bytes(bytes) } else { builder };
+        match size.fpp {
+            None if items.is_some() && size.mem.is_some() => builder,
+            fpp => builder.target_fpp(fpp.unwrap_or(DEFAULT_FPP)),
+        }
+    }};
+}
 
 /// A kind to make, its numbers checked for what contradicts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Create {
     /// A window of this many keys.
     WindowItems(u64),
+    /// Fingerprints instead of bits.
+    Compact(Option<u64>),
     /// Counters instead of bits.
     Counting(Option<u64>),
     /// A chain whose first layer has room for this many keys.
@@ -33,7 +51,13 @@ impl Create {
         let make = match name {
             LayoutName::Blocked | LayoutName::Standard => return Ok(None),
             // Without a size it is refused with the plain ones.
-            LayoutName::Counting if items.is_none() && size.mem.is_none() => return Ok(None),
+            LayoutName::Compact | LayoutName::Counting if items.is_none() && size.mem.is_none() => {
+                return Ok(None);
+            }
+            LayoutName::Compact => {
+                size.refuse_preset(name.name())?;
+                return Ok(Some(Self::Compact(items)));
+            }
             LayoutName::Counting => {
                 size.refuse_preset(name.name())?;
                 return Ok(Some(Self::Counting(items)));
@@ -135,19 +159,9 @@ impl Create {
             .digest_function(function)
             .max_bytes(max_bytes);
         Ok(match self {
+            Self::Compact(items) => sized!(CompactFilter, items, size, function).build()?.into(),
             Self::Counting(items) => {
-                let mut builder =
-                    CountingBloomFilter::builder().digest_function(function).max_bytes(max_bytes);
-                if let Some(items) = items {
-                    builder = builder.expected_items(items);
-                }
-                if let Some(bytes) = size.mem {
-                    builder = builder.num_bytes(bytes);
-                }
-                if size.fpp.is_some() || items.is_none() || size.mem.is_none() {
-                    builder = builder.target_fpp(fpp);
-                }
-                builder.build()?.into()
+                sized!(CountingBloomFilter, items, size, function).build()?.into()
             }
             Self::Scalable(items) => {
                 let mut filter = ScalableBloomFilter::new(items, fpp, function)?;

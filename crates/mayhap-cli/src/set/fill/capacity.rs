@@ -17,6 +17,8 @@ const RATE_LOOKS: u64 = 8;
 pub(super) struct Capacity {
     /// Whether it is filled beyond that.
     overfill: bool,
+    /// Whether it cannot be, and repeats take room too.
+    is_hard: bool,
     /// Whether others fill it too, and its capacity then.
     is_shared: bool,
     shared_keys: Option<u64>,
@@ -36,7 +38,8 @@ impl Capacity {
         let warn_at = numbers.warn_at.unwrap_or(u64::MAX);
         let is_shared = set.remote().is_some();
         let shared_keys = numbers.capacity.filter(|_| is_shared);
-        Self { overfill, is_shared, shared_keys, full_at: None, warn_at, no_memory: None }
+        let (is_hard, overfill) = (numbers.is_hard, overfill && !numbers.is_hard);
+        Self { overfill, is_hard, is_shared, shared_keys, full_at: None, warn_at, no_memory: None }
     }
 
     /// Finds out when the set is full if keys are inserted in this way.
@@ -67,7 +70,10 @@ impl Capacity {
         }
         // On a server it changes with each look at the bits.
         let full_at = if self.is_shared { set.numbers(repeats).full_at } else { self.full_at };
-        full_at.map(|full_at| Room::left(set.held(), full_at))
+        full_at.map(|full_at| match Room::left(set.held(), full_at) {
+            Room::Repeats if self.is_hard && repeats == Repeats::Renew => Room::None,
+            room => room,
+        })
     }
 
     /// The most lines that the set is given at once.
@@ -93,7 +99,8 @@ impl Capacity {
     /// The error for a set that accepts no more lines, after this many.
     pub(super) fn full(&self, set: &dyn KeySet, lines: u64, advice: WhenFull) -> Error {
         let made_for = set.numbers(Repeats::Renew).capacity.unwrap_or(0);
-        let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
+        let limit = if self.is_hard { Limit::Copies(made_for) } else { Limit::Keys(made_for) };
+        let limit = self.no_memory.unwrap_or(limit);
         let held = set.measurements().keys().unwrap_or(set.items());
         Error::Full(Full { held, limit, end: End::After(lines), advice })
     }

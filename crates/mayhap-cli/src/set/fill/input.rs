@@ -86,6 +86,17 @@ pub struct Counted {
     pub room: u64,
 }
 
+impl Counted {
+    /// The copies to make room for in a compact filter: each line has one, up to 15 of a key, and
+    /// each repeat the room of two, since copies are less even than keys. Of a million keys that
+    /// all come 14 times, a filter takes 81 % of the copies that it is for at a rate of 1 %, and 60
+    /// % at 1e-11.
+    pub fn copies(&self) -> u64 {
+        let copies = self.lines.min(self.room.saturating_mul(15));
+        copies + copies.saturating_sub(self.distinct)
+    }
+}
+
 /// Counts the distinct keys of regular files, compressed ones too; `None` if one is a pipe.
 /// Standard input stands where it stood before.
 ///

@@ -271,6 +271,7 @@ impl Inserter {
             }
         }
         count = count.min(usize::try_from(self.most_at_once()).unwrap_or(usize::MAX));
+        let items = self.set.items();
         let inserted = self.set.insert_into(keys.first(count), self.repeats, &mut self.new);
         if by_key {
             count = self.new.len();
@@ -284,6 +285,13 @@ impl Inserter {
             match error {
                 mayhap_sets::Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
                     self.capacity.no_memory(found, limit);
+                }
+                mayhap_sets::Error::Filter(mayhap::Error::Full { .. }) => {
+                    if self.repeats == Repeats::Renew {
+                        // Each line has stored a copy. Where there are so many of a key that
+                        // they count no more, some lines before it get a second one.
+                        count = (self.set.items() - items) as usize;
+                    }
                 }
                 error if count == 0 => return Err(error.into()),
                 _ => {}

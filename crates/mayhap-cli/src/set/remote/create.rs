@@ -155,6 +155,7 @@ impl Wanted<'_> {
         match self.size.layout {
             None | Some(LayoutName::Scalable) => {}
             Some(LayoutName::Blocked | LayoutName::Standard) => options.growth = BfGrowth::None,
+            Some(LayoutName::Compact) => options.kind = BfKind::Compact,
             Some(LayoutName::Counting) => options.kind = BfKind::Counting,
             Some(LayoutName::Window(WindowSize::Items(items))) => {
                 options.kind = BfKind::WindowItems(items);

@@ -23,10 +23,11 @@ const DAMAGES: u64 = 400;
 const SECTOR_BYTES: usize = 512;
 
 /// A file of each kind, and the commands that write it from `keys.txt`.
-const KINDS: [(&str, &[&str]); 13] = [
+const KINDS: [(&str, &[&str]); 14] = [
     ("blocked", &["build -q -n 12k -p 1e-4 --layout blocked -o f keys.txt"]),
     ("standard", &["build -q -n 12k -p 1e-4 --layout standard -o f keys.txt"]),
     ("counting", &["build -q -n 8k -p 1e-3 --layout counting -o f keys.txt"]),
+    ("compact", &["build -q -n 9k -p 1e-3 --layout compact -o f keys.txt"]),
     ("scalable", &["build -q -n 1k -p 1e-4 --layout scalable -o f keys.txt"]),
     ("window of keys", &["create -q --layout window:8k -p 1e-3 f", "add -q f keys.txt"]),
     ("window of time", &["create -q --layout window:1d -n 8k -p 1e-3 f", "add -q f keys.txt"]),
