@@ -1,7 +1,7 @@
 //! Many keys at once, their cache lines fetched together.
 
 use super::super::for_each_digest_chunk;
-use super::table::{Fingerprint, Full, MAX_COPIES, Table, buckets};
+use super::table::{Fingerprint, Found, Full, MAX_COPIES, Table, buckets};
 use super::{CompactFilter, body_mut, is_removable};
 use crate::simd::{Above, BucketKernel, BucketTask, fits_cache, prefetch, with_buckets};
 use crate::{Bitmap, Digest, Error, Key};
@@ -260,18 +260,50 @@ impl BucketTask for InsertEach<'_> {
             self.digests,
             #[inline(always)]
             |body, i, group| {
+                let mut ahead = Ahead::of::<K>(&table, body, group);
                 for (bit, &at) in group.iter().enumerate() {
+                    *refused = i * GROUP + bit;
                     if only_absent && table.contains::<K>(body, at) {
                         continue;
                     }
-                    *refused = i * GROUP + bit;
-                    let copies = table.insert::<K>(body, at, *stored < limit)?;
+                    let copies = match ahead.take(bit, at) {
+                        Some(found) if *stored < limit => table.insert_found::<K>(body, at, found),
+                        _ => table.insert::<K>(body, at, *stored < limit),
+                    }?;
                     *stored += u64::from(copies < MAX_COPIES);
                     new[i] |= u64::from(copies == 0) << bit;
                 }
                 Ok(())
             },
         )
+    }
+}
+
+/// What was found for a group of fingerprints before any of them changed a bucket, so that the
+/// searches do not wait for the changes.
+struct Ahead {
+    found: [Found; GROUP],
+    /// Buckets that have been changed since, by the last bits of their numbers.
+    changed: [u64; 8],
+}
+
+impl Ahead {
+    #[inline(always)]
+    fn of<K: BucketKernel>(table: &Table, body: &[u64], group: &[Fingerprint]) -> Self {
+        let mut found = [Found::default(); GROUP];
+        for (found, &at) in found.iter_mut().zip(group) {
+            *found = table.find::<K>(body, at);
+        }
+        Self { found, changed: [0; 8] }
+    }
+
+    /// What was found for a fingerprint whose bucket is about to be changed, if that still holds.
+    #[inline(always)]
+    fn take(&mut self, i: usize, at: Fingerprint) -> Option<Found> {
+        let (word, bit) = (at.front / 64 % 8, 1 << (at.front % 64));
+        let is_known = self.changed[word] & bit == 0;
+        self.changed[word] |= bit;
+        is_known.then(|| self.found[i])
     }
 }
 
@@ -298,8 +330,12 @@ impl BucketTask for RemoveEach<'_> {
             #[inline(always)]
             |body, i, group| {
                 let mut word = 0;
+                let mut ahead = Ahead::of::<K>(&table, body, group);
                 for (bit, &at) in group.iter().enumerate() {
-                    let copies = table.remove::<K>(body, at);
+                    let copies = match ahead.take(bit, at) {
+                        Some(found) => table.remove_found::<K>(body, at, found),
+                        None => table.remove::<K>(body, at),
+                    };
                     word |= u64::from(is_removable(copies)) << bit;
                 }
                 removed[i] = word;

@@ -4,7 +4,7 @@
 //! all zeros, and the start of a run is found by selecting a 0. Remainders are in the order of the
 //! index, and ascend within a run: the fingerprints of a bucket are sorted.
 
-use crate::simd::{BucketKernel, Fronts, Words};
+use crate::simd::{BucketKernel, Fronts, Place, Words};
 use crate::sizing::compact::{INDEX_BITS, Shape};
 
 /// Words that may have bits of the index.
@@ -184,12 +184,15 @@ impl Frame {
         remainder: u64,
     ) {
         debug_assert!(run.keys < self.shape.slots, "a bucket with room");
-        let (bit, at) = (run.bit + smaller, self.bit_of(run.slot + smaller));
-        K::insert_one(first_half_mut(words), bit, self.index_bits);
-        let bits = self.shape.remainder_bits;
-        if bits > 0 {
-            K::insert_bits(words, at, bits, remainder);
-        }
+        K::insert(words, self.place(run.bit + smaller, run.slot + smaller), remainder);
+    }
+
+    /// The place of the key of this bit of the index and this slot.
+    #[inline(always)]
+    const fn place(&self, index_bit: u32, slot: u32) -> Place {
+        let (index_bits, remainder_bits) = (self.index_bits, self.shape.remainder_bits);
+        let remainder_bit = index_bits + slot * remainder_bits;
+        Place { index_bit, index_bits, remainder_bit, remainder_bits }
     }
 
     /// [`Frame::insert_at`] where it belongs.
@@ -201,18 +204,7 @@ impl Frame {
     /// Removes the remainder of a run behind the `smaller` ones.
     #[inline(always)]
     pub(super) fn remove_at<K: BucketKernel>(&self, words: &mut Words, run: Run, smaller: u32) {
-        self.remove_slot::<K>(words, run.bit + smaller, run.slot + smaller);
-    }
-
-    /// Removes the key of this bit of the index and this slot.
-    #[inline(always)]
-    fn remove_slot<K: BucketKernel>(&self, words: &mut Words, bit: u32, slot: u32) {
-        let at = self.bit_of(slot);
-        K::remove_one(first_half_mut(words), bit, self.index_bits);
-        let bits = self.shape.remainder_bits;
-        if bits > 0 {
-            K::remove_bits(words, at, bits);
-        }
+        K::remove(words, self.place(run.bit + smaller, run.slot + smaller));
     }
 
     /// Removes the largest fingerprint of a full bucket.
@@ -226,7 +218,7 @@ impl Frame {
         }
         let bit = word as u32 * 64 + bits.ilog2();
         let last = Local { run: bit - slot, remainder: self.remainder(words, slot) };
-        self.remove_slot::<K>(words, bit, slot);
+        K::remove(words, self.place(bit, slot));
         last
     }
 
@@ -359,10 +351,4 @@ const fn below(bit: u32) -> u64 {
 #[inline(always)]
 fn first_half(words: &Words) -> &[u64; INDEX_WORDS] {
     words.first_chunk().expect("half of a bucket")
-}
-
-/// Same as `first_half`, to write.
-#[inline(always)]
-fn first_half_mut(words: &mut Words) -> &mut [u64; INDEX_WORDS] {
-    words.first_chunk_mut().expect("half of a bucket")
 }

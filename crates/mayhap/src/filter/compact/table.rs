@@ -5,7 +5,7 @@
 //! the others are in the bucket above it, by the same rule. So what the body holds follows from the
 //! multiset of fingerprints alone, whatever was inserted and removed in whatever order.
 
-use super::bucket::{Frame, Local};
+use super::bucket::{Frame, Local, Run};
 use crate::Digest;
 use crate::positions::mulhi;
 use crate::simd::{BucketKernel, Fronts, Words, prefetch};
@@ -32,6 +32,14 @@ pub(super) struct Table {
 pub(super) struct Fingerprint {
     pub(super) front: usize,
     local: Local,
+}
+
+/// What was found in the front bucket of a fingerprint.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found {
+    run: Run,
+    smaller: u32,
+    copies: u32,
 }
 
 /// There is no room for a fingerprint on any level.
@@ -178,14 +186,33 @@ impl Table {
             let copies = self.count::<K>(body, at);
             return if copies < MAX_COPIES { Err(Full) } else { Ok(copies) };
         }
-        let frame = &self.frames[0];
-        let words = &mut buckets_mut(body)[at.front];
+        let found = self.find::<K>(body, at);
+        self.insert_found::<K>(body, at, found)
+    }
+
+    /// The run of a fingerprint in its front bucket, and the keys there that are smaller, or equal.
+    #[inline(always)]
+    pub(super) fn find<K: BucketKernel>(&self, body: &[u64], at: Fingerprint) -> Found {
+        let (frame, words) = (&self.frames[0], &buckets(body)[at.front]);
         let run = frame.run::<K>(words, at.local.run);
+        let (smaller, copies) = frame.rank(words, run, at.local.remainder);
+        Found { run, smaller, copies }
+    }
+
+    /// [`Table::insert`] where there is room, and its front bucket is as it was found.
+    #[inline(always)]
+    pub(super) fn insert_found<K: BucketKernel>(
+        &self,
+        body: &mut [u64],
+        at: Fingerprint,
+        Found { run, smaller, copies }: Found,
+    ) -> Result<u32, Full> {
+        let frame = &self.frames[0];
         if run.keys == frame.slots() {
             return self.insert_above::<K>(body, at);
         }
-        let (smaller, copies) = frame.rank(words, run, at.local.remainder);
         if copies < MAX_COPIES {
+            let words = &mut buckets_mut(body)[at.front];
             frame.insert_at::<K>(words, run, smaller, at.local.remainder);
         }
         Ok(copies)
@@ -244,15 +271,24 @@ impl Table {
     /// Removes a copy, unless there are [`MAX_COPIES`]; that many were there before.
     #[inline(always)]
     pub(super) fn remove<K: BucketKernel>(&self, body: &mut [u64], at: Fingerprint) -> u32 {
+        let found = self.find::<K>(body, at);
+        self.remove_found::<K>(body, at, found)
+    }
+
+    /// [`Table::remove`] where its front bucket is as it was found.
+    #[inline(always)]
+    pub(super) fn remove_found<K: BucketKernel>(
+        &self,
+        body: &mut [u64],
+        at: Fingerprint,
+        Found { run, smaller, copies }: Found,
+    ) -> u32 {
         let frame = &self.frames[0];
-        let words = &mut buckets_mut(body)[at.front];
-        let run = frame.run::<K>(words, at.local.run);
         if run.keys == frame.slots() {
             return self.remove_above::<K>(body, at);
         }
-        let (smaller, copies) = frame.rank(words, run, at.local.remainder);
         if copies > 0 && copies < MAX_COPIES {
-            frame.remove_at::<K>(words, run, smaller);
+            frame.remove_at::<K>(&mut buckets_mut(body)[at.front], run, smaller);
         }
         copies
     }

@@ -2,9 +2,9 @@
 //! bits move in all words at once.
 
 use super::bmi2::select;
-use super::{BucketKernel, BucketTask, IndexWords, Words};
+use super::{BucketKernel, BucketTask, IndexWords, Place, Words};
 use core::arch::x86_64::{
-    __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm512_add_epi64, _mm512_alignr_epi64,
+    __m128i, __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm512_add_epi64, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi512_si128, _mm512_cmplt_epu64_mask,
     _mm512_loadu_si512, _mm512_max_epi64, _mm512_or_si512, _mm512_permutexvar_epi64,
     _mm512_popcnt_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
@@ -39,10 +39,8 @@ macro_rules! kernel {
 }
 kernel! {
     find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32);
-    insert_one(index: &mut IndexWords, from: u32, to: u32);
-    remove_one(index: &mut IndexWords, from: u32, to: u32);
-    insert_bits(words: &mut Words, from: u32, bits: u32, value: u64);
-    remove_bits(words: &mut Words, from: u32, bits: u32);
+    insert(words: &mut Words, place: Place, remainder: u64);
+    remove(words: &mut Words, place: Place);
 }
 
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,bmi2,popcnt")]
@@ -70,44 +68,22 @@ fn find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32) {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn insert_one(index: &mut IndexWords, from: u32, to: u32) {
-    let old = load(index);
-    let lower = _mm512_alignr_epi64::<7>(old, _mm512_setzero_si512());
-    let moved = _mm512_or_si512(_mm512_slli_epi64::<1>(old), _mm512_srli_epi64::<63>(lower));
-    let moves = _mm512_andnot_si512(below(from, FIRST), below(to, FIRST));
-    let new = choose(moves, moved, old);
-    // The bit below the moved ones came from below `from`.
-    let one = at_bit(1, from, FIRST);
-    store(index, _mm512_or_si512(new, one));
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn remove_one(index: &mut IndexWords, from: u32, to: u32) {
-    let old = load(index);
-    // Bit `to - 1` receives nothing from beyond the index.
-    let inside = _mm512_and_si512(old, below(to, FIRST));
-    let upper = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), inside);
-    let moved = _mm512_or_si512(_mm512_srli_epi64::<1>(inside), _mm512_slli_epi64::<63>(upper));
-    let moves = _mm512_andnot_si512(below(from, FIRST), below(to, FIRST));
-    store(index, choose(moves, moved, old));
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
+fn insert(words: &mut Words, place: Place, remainder: u64) {
     let (first, second) = halves(words);
-    let (low, high) = (load(first), load(second));
-    let (up, down) =
-        (_mm_cvtsi32_si128(bits.cast_signed()), _mm_cvtsi32_si128(64 - bits.cast_signed()));
+    let (low, high) = (insert_one(load(first), place), load(second));
+    let bits = place.remainder_bits;
+    if bits == 0 {
+        return store(first, low);
+    }
+    let from = place.remainder_bit;
+    let (by, rest) = shifts(bits);
     let below_low = _mm512_alignr_epi64::<7>(low, _mm512_setzero_si512());
     let below_high = _mm512_alignr_epi64::<7>(high, low);
     let insert = |old, lower, start| {
-        let moved = _mm512_or_si512(_mm512_sll_epi64(old, up), _mm512_srl_epi64(lower, down));
-        let stay = below(from, start);
+        let moved = _mm512_or_si512(_mm512_sll_epi64(old, by), _mm512_srl_epi64(lower, rest));
         let moved = _mm512_andnot_si512(below(from + bits, start), moved);
-        let new = choose(stay, old, moved);
-        _mm512_or_si512(new, at_bit(value, from, start))
+        let new = choose(below(from, start), old, moved);
+        _mm512_or_si512(new, at_bit(remainder, from, start))
     };
     store(first, insert(low, below_low, FIRST));
     store(second, insert(high, below_high, SECOND));
@@ -115,19 +91,55 @@ fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn remove_bits(words: &mut Words, from: u32, bits: u32) {
+fn remove(words: &mut Words, place: Place) {
     let (first, second) = halves(words);
-    let (low, high) = (load(first), load(second));
-    let (down, up) =
-        (_mm_cvtsi32_si128(bits.cast_signed()), _mm_cvtsi32_si128(64 - bits.cast_signed()));
+    let (low, high) = (remove_one(load(first), place), load(second));
+    let (from, bits) = (place.remainder_bit, place.remainder_bits);
+    if bits == 0 {
+        return store(first, low);
+    }
+    let (by, rest) = shifts(bits);
     let above_low = _mm512_alignr_epi64::<1>(high, low);
     let above_high = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), high);
     let remove = |old, upper, start| {
-        let moved = _mm512_or_si512(_mm512_srl_epi64(old, down), _mm512_sll_epi64(upper, up));
+        let moved = _mm512_or_si512(_mm512_srl_epi64(old, by), _mm512_sll_epi64(upper, rest));
         choose(below(from, start), old, moved)
     };
     store(first, remove(low, above_low, FIRST));
     store(second, remove(high, above_high, SECOND));
+}
+
+/// The first half with a 1 at the place, and the rest of the index one bit up.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn insert_one(old: __m512i, place: Place) -> __m512i {
+    let (from, to) = (place.index_bit, place.index_bits);
+    let lower = _mm512_alignr_epi64::<7>(old, _mm512_setzero_si512());
+    let moved = _mm512_or_si512(_mm512_slli_epi64::<1>(old), _mm512_srli_epi64::<63>(lower));
+    // The bit of the place, which came from below it, is set anyway.
+    let moves = _mm512_andnot_si512(below(from, FIRST), below(to, FIRST));
+    _mm512_or_si512(choose(moves, moved, old), at_bit(1, from, FIRST))
+}
+
+/// The first half without the bit of the place, and the rest of the index one bit down.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn remove_one(old: __m512i, place: Place) -> __m512i {
+    let (from, to) = (place.index_bit, place.index_bits);
+    // The last bit of the index receives nothing from beyond it.
+    let inside = _mm512_and_si512(old, below(to, FIRST));
+    let upper = _mm512_alignr_epi64::<1>(_mm512_setzero_si512(), inside);
+    let moved = _mm512_or_si512(_mm512_srli_epi64::<1>(inside), _mm512_slli_epi64::<63>(upper));
+    let moves = _mm512_andnot_si512(below(from, FIRST), below(to, FIRST));
+    choose(moves, moved, old)
+}
+
+/// Shifts by so many bits, and by the rest of a word.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn shifts(bits: u32) -> (__m128i, __m128i) {
+    let bits = bits.cast_signed();
+    (_mm_cvtsi32_si128(bits), _mm_cvtsi32_si128(64 - bits))
 }
 
 /// The first bit of the first and the second half.

@@ -2,7 +2,7 @@
 //! the scalar code, compiled for more instructions.
 
 use super::scalar::{self, Scalar};
-use super::{BucketKernel, BucketTask, IndexWords, Words};
+use super::{BucketKernel, BucketTask, IndexWords, Place, Words};
 
 struct Bmi2;
 
@@ -30,22 +30,12 @@ impl BucketKernel for Bmi2 {
     }
 
     #[inline(always)]
-    fn insert_one(index: &mut IndexWords, from: u32, to: u32) {
-        Scalar::insert_one(index, from, to);
+    fn insert(words: &mut Words, place: Place, remainder: u64) {
+        Scalar::insert(words, place, remainder);
     }
 
     #[inline(always)]
-    fn remove_one(index: &mut IndexWords, from: u32, to: u32) {
-        Scalar::remove_one(index, from, to);
-    }
-
-    #[inline(always)]
-    fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
-        Scalar::insert_bits(words, from, bits, value);
-    }
-
-    #[inline(always)]
-    fn remove_bits(words: &mut Words, from: u32, bits: u32) {
-        Scalar::remove_bits(words, from, bits);
+    fn remove(words: &mut Words, place: Place) {
+        Scalar::remove(words, place);
     }
 }

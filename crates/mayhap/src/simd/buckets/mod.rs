@@ -1,5 +1,5 @@
-//! The kernels of compact filters: finding a run in the index of a bucket, and making room for a
-//! key.
+//! The kernels of compact filters: finding a run in the index of a bucket, and inserting and
+//! removing a key.
 //!
 //! `scalar.rs` is the definition; `bmi2.rs` selects bits by an instruction, and `avx512.rs` handles
 //! a bucket as two vectors. A loop over keys is compiled once for each of them.
@@ -26,6 +26,19 @@ pub(crate) type Words = [u64; 16];
 /// The words that have its index.
 pub(crate) type IndexWords = [u64; 8];
 
+/// The bits of a key in a bucket: one of the index and those of its remainder. Those that follow,
+/// of the index and of the remainders, move up by as many when it is inserted, and down when it is
+/// removed; then zeros come in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) index_bit: u32,
+    /// Bits of the index, up to 512.
+    pub(crate) index_bits: u32,
+    /// The first bit of the remainder, and how many it has, up to 63.
+    pub(crate) remainder_bit: u32,
+    pub(crate) remainder_bits: u32,
+}
+
 /// The hot operations on a bucket. They are `inline(always)`, and so is all that calls them in a
 /// [`BucketTask`].
 pub(crate) trait BucketKernel {
@@ -33,18 +46,11 @@ pub(crate) trait BucketKernel {
     /// `index_bits`, of which there are at least `run`.
     fn find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32);
 
-    /// Moves the bits `from..to` up by one, loses the highest of them, and sets bit `from`.
-    fn insert_one(index: &mut IndexWords, from: u32, to: u32);
+    /// Inserts a key: see [`Place`].
+    fn insert(words: &mut Words, place: Place, remainder: u64);
 
-    /// Moves the bits `from + 1..to` down by one; bit `to - 1` becomes 0.
-    fn remove_one(index: &mut IndexWords, from: u32, to: u32);
-
-    /// Moves the bits from `from` on up by `bits`, 1 to 63, loses the highest of them, and puts
-    /// `value` in their place.
-    fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64);
-
-    /// Moves the bits from `from + bits` on down by `bits`, 1 to 63; zeros come in.
-    fn remove_bits(words: &mut Words, from: u32, bits: u32);
+    /// Removes a key: see [`Place`].
+    fn remove(words: &mut Words, place: Place);
 }
 
 /// A computation over buckets.

@@ -1,6 +1,6 @@
 //! The definition: word by word.
 
-use super::{BucketKernel, IndexWords, Words};
+use super::{BucketKernel, IndexWords, Place, Words};
 
 pub(super) struct Scalar;
 
@@ -11,30 +11,28 @@ impl BucketKernel for Scalar {
     }
 
     #[inline(always)]
-    fn insert_one(index: &mut IndexWords, from: u32, to: u32) {
-        shift_up(index, from, to, 1);
-        index[from as usize / 64] |= 1 << (from % 64);
-    }
-
-    #[inline(always)]
-    fn remove_one(index: &mut IndexWords, from: u32, to: u32) {
-        shift_down(index, from, to, 1);
-    }
-
-    #[inline(always)]
-    fn insert_bits(words: &mut Words, from: u32, bits: u32, value: u64) {
-        shift_up(words, from, 1024, bits);
-        let (word, shift) = (from as usize / 64, from % 64);
-        words[word] |= value << shift;
+    fn insert(words: &mut Words, place: Place, remainder: u64) {
+        let Place { index_bit, index_bits, remainder_bit, remainder_bits } = place;
+        shift_up(words, index_bit, index_bits, 1);
+        words[index_bit as usize / 64] |= 1 << (index_bit % 64);
+        if remainder_bits == 0 {
+            return;
+        }
+        shift_up(words, remainder_bit, 1024, remainder_bits);
+        let (word, shift) = (remainder_bit as usize / 64, remainder_bit % 64);
+        words[word] |= remainder << shift;
         if let Some(next) = words.get_mut(word + 1) {
             // Twice, since a shift by 64 is none.
-            *next |= value >> 1 >> (63 - shift);
+            *next |= remainder >> 1 >> (63 - shift);
         }
     }
 
     #[inline(always)]
-    fn remove_bits(words: &mut Words, from: u32, bits: u32) {
-        shift_down(words, from, 1024, bits);
+    fn remove(words: &mut Words, place: Place) {
+        shift_down(words, place.index_bit, place.index_bits, 1);
+        if place.remainder_bits > 0 {
+            shift_down(words, place.remainder_bit, 1024, place.remainder_bits);
+        }
     }
 }
 
@@ -91,7 +89,7 @@ const fn below(bit: u32) -> u64 {
 
 /// Moves the bits `from..to` up by `by`, below 64: zeros come in, and the highest are lost.
 #[inline(always)]
-fn shift_up<const N: usize>(words: &mut [u64; N], from: u32, to: u32, by: u32) {
+fn shift_up(words: &mut Words, from: u32, to: u32, by: u32) {
     let (first, last) = (from as usize / 64, (to as usize - 1) / 64);
     let (below_from, below_to) = (below(from % 64), below((to - 1) % 64 + 1));
     let (low, high) = (words[first] & below_from, words[last] & !below_to);
@@ -105,7 +103,7 @@ fn shift_up<const N: usize>(words: &mut [u64; N], from: u32, to: u32, by: u32) {
 
 /// Moves the bits `from + by..to` down by `by`, below 64: zeros come in.
 #[inline(always)]
-fn shift_down<const N: usize>(words: &mut [u64; N], from: u32, to: u32, by: u32) {
+fn shift_down(words: &mut Words, from: u32, to: u32, by: u32) {
     let (first, last) = (from as usize / 64, (to as usize - 1) / 64);
     let (below_from, below_to) = (below(from % 64), below((to - 1) % 64 + 1));
     let (low, high) = (words[first] & below_from, words[last] & !below_to);

@@ -1,7 +1,7 @@
 //! Every kernel does to a bucket what the definition does.
 
 use super::scalar::{Scalar, select};
-use super::{BucketKernel, BucketTask, IndexWords, Words, with_buckets};
+use super::{BucketKernel, BucketTask, IndexWords, Place, Words, with_buckets};
 use crate::positions::splitmix64;
 
 fn words(seed: u64) -> Words {
@@ -13,28 +13,35 @@ fn words(seed: u64) -> Words {
     })
 }
 
+/// A place of a bucket, a remainder for it, and a number below 2^32, from a seed.
+fn place(seed: u64) -> (Place, u64, u64) {
+    let random = |i: u64, below: u32| (splitmix64(seed * 7 + i) % u64::from(below)) as u32;
+    let index_bits = 1 + random(0, 512);
+    let index_bit = random(1, index_bits);
+    let remainder_bits = random(2, 57);
+    let remainder_bit = index_bits + random(3, 1024 - index_bits);
+    let remainder = splitmix64(seed) & ((1 << remainder_bits) - 1);
+    let place = Place { index_bit, index_bits, remainder_bit, remainder_bits };
+    (place, remainder, splitmix64(seed * 7 + 4) >> 32)
+}
+
 /// All operations of a kernel on a bucket, with numbers from a seed.
 struct All(u64);
 
 impl BucketTask for All {
-    type Output = ([Words; 4], [(u32, u32); 2]);
+    type Output = ([Words; 2], [(u32, u32); 2]);
 
     fn run<K: BucketKernel>(self) -> Self::Output {
         let before = words(self.0);
-        let random = |i: u64, below: u32| (splitmix64(self.0 * 7 + i) % u64::from(below)) as u32;
-        let to = 1 + random(0, 512);
-        let from = random(1, to);
-        let (bits, at) = (1 + random(2, 56), random(3, 1024));
-        let value = splitmix64(self.0) & ((1 << bits) - 1);
-        let mut after = [before; 4];
-        K::insert_one(after[0].first_chunk_mut().unwrap(), from, to);
-        K::remove_one(after[1].first_chunk_mut().unwrap(), from, to);
-        K::insert_bits(&mut after[2], at, bits, value);
-        K::remove_bits(&mut after[3], at, bits);
+        let (place, remainder, random) = place(self.0);
+        let mut after = [before; 2];
+        K::insert(&mut after[0], place, remainder);
+        K::remove(&mut after[1], place);
         let index: &IndexWords = before.first_chunk().unwrap();
+        let to = place.index_bits;
         let zeros = (0..to).filter(|&bit| index[bit as usize / 64] >> (bit % 64) & 1 == 0).count();
-        let found = [0, random(4, zeros as u32 + 1)].map(|run| K::find_run(index, to, run));
-        (after, found)
+        let run = random as u32 % (zeros as u32 + 1);
+        (after, [0, run].map(|run| K::find_run(index, to, run)))
     }
 }
 
@@ -58,42 +65,28 @@ fn the_definition_moves_bits_and_finds_runs() {
     for seed in 0..if cfg!(miri) { 20 } else { 3_000 } {
         let before = words(seed);
         let (after, found) = All(seed).run::<Scalar>();
-        let random = |i: u64, below: u32| (splitmix64(seed * 7 + i) % u64::from(below)) as u32;
-        let to = 1 + random(0, 512);
-        let from = random(1, to);
-        let (bits, at) = (1 + random(2, 56), random(3, 1024));
-        let value = splitmix64(seed) & ((1 << bits) - 1);
+        let (place, remainder, random) = place(seed);
+        let (from, to) = (place.index_bit, place.index_bits);
+        let (at, bits) = (place.remainder_bit, place.remainder_bits);
         for i in 0..1024 {
             let old = |i: u32| i < 1024 && bit(&before, i);
-            let expected = [
-                if i == from {
-                    true
-                } else if (from..to).contains(&i) {
-                    old(i - 1)
-                } else {
-                    old(i)
-                },
-                if i + 1 == to {
-                    false
-                } else if (from..to).contains(&i) {
-                    old(i + 1)
-                } else {
-                    old(i)
-                },
-                if i < at {
-                    old(i)
-                } else if i < at + bits {
-                    value >> (i - at) & 1 == 1
-                } else {
-                    old(i - bits)
-                },
-                if i < at { old(i) } else { old(i + bits) },
-            ];
+            let inserted = match i {
+                _ if i == from => true,
+                _ if i > from && i < to => old(i - 1),
+                _ if i < at || bits == 0 => old(i),
+                _ if i < at + bits => remainder >> (i - at) & 1 == 1,
+                _ => old(i - bits),
+            };
+            let removed = match i {
+                _ if i >= from && i < to => i + 1 < to && old(i + 1),
+                _ if i < at => old(i),
+                _ => old(i + bits),
+            };
             let found = after.each_ref().map(|words| bit(words, i));
-            assert_eq!(found, expected, "seed {seed}, bit {i}");
+            assert_eq!(found, [inserted, removed], "seed {seed}, bit {i}");
         }
         let zeros: u32 = (0..to).map(|i| u32::from(!bit(&before, i))).sum();
-        let run = random(4, zeros + 1);
+        let run = random as u32 % (zeros + 1);
         let behind = (0..to).filter(|&i| !bit(&before, i)).nth(run.max(1) as usize - 1);
         let start = if run == 0 { 0 } else { behind.unwrap() + 1 };
         assert_eq!(found, [(0, zeros), (start, zeros)], "seed {seed}");
