@@ -3,7 +3,7 @@
 use super::super::for_each_digest_chunk;
 use super::table::{Fingerprint, Found, Full, MAX_COPIES, Table, buckets};
 use super::{CompactFilter, body_mut, is_removable};
-use crate::simd::{Above, BucketKernel, BucketTask, fits_cache, prefetch, with_buckets};
+use crate::simd::{Above, BucketKernel, BucketTask, fits_cache, prefetch_write, with_buckets};
 use crate::{Bitmap, Digest, Error, Key};
 
 /// Keys whose lines are requested before the first is needed.
@@ -150,49 +150,53 @@ impl CompactFilter {
     }
 }
 
-/// Calls `answer` with each group of fingerprints, the lines of the next one requested before.
+/// Calls `answer` with each group of fingerprints. It has the next group placed key by key.
 #[inline(always)]
-fn for_each_group<B, E>(
+fn for_each_group<E>(
     table: &Table,
-    body: &mut B,
-    view: impl Fn(&B) -> &[u64],
+    body: &mut [u64],
     digests: &[Digest],
-    mut answer: impl FnMut(&mut B, usize, &[Fingerprint]) -> Result<(), E>,
+    mut answer: impl FnMut(&mut [u64], usize, &[Fingerprint], &mut Next<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    let is_near = fits_cache(body.len() / 8);
     let mut groups = digests.chunks(GROUP);
     let start = table.fingerprint(Digest::default());
-    let mut current = [start; GROUP];
-    let mut next = [start; GROUP];
-    let mut len = prepare(table, view(body), groups.next(), &mut current);
+    let (mut current, mut next) = ([start; GROUP], [start; GROUP]);
+    let mut group = groups.next().unwrap_or_default();
+    let mut first = Next { table, digests: group, placed: &mut current, is_near };
+    (0..group.len()).for_each(|i| first.place(body, i));
     let mut i = 0;
-    while len > 0 {
-        let next_len = prepare(table, view(body), groups.next(), &mut next);
-        answer(body, i, &current[..len])?;
+    while !group.is_empty() {
+        let digests = groups.next().unwrap_or_default();
+        let mut placing = Next { table, digests, placed: &mut next, is_near };
+        answer(body, i, &current[..group.len()], &mut placing)?;
         core::mem::swap(&mut current, &mut next);
-        len = next_len;
+        group = digests;
         i += 1;
     }
     Ok(())
 }
 
-/// The fingerprints of a group, whose lines are requested.
-#[inline(always)]
-fn prepare(
-    table: &Table,
-    body: &[u64],
-    group: Option<&[Digest]>,
-    fingerprints: &mut [Fingerprint; GROUP],
-) -> usize {
-    let group = group.unwrap_or_default();
-    let is_near = fits_cache(body.len() / 8);
-    for (at, &digest) in fingerprints.iter_mut().zip(group) {
-        *at = table.fingerprint(digest);
-        if !is_near {
-            prefetch(buckets(body), at.front);
-            prefetch(body, at.front * 16 + 8);
+/// The next group: its fingerprints, and requests for their lines.
+struct Next<'a> {
+    table: &'a Table,
+    digests: &'a [Digest],
+    placed: &'a mut [Fingerprint; GROUP],
+    is_near: bool,
+}
+
+impl Next<'_> {
+    /// Places key `i`, if there is one.
+    #[inline(always)]
+    fn place(&mut self, body: &[u64], i: usize) {
+        let Some(&digest) = self.digests.get(i) else { return };
+        let at = self.table.fingerprint(digest);
+        self.placed[i] = at;
+        if !self.is_near {
+            prefetch_write(buckets(body), at.front);
+            prefetch_write(body, at.front * 16 + 8);
         }
     }
-    group.len()
 }
 
 struct ContainsEach<'a> {
@@ -254,14 +258,13 @@ impl BucketTask for InsertEach<'_> {
         let Self { only_absent, limit, at: refused, .. } = self;
         for_each_group(
             &table,
-            &mut self.body,
-            #[inline(always)]
-            |body| body,
+            self.body,
             self.digests,
             #[inline(always)]
-            |body, i, group| {
+            |body, i, group, next| {
                 let mut ahead = Ahead::of::<K>(&table, body, group);
                 for (bit, &at) in group.iter().enumerate() {
+                    next.place(body, bit);
                     *refused = i * GROUP + bit;
                     if only_absent && table.contains::<K>(body, at) {
                         continue;
@@ -321,17 +324,16 @@ impl BucketTask for RemoveEach<'_> {
     fn run<K: BucketKernel>(mut self) {
         let table = *self.table;
         let removed = &mut self.removed;
-        let answered = for_each_group::<_, core::convert::Infallible>(
+        let answered = for_each_group::<core::convert::Infallible>(
             &table,
-            &mut self.body,
-            #[inline(always)]
-            |body| body,
+            self.body,
             self.digests,
             #[inline(always)]
-            |body, i, group| {
+            |body, i, group, next| {
                 let mut word = 0;
                 let mut ahead = Ahead::of::<K>(&table, body, group);
                 for (bit, &at) in group.iter().enumerate() {
+                    next.place(body, bit);
                     let copies = match ahead.take(bit, at) {
                         Some(found) => table.remove_found::<K>(body, at, found),
                         None => table.remove::<K>(body, at),
