@@ -42,9 +42,9 @@ extern "C" fn configure() {
     }
 }
 
-// SAFETY: the section holds pointers to functions without required arguments or results, each called
-// once by the loader. This one sets words of the allocator, which needs no part of the standard
-// library.
+// SAFETY: the section holds pointers to functions without required arguments or results, each
+// called once by the loader. This one sets words of the allocator, which needs no part of the
+// standard library.
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]

@@ -2,8 +2,9 @@
 
 use crate::contestants::{DIGEST, Kind};
 use mayhap::{
-    BinaryFuse, Bitmap, Build, CompactFilter, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest, Filter,
-    FuseWidth, LayoutKind, OwnedBlocks, ScalableBloomFilter, SharedBlocks, WindowBloomFilter,
+    BinaryFuse, Bitmap, Build, CompactFilter, ConcurrentScalableBloomFilter, CountingBloomFilter,
+    Digest, Filter, FuseWidth, LayoutKind, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
+    WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;
 

@@ -11,8 +11,8 @@ use aleph_filter::AlephFilter;
 use fastbloom::{AtomicBloomFilter, BloomFilter};
 use growable_bloom_filter::GrowableBloom;
 use mayhap::{
-    Blocked, BlockedBloomFilter, Build, ConcurrentScalableBloomFilter, CounterBits,
-    CompactFilter, CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
+    Blocked, BlockedBloomFilter, Build, CompactFilter, ConcurrentScalableBloomFilter, CounterBits,
+    CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
     Standard, WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;

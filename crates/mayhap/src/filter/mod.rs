@@ -5,8 +5,9 @@
 //! `any.rs` is the layout as a run-time value, `native.rs` the native form of both, `budget.rs` a
 //! limit on the memory of several.
 //!
-//! Each other kind is a file or folder of its own: `clearing.rs`, `compact/`, `counting/`, `fuse/`, `matrix/`,
-//! `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain filter.
+//! Each other kind is a file or folder of its own: `clearing.rs`, `compact/`, `counting/`,
+//! `fuse/`, `matrix/`, `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain
+//! filter.
 
 /// The setters for the digest function, the same in every builder.
 macro_rules! digest_setters {

@@ -42,8 +42,8 @@ impl CompactFilter {
         self.insert_each(digests, new.reset(digests.len()), false)
     }
 
-    /// Stores, in order, the digests that are surely absent: bit `i` of `new` is set if `digests[i]`
-    /// was stored.
+    /// Stores, in order, the digests that are surely absent: bit `i` of `new` is set if
+    /// `digests[i]` was stored.
     ///
     /// # Errors
     ///

@@ -84,7 +84,8 @@ impl CompactFilter {
     /// # Examples
     ///
     /// ```
-    /// let mut filter = mayhap::CompactFilter::builder().expected_items(9).target_fpp(1e-6).build()?;
+    /// use mayhap::CompactFilter;
+    /// let mut filter = CompactFilter::builder().expected_items(9).target_fpp(1e-6).build()?;
     /// filter.insert_batch(&["a", "b", "b"])?;
     /// let mut found = Vec::new();
     /// filter.for_each_fingerprint(|number, copies| found.push((number, copies)));

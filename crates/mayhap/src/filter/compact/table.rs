@@ -169,8 +169,8 @@ impl Table {
         copies + attic[from..].iter().take_while(|&&entry| entry == number).count() as u32
     }
 
-    /// Inserts a copy, unless there are [`MAX_COPIES`], or there is to be no room for more copies of
-    /// any; returns how many were there before.
+    /// Inserts a copy, unless there are [`MAX_COPIES`], or there is to be no room for more copies
+    /// of any; returns how many were there before.
     ///
     /// # Errors
     ///

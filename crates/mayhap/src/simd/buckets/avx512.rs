@@ -2,7 +2,7 @@
 //! bits move in all words at once.
 
 use super::bmi2::select;
-use super::{BucketKernel, BucketTask, IndexWords, Place, Words};
+use super::kernel::{BucketKernel, BucketTask, IndexWords, Place, Words};
 use core::arch::x86_64::{
     __m128i, __m512i, _mm_cvtsi32_si128, _mm_cvtsi128_si64, _mm512_add_epi64, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_andnot_si512, _mm512_castsi512_si128, _mm512_cmplt_epu64_mask,

@@ -5,7 +5,7 @@
 //! remainders of its run, if that is another, one group ahead, and what has to be looked up on a
 //! higher level is requested one group before it is.
 
-use super::{BucketKernel, Words};
+use super::kernel::{BucketKernel, Words};
 use crate::Digest;
 use crate::positions::mulhi;
 use crate::simd::{fits_cache, prefetch};

@@ -1,8 +1,8 @@
 //! Bits are selected by the instruction that scatters bits to the set ones of a mask; all else is
 //! the scalar code, compiled for more instructions.
 
+use super::kernel::{BucketKernel, BucketTask, IndexWords, Place, Words};
 use super::scalar::{self, Scalar};
-use super::{BucketKernel, BucketTask, IndexWords, Place, Words};
 
 struct Bmi2;
 

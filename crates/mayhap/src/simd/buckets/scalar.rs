@@ -1,6 +1,6 @@
 //! The definition: word by word.
 
-use super::{BucketKernel, IndexWords, Place, Words};
+use super::kernel::{BucketKernel, IndexWords, Place, Words};
 
 pub(super) struct Scalar;
 

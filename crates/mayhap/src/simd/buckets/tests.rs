@@ -1,7 +1,8 @@
 //! Every kernel does to a bucket what the definition does.
 
+use super::kernel::{BucketKernel, BucketTask, IndexWords, Place, Words};
 use super::scalar::{Scalar, select};
-use super::{BucketKernel, BucketTask, IndexWords, Place, Words, with_buckets};
+use super::with_buckets;
 use crate::positions::splitmix64;
 
 fn words(seed: u64) -> Words {

@@ -28,7 +28,7 @@ pub(crate) const FRONTS: [u64; NUM_LEVELS] = [1, 10, 40, 160, 640];
 /// Levels of buckets.
 pub(crate) const NUM_LEVELS: usize = 5;
 
-/// The lowest rate that can be asked for.
+/// The lowest `target_fpp`.
 pub const MIN_TARGET_FPP: f64 = 1e-12;
 
 /// The largest rate that a filter is sized for: above it, buckets of higher levels have too few
