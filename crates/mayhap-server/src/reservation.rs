@@ -130,7 +130,7 @@ impl Reservation {
         if !self.refresh && self.window.is_none() {
             return Err(Contradiction::NoWindow);
         }
-        // No other kind grows unless it is asked to, and none of them has a choice of layouts.
+        // No other kind has a choice of layouts, or grows without an expansion.
         let is_other = self.counting || window || clearing;
         let expansion = if is_compact { 0 } else { config.default_expansion };
         self.fixed |= !is_other && self.expansion.unwrap_or(expansion) == 0;

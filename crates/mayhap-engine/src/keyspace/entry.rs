@@ -332,7 +332,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// [`WrongKind::NotCounting`] for all but counting and compact filters; nothing is removed then.
+    /// [`WrongKind::NotCounting`] for all but counting and compact filters; nothing is removed.
     pub fn remove_many(&self, keys: Words<'_>, work: &mut Work) -> Result<(), WrongKind> {
         work.digests.clear();
         if let Some(function) = self.digest_function {

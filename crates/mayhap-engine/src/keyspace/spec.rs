@@ -100,7 +100,7 @@ pub enum Shape {
         capacity: u64,
         /// The promised rate.
         target_fpp: f64,
-        /// `EXPANSION`: 0 if it refuses keys when full, else it doubles itself, whatever the number.
+        /// `EXPANSION`: 0 if it refuses keys when full, else it doubles itself.
         expansion: u32,
     },
     /// A filter of `RedisBloom`, with its scheme.

@@ -2,12 +2,12 @@
 //!
 //! `execute.rs` runs a request: it finds its row in `table.rs` (`row.rs` is the type of a row) and
 //! calls the handler with a `call.rs`, after `bounds.rs` has computed its cost. Each family of
-//! commands has a file or a folder: `bf/` the filters, `cf/` those that remove items, `keys.rs` and `expire.rs` names,
-//! `connection.rs` and `client.rs` the client itself, `transaction.rs` with `queue.rs` requests
-//! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server, `backup.rs`
-//! its files, `tools.rs` requests of tools at their start. `number.rs` and `word.rs` read
-//! arguments, `sub.rs` has those that are subcommands; `errors.rs` has the errors of the
-//! engine as answers. docs/commands.md is the description for users.
+//! commands has a file or a folder: `bf/` the filters, `cf/` compact ones, `keys.rs` and
+//! `expire.rs` names, `connection.rs` and `client.rs` the client itself, `transaction.rs` with
+//! `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the
+//! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `number.rs` and
+//! `word.rs` read arguments, `sub.rs` has those that are subcommands; `errors.rs` has the errors of
+//! the engine as answers. docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 

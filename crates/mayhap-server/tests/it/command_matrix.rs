@@ -45,8 +45,8 @@ const COMMANDS: &[(Needs, &str)] = &[
     (
         Needs::Read,
         "bf.age bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump \
-         bf.which cf.count cf.exists cf.info cf.mexists cf.scandump dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan \
-         touch ttl type",
+         bf.which cf.count cf.exists cf.info cf.mexists cf.scandump dbsize exists expiretime keys \
+         memory object pexpiretime pttl randomkey scan touch ttl type",
     ),
     (
         Needs::Write,

@@ -1,6 +1,6 @@
 //! `CF.*`.
 
-use super::{Case, both, each};
+use super::case::{Case, both, each};
 
 const NOT_FOUND: &str = "-ERR not found";
 const EXISTS: &str = "-ERR item exists";
@@ -180,7 +180,7 @@ pub(super) const INFO: &[Case] = &[
     both("CF.SCANDUMP f 1", "-ERR no dump was started; ..."),
     both("CF.LOADCHUNK g x abc", "-Invalid position"),
     both("CF.LOADCHUNK g 0 abc", "-Invalid position"),
-    both("CF.LOADCHUNK g 1 abc", "-Invalid header: not that of ..."),
+    both("CF.LOADCHUNK g 1 abc", "-Invalid header: a dump of RedisBloom cannot be loaded; ..."),
     both("CF.LOADCHUNK g 2 abc", NOT_FOUND),
     both("EXISTS g", ":0"),
     // By the commands of all filters.

@@ -1,6 +1,6 @@
 //! `BF.*`.
 
-use super::{Case, both, each};
+use super::case::{Case, both, each};
 
 const NOT_FOUND: &str = "-ERR not found";
 const EXISTS: &str = "-ERR item exists";

@@ -7,37 +7,22 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `case.rs` | a request and its answers |
 //! | `filters.rs` | `BF.*` |
 //! | `cuckoo.rs` | `CF.*` |
 //! | `others.rs` | everything but the filters' own commands, and what goes beyond `RedisBloom` |
 //! | `text.rs` | requests as one types them, answers as bytes |
 
+mod case;
 mod cuckoo;
 mod filters;
 mod others;
 mod text;
 
+use case::Case;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 pub use text::{answer_len, words};
-
-/// A request and its answers.
-#[derive(Debug, Clone, Copy)]
-pub struct Case {
-    request: &'static str,
-    resp2: &'static str,
-    resp3: &'static str,
-}
-
-/// A request with the same answer in both versions.
-const fn both(request: &'static str, reply: &'static str) -> Case {
-    Case { request, resp2: reply, resp3: reply }
-}
-
-/// A request whose answers differ.
-const fn each(request: &'static str, resp2: &'static str, resp3: &'static str) -> Case {
-    Case { request, resp2, resp3 }
-}
 
 /// Each group begins without any filter.
 const GROUPS: [(&str, &[Case]); 19] = [

@@ -1,6 +1,6 @@
 //! Everything except the filters' own commands, and the extensions of `RedisBloom`'s.
 
-use super::{Case, both, each};
+use super::case::{Case, both, each};
 
 const NO_INTEGER: &str = "-ERR value is not an integer or out of range";
 const SYNTAX: &str = "-ERR syntax error";

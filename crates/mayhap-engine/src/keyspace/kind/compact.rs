@@ -1,6 +1,6 @@
 //! Filters from which keys can be removed, in little more memory than the set needs: `LAYOUT
-//! compact`, `CF.*`. One counts copies, not keys: it is full with as many copies as its capacity, or
-//! doubles itself when it has no room.
+//! compact`, `CF.*`. One counts copies, not keys: it is full with as many copies as its capacity,
+//! or doubles itself when it has no room.
 
 use super::filter::{Filter, Home};
 use super::locked::{Locked, Ordered, Within, by_numbers};

@@ -1,5 +1,6 @@
 //! `CF.RESERVE`, and filters that an insertion creates.
 
+use super::kind::check_kind;
 use super::options::{BUCKET_SIZE, by_default, capacity, take};
 use crate::command::bf::create::{find_or_create, timed, work_of_creation};
 use crate::command::call::{Call, Fault, Outcome};
@@ -69,6 +70,6 @@ pub(super) fn create(
     let reservation = reservation.finish(&call.shared.config())?;
     let entry = find_or_create(call, &reservation)?;
     // Another client may have created one of another kind.
-    super::check_kind(&entry)?;
+    check_kind(&entry)?;
     Ok(entry)
 }

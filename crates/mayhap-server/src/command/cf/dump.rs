@@ -7,9 +7,9 @@ use crate::command::number;
 use mayhap::native::{Header, Kind};
 
 const POSITION: &str = "Invalid position";
-const NO_HEADER: &str = "Invalid header: not that of a compact filter of mayhap. A cuckoo filter \
-                         of RedisBloom cannot be loaded, since its fingerprints are too short for \
-                         any other filter; create one with CF.RESERVE and add the items again";
+/// The fingerprints of a cuckoo filter are too short for any other filter.
+const NO_HEADER: &str = "Invalid header: a dump of RedisBloom cannot be loaded; CF.RESERVE, then \
+                         add the items again";
 
 /// `CF.SCANDUMP key cursor`.
 pub(super) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {

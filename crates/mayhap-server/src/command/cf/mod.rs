@@ -1,23 +1,22 @@
 //! `CF.*`: compact filters, in the words of `RedisBloom`'s cuckoo filters.
 //!
-//! `options.rs` reads the options of a new filter and `create.rs` creates it; `add.rs`, `exists.rs`
-//! and `remove.rs` are the data path, `info.rs` describes a filter, `dump.rs` moves filters.
+//! `kind.rs` refuses other filters, `options.rs` reads the options of a new one and `create.rs`
+//! creates it; `add.rs`, `exists.rs` and `remove.rs` are the data path, `info.rs` describes a
+//! filter, `dump.rs` moves filters.
 
 mod add;
 mod create;
 mod dump;
 mod exists;
 mod info;
+mod kind;
 mod options;
 mod remove;
 
 use super::bf;
 use super::bounds::Answer;
-use super::call::{Call, Fault};
 use super::row::Right::{Read, Write};
 use super::row::{Command, ONE, row};
-use mayhap_engine::keyspace::{Entry, Shape};
-use std::sync::Arc;
 
 pub(super) const COMMANDS: &[Command] = &[
     row("cf.add", 3, Write, ONE, "Adds an item to a compact filter.", add::add),
@@ -47,25 +46,3 @@ const INSERT: &str = "Creates a compact filter if there is none, adds items.";
 const INSERT_ABSENT: &str = "Creates a compact filter if there is none, adds absent items.";
 /// A number for each item, or an error that ends the list.
 const ANSWERS: Answer = Answer::Words(5);
-
-/// Checks that a filter has the commands of this family.
-fn check_kind(entry: &Entry) -> Result<(), Fault> {
-    if matches!(entry.spec.shape, Shape::Compact { .. }) {
-        return Ok(());
-    }
-    let kind = entry.info().kind;
-    let text = format!(
-        "WRONGTYPE Operation against a key holding the wrong kind of value: this filter is {kind}, \
-         and CF.* commands are for compact ones"
-    );
-    Err(text.into())
-}
-
-impl Call<'_, '_> {
-    /// The compact filter of the request, if there is one.
-    fn compact(&self) -> Result<Option<Arc<Entry>>, Fault> {
-        let entry = self.entry(self.word(1));
-        entry.as_deref().map_or(Ok(()), check_kind)?;
-        Ok(entry)
-    }
-}
