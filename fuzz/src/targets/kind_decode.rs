@@ -6,8 +6,8 @@
 use mayhap::native::{self, HEADER_BYTES, Native};
 use mayhap::set::{self, Repeats};
 use mayhap::{
-    BinaryFuse, Bitmap, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter, Segment,
-    WindowBloomFilter,
+    BinaryFuse, Bitmap, BloomMatrix, CompactFilter, CountingBloomFilter, Digest,
+    ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
 
@@ -19,6 +19,19 @@ pub(super) fn run(data: &[u8]) {
 }
 
 fn check(data: &[u8]) {
+    decode(data, |filter: &mut CompactFilter, digest| {
+        filter.set_max_bytes(1 << 20);
+        let copies = filter.count_digest(digest);
+        if filter.insert_digest(digest).is_ok() {
+            assert!(filter.contains_digest(digest));
+            assert_eq!(filter.remove_digest(digest), copies < 14);
+        }
+        let mut stored = 0;
+        filter.for_each_fingerprint(|_, copies| stored += u64::from(copies));
+        assert_eq!(stored, filter.inserted_items());
+        while filter.inserted_items() > 0 && filter.remove_digest(digest) {}
+        assert!(filter.count_digest(digest) == 0 || filter.count_digest(digest) >= 15);
+    });
     decode(data, |filter: &mut CountingBloomFilter, digest| {
         filter.insert_digest(digest);
         assert!(filter.contains_digest(digest));

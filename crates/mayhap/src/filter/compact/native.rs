@@ -76,6 +76,8 @@ impl Native for CompactFilter {
         segments: Vec<OwnedBlocks>,
     ) -> Result<Self, Error> {
         let params = params(fields)?;
+        let (stored, most) = (fields.inserted_items, params.expected_items());
+        Error::check_field(stored <= most, "inserted_items", stored)?;
         let blocks = only_segment(segments)?;
         Error::check_length("body", params.num_bytes(), blocks.as_ref().len() as u64 * 64)?;
         let mut filter = Self::of_parts(params, digest_function, blocks, fields.inserted_items);
