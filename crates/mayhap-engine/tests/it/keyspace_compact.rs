@@ -8,6 +8,7 @@ use mayhap_engine::keyspace::{
     overhead_bytes,
 };
 use mayhap_engine::{Words, Work};
+use std::collections::BTreeSet;
 
 fn spec(capacity: u64, target_fpp: f64, expansion: u32) -> Spec {
     Spec { shape: Shape::Compact { capacity, target_fpp, expansion }, hash: Hash::Keyed }
@@ -140,6 +141,98 @@ fn a_filter_grows_again_while_it_is_replayed() {
         assert!(there.iter().all(|key| entry.count(key, 1) == 1));
         assert_eq!(keys[..10_000].iter().filter(|key| entry.contains(key, 1)).count(), 0);
     }
+}
+
+/// A change: how it changes the copies of its keys.
+#[derive(Clone, Copy)]
+enum What {
+    Inserts,
+    InsertsAbsent,
+    Removes,
+}
+
+/// The turn of a change, and its keys.
+type Change = (u64, What, Vec<u64>);
+
+/// The copies of each key after the changes of these turns.
+fn copies_after(changes: &[Change], turns: &BTreeSet<u64>) -> Vec<u32> {
+    let mut all = vec![0u32; KEYS as usize];
+    for (_, what, keys) in changes.iter().filter(|(turn, ..)| turns.contains(turn)) {
+        for &key in keys {
+            let copies = &mut all[key as usize];
+            match what {
+                What::Inserts => *copies += 1,
+                What::InsertsAbsent => *copies = (*copies).max(1),
+                What::Removes => *copies = copies.saturating_sub(1),
+            }
+        }
+    }
+    all
+}
+
+const KEYS: u64 = 12_000;
+
+fn key_of(key: u64) -> Vec<u8> {
+    format!("key:{key}").into_bytes()
+}
+
+/// Turns are committed in any order, and those in progress die with the server.
+#[test]
+fn a_filter_that_doubles_is_after_every_kill_what_its_acknowledged_changes_make_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = 7u64;
+    let mut below = |limit: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % limit
+    };
+    let (mut changes, mut acknowledged, mut next) = (Vec::new(), BTreeSet::new(), 0);
+    let mut capacity = 0;
+    for round in 0..12 {
+        let (keyspace, log) = open(folder.path());
+        let entry = keyspace.get_or_create(b"f", spec(100, 1e-9, 1), 1, Some(&log)).unwrap();
+        for (key, copies) in (0..KEYS).zip(copies_after(&changes, &acknowledged)) {
+            assert_eq!(entry.count(&key_of(key), 1), copies.min(15), "key {key} in round {round}");
+        }
+        let mut turns: Vec<_> = (next..next + 3).map(|turn| (turn, recording(&log))).collect();
+        next += 3;
+        for _ in 0..80 {
+            let (turn, work) = &mut turns[below(3) as usize];
+            let keys: Vec<u64> = (0..below(60)).map(|_| below(KEYS)).collect();
+            let what = match below(5) {
+                0 => What::Removes,
+                1 | 2 => What::InsertsAbsent,
+                _ => What::Inserts,
+            };
+            let words: Vec<_> = keys.iter().map(|&key| key_of(key)).collect();
+            with_words(&words, |words| match what {
+                What::Inserts => entry.insert_many(words, work).unwrap(),
+                What::InsertsAbsent => entry.insert_absent(words, work).unwrap(),
+                What::Removes => entry.remove_many(words, work).unwrap(),
+            });
+            let keys = match what {
+                // The others were absent.
+                What::Removes => work.answers.iter_ones().map(|at| keys[at]).collect(),
+                _ => keys,
+            };
+            changes.push((*turn, what, keys));
+            let saves = below(30) == 0;
+            if saves || below(4) == 0 {
+                let first = below(3) as usize;
+                let ends = if saves { &mut turns[..] } else { &mut turns[first..=first] };
+                for (turn, work) in ends {
+                    commit(work);
+                    acknowledged.insert(*turn);
+                    (*turn, next) = (next, next + 1);
+                }
+            }
+            if saves {
+                log.checkpoint(&keyspace).unwrap();
+            }
+        }
+        capacity = entry.info().capacity;
+    }
+    println!("{} of {next} turns were acknowledged, room for {capacity}", acknowledged.len());
+    assert!(capacity > 4_000 && acknowledged.len() > 100 && (acknowledged.len() as u64) < next);
 }
 
 #[test]
