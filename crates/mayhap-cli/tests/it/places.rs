@@ -157,7 +157,11 @@ const fn row(
 
 /// The expected result of a verb in a place.
 fn expected(row: &Row, place: &str) -> &'static str {
-    let column = if place == "cluster" { "native" } else { place };
+    let column = match place {
+        "cluster" => "native",
+        "compact" => "counting",
+        place => place,
+    };
     row.expected[PLACES.iter().position(|name| *name == column).unwrap()]
 }
 
@@ -234,6 +238,7 @@ fn every_verb_works_or_refuses_in_every_place() {
         place("native", url(&redis, "native"), &[], &[]),
         place("serve", serve.url("seen"), &[], &[]),
         place("counting", serve.url("counting"), &["--layout", "counting"], &[]),
+        place("compact", serve.url("compact"), &["--layout", "compact"], &[]),
         place("redisson", url(&redis, "redisson"), &["--format", "redisson"], &[]),
         place("magnuss", url(&redis, "magnuss"), MAGNUSS, MAGNUSS),
     ] {
@@ -252,7 +257,7 @@ fn every_verb_works_or_refuses_on_redisbloom_and_valkey_bloom() {
         files(folder);
         succeed(folder, &["create", "-q", "plain", "-n", "1000", "-p", "1%"], b"");
         let (path, create) = (format!("{}/0/{name}", server.url()), &["--format", "redisbloom"]);
-        for kind in ["counting", "window:1000"] {
+        for kind in ["compact", "counting", "window:1000"] {
             let create = ["create", &path, "-n", "1000", "--format", "redisbloom"];
             let said = fail(folder, &[&create[..], &["--layout", kind]].concat(), b"");
             assert!(said.contains("have plain filters only"), "{kind}: {said}");
@@ -339,13 +344,16 @@ fn keys_are_removed_on_a_server_only_where_they_are_counted() {
     let folder = folder.path();
     let serve = Serve::start(folder);
     files(folder);
-    let counting = serve.url("users");
-    succeed(folder, &["create", "-q", &counting, "-n", "1000", "--layout", "counting"], b"");
-    succeed(folder, &["add", "-q", &counting, "keys"], b"");
-    let removed = json(&succeed(folder, &["remove", "--json", &counting], &lines("key", 400..600)));
-    assert_eq!((&removed["removed"], &removed["not_there"]), (&100.into(), &100.into()));
-    let left = succeed(folder, &["check", &counting], &lines("key", 0..600));
-    assert_eq!(left, lines("key", 0..400));
+    for layout in ["counting", "compact"] {
+        let users = serve.url(layout);
+        succeed(folder, &["create", "-q", &users, "-n", "1000", "--layout", layout], b"");
+        succeed(folder, &["add", "-q", &users, "keys"], b"");
+        let removed = succeed(folder, &["remove", "--json", &users], &lines("key", 400..600));
+        let removed = json(&removed);
+        assert_eq!((&removed["removed"], &removed["not_there"]), (&100.into(), &100.into()));
+        let left = succeed(folder, &["check", &users], &lines("key", 0..600));
+        assert_eq!(left, lines("key", 0..400), "{layout}");
+    }
     let growing = serve.url("seen");
     succeed(folder, &["create", "-q", &growing, "-n", "1000"], b"");
     let refusals = [(growing, &[][..], NO_REMOVAL), (url(&redis, "b"), MAGNUSS, "")];
