@@ -88,7 +88,7 @@ fn filters(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         names(folder).into_iter().map(|name| name.into_string().unwrap()).collect();
     names.retain(|name| name != "in");
-    assert_eq!(names.len(), 8, "{names:?}");
+    assert_eq!(names.len(), 9, "{names:?}");
     names
 }
 
