@@ -23,7 +23,7 @@
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
 //! | [`OnceFilter`] | inserts from many threads; one alone learns that a key is new |
-//! | [`CompactFilter`] | keys that are removed again, in 9.4 bits a key at 1 % |
+//! | [`CompactFilter`] | keys that are removed again, in 9.4 bits a key at 1 %; `ConcurrentCompactFilter` for many threads |
 //! | [`CountingBloomFilter`] | the same with counters, for keys that come many times |
 //! | [`ClearingFilter`] | endless streams: it starts over when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
@@ -78,6 +78,8 @@ mod sync;
 pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut, advise_huge_pages};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
+#[cfg(any(feature = "std", loom, shuttle))]
+pub use filter::ConcurrentCompactFilter;
 pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
     Builder, Charge, ClearingFilter, ClockJumps, CompactBuilder, CompactFilter,

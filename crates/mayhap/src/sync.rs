@@ -92,3 +92,27 @@ impl Lock {
         }
     }
 }
+
+#[cfg(all(feature = "std", not(any(loom, shuttle))))]
+type Mutex<T> = std::sync::Mutex<T>;
+#[cfg(loom)]
+type Mutex<T> = loom::sync::Mutex<T>;
+#[cfg(shuttle)]
+type Mutex<T> = shuttle::sync::Mutex<T>;
+
+/// A value that one thread uses at a time.
+#[cfg(any(feature = "std", loom, shuttle))]
+#[derive(Debug)]
+pub(crate) struct Guarded<T>(Mutex<T>);
+
+#[cfg(any(feature = "std", loom, shuttle))]
+impl<T> Guarded<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(Mutex::new(value))
+    }
+
+    /// Also after a panic of another thread: what it guards is sound between any two writes.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}

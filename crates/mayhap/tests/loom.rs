@@ -21,8 +21,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use mayhap::{
-    Blocked, Build, Digest, DigestFunction, Filter, FilterParams, Layout, LayoutKind, OwnedBlocks,
-    SharedBlocks, Standard,
+    Blocked, Build, ConcurrentCompactFilter, Digest, DigestFunction, Error, Filter, FilterParams,
+    Layout, LayoutKind, OwnedBlocks, SharedBlocks, Standard,
 };
 
 fn model(check: impl Fn() + Sync + Send + 'static) {
@@ -245,4 +245,32 @@ mod scenarios {
     fn a_dropped_filter_lives_until_the_last_query_ends() {
         model(|| growth::a_dropped_filter_lives_until_the_last_query_ends(2));
     }
+}
+
+/// Room for one copy: of two threads that insert one gets it, and after its removal another.
+#[test]
+fn compact_filters_take_no_copy_too_many_and_lose_none() {
+    model(|| {
+        let filter = ConcurrentCompactFilter::new(1, 0.05, DigestFunction::default()).unwrap();
+        let filter = Arc::new(filter);
+        let digests = [1u64 << 62, 3 << 62].map(Digest::new);
+        let other = thread::spawn({
+            let filter = Arc::clone(&filter);
+            move || {
+                let inserted = filter.insert_digest(digests[0]).is_ok();
+                // Nobody else removes it.
+                assert_eq!(filter.contains_digest(digests[0]), inserted);
+                assert_eq!(filter.remove_digest(digests[0]), inserted);
+            }
+        });
+        let result = filter.insert_digest(digests[1]);
+        other.join().unwrap();
+        assert_eq!(filter.contains_digest(digests[1]), result.is_ok());
+        assert_eq!(filter.inserted_items(), u64::from(result.is_ok()));
+        assert!(matches!(result, Ok(true) | Err(Error::Full { .. })));
+        if result.is_err() {
+            assert_eq!(filter.insert_digest(digests[1]), Ok(true));
+        }
+        assert!(matches!(filter.insert_digest(digests[0]), Err(Error::Full { .. })));
+    });
 }

@@ -69,6 +69,8 @@ pub use any::AnyFilter;
 pub use budget::{Budget, Charge};
 pub use builder::{Build, Builder};
 pub use clearing::ClearingFilter;
+#[cfg(any(feature = "std", loom, shuttle))]
+pub use compact::ConcurrentCompactFilter;
 pub use compact::{CompactBuilder, CompactFilter};
 pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};
 pub use estimate::{Estimate, Health};

@@ -2,11 +2,14 @@
 //! in place of counters.
 //!
 //! `bucket.rs` is the arithmetic of a bucket, `table.rs` the order of all buckets, `batch.rs` the
-//! batch calls, `stats.rs` the statistics, `builder.rs` how one is built, `native.rs` the file.
+//! batch calls, `stats.rs` the statistics, `builder.rs` how one is built, `native.rs` the file,
+//! `concurrent.rs` one for many threads.
 
 mod batch;
 mod bucket;
 mod builder;
+#[cfg(any(feature = "std", loom, shuttle))]
+mod concurrent;
 mod native;
 mod stats;
 mod table;
@@ -14,6 +17,8 @@ mod table;
 mod tests;
 
 pub use builder::CompactBuilder;
+#[cfg(any(feature = "std", loom, shuttle))]
+pub use concurrent::ConcurrentCompactFilter;
 
 use crate::bits::{OwnedBlocks, block};
 use crate::simd::{BucketKernel, BucketTask, with_buckets};
@@ -306,10 +311,15 @@ impl CompactFilter {
     }
 
     fn insert_all_of(&mut self, other: &Self) -> Result<(), Error> {
+        self.insert_numbers_of(other, 0)
+    }
+
+    /// Inserts the numbers of the fingerprints of another filter, each with `first` added.
+    fn insert_numbers_of(&mut self, other: &Self, first: u64) -> Result<(), Error> {
         let mut result = Ok(());
         other.for_each_copy(|number| {
             if result.is_ok() {
-                result = self.insert_fingerprint(self.table.of_number(number)).map(|_| ());
+                result = self.insert_fingerprint(self.table.of_number(first + number)).map(|_| ());
             }
         });
         result
