@@ -23,7 +23,8 @@
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
 //! | [`OnceFilter`] | inserts from many threads; one alone learns that a key is new |
-//! | [`CompactFilter`] | keys that are removed again, in 9.4 bits a key at 1 %; `ConcurrentCompactFilter` for many threads |
+//! | [`CompactFilter`] | keys that are removed again, in 9.4 bits a key at 1 % |
+//! | `ConcurrentCompactFilter` | the same, by many threads |
 //! | [`CountingBloomFilter`] | the same with counters, for keys that come many times |
 //! | [`ClearingFilter`] | endless streams: it starts over when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
