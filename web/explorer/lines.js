@@ -21,11 +21,17 @@ function commands({ kind, items, targetFpp }) {
   const shell = kind === 'fuse'
     ? `mayhap build -o seen.mayhap --layout fuse -p ${fpp} keys.txt`
     : `mayhap create seen.mayhap -n ${items} -p ${fpp} ${layout}`;
-  const types = { blocked: 'BlockedBloomFilter', standard: 'BloomFilter', counting: 'CountingBloomFilter' };
+  const types = {
+    blocked: 'BlockedBloomFilter',
+    standard: 'BloomFilter',
+    compact: 'CompactFilter',
+    counting: 'CountingBloomFilter',
+  };
   const rust = types[kind]
     && `let filter = mayhap::${types[kind]}::builder()`
     + `.expected_items(${items}).target_fpp(${fpp}).build()?;`;
-  const pythons = { counting: 'Counting', scalable: 'Scalable' };
+  const pythons = { compact: 'Compact', counting: 'Counting', scalable: 'Scalable' };
+  const reserve = { scalable: '', compact: ' LAYOUT compact', counting: ' COUNTING' };
   const python = ['blocked', 'standard'].includes(kind)
     ? `seen = mayhap_bloom.Bloom(${items}, ${fpp}, layout="${kind}")`
     : pythons[kind] && `seen = mayhap_bloom.${pythons[kind]}(${items}, ${fpp})`;
@@ -34,6 +40,6 @@ function commands({ kind, items, targetFpp }) {
     ['plan', `mayhap plan -n ${items} -p ${fpp}`],
     ...(rust ? [['Rust', rust]] : []),
     ...(python ? [['Python', python]] : []),
-    ['redis-cli', `BF.RESERVE seen ${fpp} ${items}${kind === 'scalable' ? '' : ' NONSCALING'}`],
+    ['redis-cli', `BF.RESERVE seen ${fpp} ${items}${reserve[kind] ?? ' NONSCALING'}`],
   ];
 }

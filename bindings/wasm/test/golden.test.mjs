@@ -325,5 +325,8 @@ for (const [, simd, { Filter, plan }] of fulls) {
     const counting = await Filter.open(readFileSync(`${native}v2-counting4.mayhap`));
     assert.equal(counting.info().kind, 'counting');
     assert.equal(counting.contains('member-499'), true);
+    const compact = Filter.open(readFileSync(`${native}v3-compact.mayhap`));
+    const message = /a compact filter is not opened in the browser/;
+    await assert.rejects(compact, { code: 'WrongKind', about: 'compact', message });
   });
 }
