@@ -269,6 +269,10 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
             PyTypeError::new_err(format!("a {kind} filter has no {operation}"))
         }
         E::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        E::Full { expected_items, .. } => FilterFullError::new_err(format!(
+            "the filter is full: it was created for {expected_items} copies of keys; create a \
+             larger one, or use on_full=\"grow\""
+        )),
         E::Incompatible { .. } => IncompatibleError::new_err(message),
         E::NotAFilter
         | E::NewerVersion { .. }

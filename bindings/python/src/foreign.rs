@@ -170,7 +170,7 @@ impl Foreign {
         on_full: OnFull,
     ) -> PyResult<Bound<'py, PyAny>> {
         let known = given.known()?;
-        let on_full = crate::open::on_full_of(false, on_full)?;
+        let on_full = crate::open::on_full_of_fixed(on_full)?;
         let opened = fork::detached(py, || -> Result<Open, Error> {
             let file = open_file(path, given.column, known)?;
             Ok(Open { filling: Filling::new(&file), file })

@@ -1,6 +1,7 @@
 //! Whether a filter has room for more keys.
 
 use crate::error::Error;
+use mayhap::native::Kind;
 use mayhap::set::{Repeats, Set};
 use mayhap::{Bitmap, Digest};
 
@@ -27,11 +28,13 @@ pub(crate) fn check_room(set: &dyn Set, limit: u64, digests: &[Digest]) -> Resul
     if digests.len() as u64 <= room {
         return Ok(());
     }
+    // Where repeats take room too, only trying shows how many do.
+    let is_hard = set.kind() == Kind::Compact;
     let is_absent = |digest: &&Digest| !set.contains_digest(**digest, set.now());
     let mut absent: Vec<_> = digests.iter().filter(is_absent).map(|digest| digest.get()).collect();
     absent.sort_unstable();
     absent.dedup();
-    if absent.len() as u64 <= room {
+    if !is_hard && absent.len() as u64 <= room {
         return Ok(());
     }
     // A few of them may be false positives of the others, and not count: only trying shows it.

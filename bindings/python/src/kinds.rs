@@ -11,8 +11,8 @@ use crate::{fork, secret};
 use mayhap::native::Kind;
 use mayhap::set::Set;
 use mayhap::{
-    AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
-    Layout, OwnedBlocks, ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, BinaryFuse, CompactFilter, CounterBits, CountingBloomFilter, Digest, DigestFunction,
+    FuseWidth, Layout, OwnedBlocks, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_keys::KeyOptions;
 use mayhap_store::MappedFilter;
@@ -51,7 +51,20 @@ pub(crate) struct Bloom;
 #[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
 pub(crate) struct Scalable;
 
-/// A filter from which keys are removed again.
+/// A filter from which keys are removed again, in 9.4 bits a key at 1 %.
+///
+/// Every ``add`` stores a copy, up to 15: a key that was added twice is removed twice. ``on_full``
+/// is "raise", since there is no room for more copies than ``expected_items``, or "grow".
+///
+/// >>> online = Compact(1000, 1e-6)
+/// >>> online.add("ann"), online.add("ann"), online.estimated_count("ann")
+/// (True, False, 2)
+/// >>> online.remove("ann"), online.remove("ann"), "ann" in online
+/// (True, True, False)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Compact;
+
+/// A filter from which keys are removed again: counters.
 ///
 /// ``counter_bits`` is 4 or 8: a counter that has reached its maximum stays there.
 ///
@@ -87,6 +100,7 @@ pub(crate) fn of_kind(py: Python<'_>, kind: Kind, filter: Filter) -> PyResult<Py
     let filter = PyClassInitializer::from(filter);
     Ok(match kind {
         Kind::Scalable => Py::new(py, filter.add_subclass(Scalable))?.into_any(),
+        Kind::Compact => Py::new(py, filter.add_subclass(Compact))?.into_any(),
         Kind::Counting => Py::new(py, filter.add_subclass(Counting))?.into_any(),
         Kind::Window => Py::new(py, filter.add_subclass(Window))?.into_any(),
         Kind::Fuse => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
@@ -103,6 +117,7 @@ pub(crate) fn base_of<'py>(
     for (base, first) in [
         (py.get_type::<Bloom>(), "expected_items"),
         (py.get_type::<Scalable>(), "first_items"),
+        (py.get_type::<Compact>(), "expected_items"),
         (py.get_type::<Counting>(), "expected_items"),
         (py.get_type::<Window>(), "items"),
         (py.get_type::<Fuse>(), "keys"),
@@ -250,6 +265,72 @@ impl Scalable {
         let function = digest_function(seed.0, secret_key)?;
         let set = growing(first_items, target_fpp, function, max_bytes)?;
         Ok(base(set, OnFull::Grow).add_subclass(Self))
+    }
+}
+
+#[pymethods]
+impl Compact {
+    #[new]
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, seed=Amount(0), secret_key=None,
+                        on_full=OnFull::Raise, max_bytes=None),
+           text_signature = "(expected_items, target_fpp=0.01, *, seed=0, secret_key=None, \
+                             on_full=\"raise\", max_bytes=None)")]
+    fn new(
+        expected_items: Items,
+        target_fpp: f64,
+        seed: Amount,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+        on_full: OnFull,
+        max_bytes: Option<Amount>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let expected_items = match expected_items {
+            Items::New(expected_items) => expected_items,
+            Items::Again(filter) => return Ok(PyClassInitializer::from(filter).add_subclass(Self)),
+        };
+        if on_full == OnFull::Warn {
+            let message = "a compact filter has no room for more keys than it was created for; \
+                           on_full is \"raise\" or \"grow\"";
+            return Err(PyValueError::new_err(message));
+        }
+        let set = CompactFilter::builder()
+            .expected_items(expected_items)
+            .target_fpp(target_fpp)
+            .grows(on_full == OnFull::Grow)
+            .max_bytes(max_bytes.map_or(u64::MAX, |bytes| bytes.0))
+            .digest_function(digest_function(seed.0, secret_key)?)
+            .build()
+            .map_err(Error::from)?;
+        Ok(base(set, on_full).add_subclass(Self))
+    }
+
+    /// Remove a copy of a key that was added before; False, changing nothing, if it is surely
+    /// absent, or stays (`key in filter` is then still True) since it has 15 copies or more.
+    ///
+    /// Removing a key that was never added can remove another one.
+    #[pyo3(signature = (key, /))]
+    fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let filter = slf.as_super().get();
+        let digest = filter.digest_of(key)?;
+        let remove = |set: &mut dyn Set| {
+            let not_compact = not_of_kind("copies", set.kind());
+            let compact = set.as_any_mut().downcast_mut::<CompactFilter>();
+            Ok(compact.ok_or(not_compact)?.remove_digest(digest))
+        };
+        Ok(filter.change(slf.py(), |held| held.change(remove))??)
+    }
+
+    /// The copies of a key: never too few, and 15 for that many or more.
+    #[pyo3(signature = (key, /))]
+    fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let filter = slf.as_super().get();
+        let digest = filter.digest_of(key)?;
+        let count = |set: &dyn Set| {
+            let compact = set.as_any().downcast_ref::<CompactFilter>();
+            let count = compact.map(|compact| compact.count_digest(digest));
+            count.ok_or(not_of_kind("copies", set.kind()))
+        };
+        let not_compact = |_: &MappedFilter| Err(not_of_kind("copies", Kind::Bloom));
+        Ok(filter.read(slf.py(), |held| held.read(count, not_compact))?)
     }
 }
 

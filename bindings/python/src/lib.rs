@@ -45,7 +45,7 @@ mod _mayhap {
     #[pymodule_export]
     use super::foreign::{Foreign, formats, key_types};
     #[pymodule_export]
-    use super::kinds::{Bloom, Counting, Fuse, Scalable, Window};
+    use super::kinds::{Bloom, Compact, Counting, Fuse, Scalable, Window};
     #[pymodule_export]
     use super::matrix::Matrix;
     #[pymodule_export]

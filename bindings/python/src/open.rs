@@ -8,6 +8,7 @@ use crate::matrix::Matrix;
 use crate::remote::{self, Remote};
 use crate::{fork, kinds, secret};
 use mayhap::native::{self, Header, Kind, MAGIC, MAX_PACKED_BYTES, PACKED_MAGIC};
+use mayhap::set::Set;
 use mayhap::{BloomMatrix, SecretKey};
 use mayhap_store::Snapshot;
 use pyo3::buffer::PyBuffer;
@@ -32,18 +33,32 @@ pub(crate) fn wrap(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>>
     Ok(kinds::of_kind(py, kind, filter)?.into_bound(py))
 }
 
-/// The treatment of keys beyond the capacity of a filter, which may be one that grows.
+/// The treatment of keys beyond the capacity of a filter, which may be one that grows, or have room
+/// for no more.
 ///
 /// # Errors
 ///
 /// `ValueError` for a filter of fixed size that is to grow.
-pub(crate) fn on_full_of(grows: bool, on_full: OnFull) -> PyResult<OnFull> {
-    match (grows, on_full) {
+pub(crate) fn on_full_of(set: &dyn Set, on_full: OnFull) -> PyResult<OnFull> {
+    let is_hard = set.kind() == Kind::Compact;
+    match (set.capabilities().grows, on_full) {
         (true, _) => Ok(OnFull::Grow),
-        (false, OnFull::Grow) => Err(PyValueError::new_err(
+        (false, OnFull::Warn) if is_hard => Ok(OnFull::Raise),
+        (false, on_full) => on_full_of_fixed(on_full),
+    }
+}
+
+/// [`on_full_of`] of a filter that does not grow.
+///
+/// # Errors
+///
+/// `ValueError` if it is to.
+pub(crate) fn on_full_of_fixed(on_full: OnFull) -> PyResult<OnFull> {
+    match on_full {
+        OnFull::Grow => Err(PyValueError::new_err(
             "a filter of fixed size does not grow; on_full is \"warn\" or \"raise\"",
         )),
-        (false, on_full) => Ok(on_full),
+        on_full => Ok(on_full),
     }
 }
 
@@ -51,7 +66,8 @@ impl Opened {
     fn into_object(self, py: Python<'_>, on_full: OnFull) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Filter(held, key_options) => {
-                let on_full = on_full_of(held.kind().capabilities().grows, on_full)?;
+                let on_full =
+                    held.read(|set| on_full_of(set, on_full), |_| on_full_of_fixed(on_full))?;
                 wrap(py, Filter::new(held, on_full, key_options))
             }
             Self::Matrix(matrix, key_options) => Matrix::wrap(py, matrix, key_options),
@@ -215,7 +231,8 @@ pub(crate) fn _restore<'py>(
     let bytes = data.as_bytes();
     match (fork::detached(py, || decode_any(bytes, None))?, cls) {
         (Opened::Filter(held, key_options), Some(cls)) => {
-            let on_full = on_full_of(held.kind().capabilities().grows, on_full)?;
+            let on_full =
+                held.read(|set| on_full_of(set, on_full), |_| on_full_of_fixed(on_full))?;
             again(cls, Filter::new(held, on_full, key_options))
         }
         (opened, _) => opened.into_object(py, on_full),

@@ -296,7 +296,7 @@ impl Remote {
         Ok(self.query_all(keys.py(), &self.many(keys)?.0)?.count())
     }
 
-    /// Remove a key, where the filter counts: one of kind counting on ``mayhap serve``.
+    /// Remove a key, where the filter counts: one of kind compact or counting on ``mayhap serve``.
     #[pyo3(signature = (key, /))]
     fn remove(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let keys = self.one(key)?;

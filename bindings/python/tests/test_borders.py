@@ -11,7 +11,7 @@ import pytest
 
 import mayhap_bloom
 from conftest import PROJECT
-from mayhap_bloom import Bloom, Counting, Fuse, Matrix, Scalable, State, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, State, Window
 
 IS_WHOLE = os.environ.get("BORDERS") == "1"
 DAMAGES = 400 if IS_WHOLE else 12
@@ -22,6 +22,7 @@ KINDS = {
     "blocked": lambda: Bloom(6000, 0.01, layout="blocked"),
     "standard": lambda: Bloom(6000, 0.01, layout="standard"),
     "scalable": lambda: Scalable(100, 0.01),
+    "compact": lambda: Compact(6000, 0.01),
     "counting": lambda: Counting(6000, 0.01),
     "window": lambda: Window(items=6000),
     "fuse": lambda: Fuse(KEYS),

@@ -8,6 +8,7 @@ import pytest
 import mayhap_bloom
 from mayhap_bloom import (
     Bloom,
+    Compact,
     Counting,
     FilterFullWarning,
     Fuse,
@@ -31,11 +32,12 @@ LIST = "\n".join(TEXTS).encode()
         (["-p", "1e-3"], lambda: Bloom(2000, 1e-3)),
         (["-p", "1e-3", "--layout", "standard"], lambda: Bloom(2000, 1e-3, layout="standard")),
         (["-p", "1e-6"], lambda: Bloom(2000, 1e-6)),
+        (["-p", "1e-3", "--layout", "compact"], lambda: Compact(2000, 1e-3)),
         (["-p", "1e-3", "--layout", "counting"], lambda: Counting(2000, 1e-3)),
         (["-p", "1e-3", "--layout", "scalable"], lambda: Scalable(2000, 1e-3)),
         (["-p", "1e-3", "--layout", "window:500"], lambda: Window(items=500, target_fpp=1e-3)),
     ],
-    ids=["blocked", "standard", "low rate", "counting", "scalable", "window"],
+    ids=["blocked", "standard", "low rate", "compact", "counting", "scalable", "window"],
 )
 def test_files_are_equal_byte_for_byte(arguments, create, command, tmp_path):
     theirs, ours = tmp_path / "theirs.mayhap", tmp_path / "ours.mayhap"

@@ -7,7 +7,8 @@ from conftest import PROJECT
 
 import mayhap_bloom
 
-CLASSES = ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "State", "Filter"]
+CLASSES = ["Bloom", "Scalable", "Compact", "Counting", "Window", "Fuse", "Matrix", "State",
+           "Filter"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -10,7 +10,7 @@ import pytest
 from conftest import PROJECT
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, Window
 
 NATIVE = PROJECT / "crates/mayhap/tests/golden/native"
 FOREIGN = PROJECT / "crates/mayhap-formats/tests/golden"
@@ -21,7 +21,7 @@ def examples():
     """A filter of each kind, with the key "a"."""
     for b in (Bloom(100), Bloom(100, layout="standard"), Bloom(100, secret_key=SECRET),
               Bloom(10, on_full="grow"), Scalable(10), Counting(100, counter_bits=8),
-              Window(items=10), Window(items=10, seconds=60)):  # fmt: skip
+              Compact(100), Compact(100, on_full="grow"), Window(items=10), Window(items=10, seconds=60)):  # fmt: skip
         b.add("a")
         yield b
     yield Fuse(["a"])

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, Window
 
 
 def filled(n=1000, **options):
@@ -59,7 +59,8 @@ def test_union_takes_over_the_keys_of_both():
 
 def test_unlike_filters_are_not_united():
     b = Bloom(100)
-    for other in (Bloom(200), Bloom(100, 0.001), Bloom(100, seed=1), Scalable(100), Counting(100)):
+    for other in (Bloom(200), Bloom(100, 0.001), Bloom(100, seed=1), Scalable(100), Counting(100),
+                  Compact(100)):  # fmt: skip
         with pytest.raises(mayhap_bloom.IncompatibleError):
             b |= other
         assert b != other
@@ -105,7 +106,8 @@ def test_filters_go_to_other_processes(method):
 
 
 def test_all_kinds_are_pickled():
-    for b in (Scalable(10), Counting(10), Window(items=10), Fuse(["a"]), Bloom(10, on_full="grow")):
+    for b in (Scalable(10), Compact(10), Counting(10), Window(items=10), Fuse(["a"]),
+              Bloom(10, on_full="grow"), Compact(10, on_full="grow")):  # fmt: skip
         if b.kind != "fuse":
             b.add("a")
         other = pickle.loads(pickle.dumps(b))
@@ -219,6 +221,16 @@ def test_kinds_have_their_own_operations():
     c.update(["a", "a", "b"])
     assert c.estimated_count("a") == 2 and c.estimated_count("z") == 0
     assert c.remove("b") and not c.remove("b") and "b" not in c and "a" in c
+    c = Compact(1000, 1e-6)
+    c.update(["a", "a", "b"])
+    assert c.kind == "compact" and c.on_full == "raise" and c.count == 3
+    assert c.estimated_count("a") == 2 and c.estimated_count("z") == 0
+    assert c.remove("b") and not c.remove("b") and "b" not in c and "a" in c
+    other = Compact(1000, 1e-6)
+    other.add("a")
+    assert (c | other).estimated_count("a") == 3
+    with pytest.raises(ValueError, match="no room for more keys"):
+        Compact(1000, on_full="warn")
     w = Window(items=100, target_fpp=1e-6)
     w.update(range(1000))
     assert 999 in w and 0 not in w and w.age("never") is None

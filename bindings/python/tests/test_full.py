@@ -6,7 +6,7 @@ import pyarrow
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, FilterFullError, State
+from mayhap_bloom import Bloom, Compact, Counting, FilterFullError, State
 
 #: Ways to hand over the numbers below 25; the filters are for 10.
 BATCHES = {
@@ -118,3 +118,28 @@ def test_27_a_union_that_is_too_large_changes_nothing(tmp_path):
             small.add(200)
             b |= small
             assert 200 in b
+
+
+def test_a_compact_filter_takes_no_more_copies_or_grows(tmp_path):
+    c = Compact(10, 0.001)
+    c.update(range(8))
+    full = bytes(c)
+    for keys in (range(8), range(5, 25)):
+        # Repeats take room, too.
+        with pytest.raises(FilterFullError, match="10"):
+            c.update(list(keys))
+        assert bytes(c) == full
+    c.update([8, 8])
+    assert c.count == 10
+    for key in (8, "new"):
+        with pytest.raises(FilterFullError, match="10"):
+            c.add(key)
+    assert c.remove(8) and c.add("new") and c.count == 10
+    path = tmp_path / "c.mayhap"
+    c.save(path)
+    with pytest.raises(FilterFullError, match="10"):
+        mayhap_bloom.open(path).add("other")
+    grows = Compact(10, 0.001, on_full="grow")
+    grows.update(range(1000))
+    assert grows.count == 1000 and grows.count_many(range(1000)) == 1000
+    assert grows.health == "ok" and grows.fpp <= 0.001

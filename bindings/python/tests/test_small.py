@@ -7,7 +7,7 @@ import random
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Counting, FormatError, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import Bloom, Compact, Counting, FormatError, Fuse, Matrix, Scalable, Window
 
 
 def kinds(n):
@@ -16,6 +16,7 @@ def kinds(n):
     yield Bloom(n, 0.01, layout="standard", seed=7)
     yield Bloom(n, 0.01, on_full="grow")
     yield Scalable(n, 0.01)
+    yield Compact(n, 0.01)
     yield Counting(n, 0.01)
     yield Window(items=n)
     yield Fuse(range(n))

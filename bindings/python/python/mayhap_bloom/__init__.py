@@ -10,9 +10,9 @@ True
 Keys are ``str`` (hashed as UTF-8), bytes-like, or ``int`` of 64 bits; everything else is refused
 with ``TypeError``. The same key sets the same bits in Rust, in the command and in Python.
 
-Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Counting`` to
-remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change, ``Matrix`` for many
-sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
+Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Compact`` and
+``Counting`` to remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change,
+``Matrix`` for many sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
 in turns with other processes; ``create`` for filters on servers, which ``open`` opens by their URL,
 and ``mayhap_bloom.aio`` for asyncio. ``Segment`` is a part of a filter that many machines fill
 together, and ``assemble`` writes the whole.
@@ -29,6 +29,7 @@ from ._errors import (
 )
 from ._mayhap import (
     Bloom,
+    Compact,
     Counting,
     Filter,
     Foreign,
@@ -53,6 +54,7 @@ from ._mayhap import (
 
 __all__ = [
     "Bloom",
+    "Compact",
     "Counting",
     "Filter",
     "FilterFullError",

@@ -16,6 +16,7 @@ from typing_extensions import Buffer, CapsuleType, disjoint_base
 __all__ = [
     "ArrowAnswers",
     "Bloom",
+    "Compact",
     "Counting",
     "Filter",
     "Foreign",
@@ -171,6 +172,20 @@ class Scalable(Filter):
         secret_key: bytes | None = None,
         max_bytes: int | None = None,
     ) -> Self: ...
+
+class Compact(Filter):
+    def __new__(
+        cls,
+        expected_items: int,
+        target_fpp: float = 0.01,
+        *,
+        seed: int = 0,
+        secret_key: bytes | None = None,
+        on_full: Literal["raise", "grow"] = "raise",
+        max_bytes: int | None = None,
+    ) -> Self: ...
+    def remove(self, key: _Key, /) -> bool: ...
+    def estimated_count(self, key: _Key, /) -> int: ...
 
 class Counting(Filter):
     def __new__(

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A filter of any kind of the native format.
 ///
-/// The base class of `Bloom`, `Scalable`, `Counting`, `Window` and `Fuse`; it has no constructor of
-/// its own.
+/// The base class of `Bloom`, `Scalable`, `Compact`, `Counting`, `Window` and `Fuse`; it has no
+/// constructor of its own.
 #[pyclass(frozen, subclass, weakref, module = "mayhap_bloom")]
 pub(crate) struct Filter {
     /// How keys become digests, read without the lock.

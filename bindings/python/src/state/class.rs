@@ -175,7 +175,7 @@ impl State {
         let open = open_patiently(py, &path, secret_key, first.as_ref(), timeout)?;
         let Open { set, path, key_options } = open;
         set.read(|set| check_time(set, &key_options))?;
-        let on_full = open::on_full_of(set.read(|set| set.capabilities().grows), on_full)?;
+        let on_full = set.read(|set| open::on_full_of(set, on_full))?;
         let filter = Filter::new(Held::State(set), on_full, key_options);
         Ok(PyClassInitializer::from(filter).add_subclass(Self { path }))
     }
@@ -217,7 +217,8 @@ impl State {
         Self::change(slf, |_| Ok(()))
     }
 
-    /// Remove a key from a state of the kind "counting"; False if it surely is not there.
+    /// Remove a key from a state of the kind "compact" or "counting"; False if it surely is not
+    /// there.
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let digest = slf.as_super().get().digest_of(key)?;
