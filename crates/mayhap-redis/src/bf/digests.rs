@@ -73,8 +73,8 @@ impl RemoteBf {
         Ok(found)
     }
 
-    /// `BF.REM`: removes keys from a compact or counting filter; bit `i` is set if `keys[i]` may have been in
-    /// it. Never sent twice: removing a key twice could remove others.
+    /// `BF.REM`: removes keys from a compact or counting filter; bit `i` is set if `keys[i]` may
+    /// have been in it. Never sent twice: removing a key twice could remove others.
     ///
     /// # Errors
     ///

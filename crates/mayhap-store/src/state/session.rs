@@ -242,9 +242,9 @@ impl Session {
     /// Notes changes to the filter in memory, in order, with a time for windows
     /// ([`mayhap::set::Set::moment_of_last`]); one of [`Operation::Pass`], with any digest, notes
     /// the time alone. For plain and growing filters the new digests are enough, for removals the
-    /// digests that were present. In a compact or counting filter or a window every insertion has an
-    /// effect; a filter whose digests are kept ([`Session::keeps_digests`]) needs every digest too,
-    /// even if it was not new: it may belong to another key than the one inside.
+    /// digests that were present. In a compact or counting filter or a window every insertion has
+    /// an effect; a filter whose digests are kept ([`Session::keeps_digests`]) needs every digest
+    /// too, even if it was not new: it may belong to another key than the one inside.
     pub fn note(
         &mut self,
         operation: Operation,

@@ -149,8 +149,8 @@ fn check_layout(args: &Args) -> Result<(), Error> {
     };
     Err(Error::usage(
         refused,
-        "--layout blocked, standard, scalable or fuse; or compact or counting in another file, with \
-         -o",
+        "--layout blocked, standard, scalable or fuse; or compact or counting in another file, \
+         with -o",
     ))
 }
 

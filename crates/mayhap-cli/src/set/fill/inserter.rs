@@ -288,8 +288,8 @@ impl Inserter {
                 }
                 mayhap_sets::Error::Filter(mayhap::Error::Full { .. }) => {
                     if self.repeats == Repeats::Renew {
-                        // Each line has stored a copy. Where there are so many of a key that
-                        // they count no more, some lines before it get a second one.
+                        // Each line has stored a copy. Where a key has so many that they count
+                        // no more, some lines before it get a second one.
                         count = (self.set.items() - items) as usize;
                     }
                 }
