@@ -287,11 +287,10 @@ impl Inserter {
                     self.capacity.no_memory(found, limit);
                 }
                 mayhap_sets::Error::Filter(mayhap::Error::Full { .. }) => {
-                    if self.repeats == Repeats::Renew {
-                        // Each line has stored a copy. Where a key has so many that they count
-                        // no more, some lines before it get a second one.
-                        count = (self.set.items() - items) as usize;
-                    }
+                    // Each line has stored a copy. Where a key has so many that they count no
+                    // more, some lines before it get a second one.
+                    let stored = (self.set.items() - items) as usize;
+                    count = if self.repeats == Repeats::Renew { stored } else { count };
                 }
                 error if count == 0 => return Err(error.into()),
                 _ => {}
