@@ -242,7 +242,7 @@ struct InsertEach<'a> {
     new: &'a mut [u64],
     only_absent: bool,
     stored: &'a mut u64,
-    /// So many are stored at most.
+    /// The most copies that the filter holds.
     limit: u64,
     /// The key for which there is no room, after an error.
     at: &'a mut usize,

@@ -188,8 +188,8 @@ impl ConcurrentCompactFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; [`Error::Full`] where keys have so many copies that they fit into
-    /// the shards alone.
+    /// [`Error::OutOfMemory`]; [`Error::Full`] if the copies fit into the shards and not into one
+    /// filter, which takes many copies of the same keys.
     pub fn into_filter(self) -> Result<CompactFilter, Error> {
         let mut whole = CompactFilter::empty(self.params, self.digest_function)?;
         let of_shard = self.params.num_fingerprints() / self.shards.len() as u64;

@@ -392,7 +392,7 @@ fn body_mut(blocks: &mut OwnedBlocks) -> &mut [u64] {
     block::words_mut(blocks.as_mut())
 }
 
-/// Whether a copy is removed where there are so many.
+/// Whether one of this number of copies is removed.
 const fn is_removable(copies: u32) -> bool {
     copies > 0 && copies < table::MAX_COPIES
 }

@@ -134,7 +134,7 @@ fn remove_one(old: __m512i, place: Place) -> __m512i {
     choose(moves, moved, old)
 }
 
-/// Shifts by so many bits, and by the rest of a word.
+/// Shifts by this number of bits, and by the rest of a word.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn shifts(bits: u32) -> (__m128i, __m128i) {

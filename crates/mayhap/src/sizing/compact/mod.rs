@@ -136,7 +136,7 @@ impl CompactParams {
     ///
     /// # Errors
     ///
-    /// [`Error::ZeroItems`]; [`Error::OutOfRange`] if no filter for so many is that small.
+    /// [`Error::ZeroItems`]; [`Error::OutOfRange`] if no filter for them is that small.
     pub fn for_bytes(num_bytes: u64, expected_items: u64) -> Result<Self, Error> {
         check_items(expected_items)?;
         let fits = |fpp: f64| {
