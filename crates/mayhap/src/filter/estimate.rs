@@ -37,8 +37,8 @@ impl FilterParams {
 }
 
 impl Estimate {
-    /// The estimate from `distinct` different fingerprints of `num_fingerprints`: the bits of a filter
-    /// with k = 1.
+    /// The estimate from `distinct` different fingerprints of `num_fingerprints`: the bits of a
+    /// filter with k = 1.
     pub(crate) fn from_fingerprints(num_fingerprints: u64, distinct: u64) -> Self {
         Self::from_probes(num_fingerprints as f64, 1.0, distinct)
     }
