@@ -20,10 +20,9 @@ const ATTEMPTS: usize = 3;
 /// A read-only filter in a mapped file, opened without reading it and shared by all processes that
 /// map it.
 ///
-/// Each page is compared with its checksum before it is first read, once in a process, and the
-/// table of checksums, 1/512 of the file, before the first of them. Answers are valid only once
-/// [`MappedFilter::check`], called afterwards, has succeeded: a page may be damaged, or others may
-/// have changed the file. [`MappedFilter::contains`] and [`MappedFilter::contains_batch`] call it
+/// Each page is compared with its checksum before it is first read, once in a process. Answers are
+/// valid only once [`MappedFilter::check`], called afterwards, has succeeded: a page may be damaged,
+/// or its checksum, or others may have changed the file. [`MappedFilter::contains`] and [`MappedFilter::contains_batch`] call it
 /// themselves.
 ///
 /// Memory: a bit for each page. Threads can share it.

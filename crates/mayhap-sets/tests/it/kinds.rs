@@ -39,8 +39,8 @@ fn repeats_are_counted_where_they_can_be_removed_and_removed_as_often() {
         check_copies(&mut set);
     }
     let mut bits = Bitmap::new();
-    let removes = |set: &Box<dyn KeySet>| ["compact", "counting"].contains(&set.name());
-    for mut other in fillable().into_iter().filter(|set| !removes(set)) {
+    let removes = |set: &dyn KeySet| ["compact", "counting"].contains(&set.name());
+    for mut other in fillable().into_iter().filter(|set| !removes(&**set)) {
         insert(&mut *other, 0..10);
         assert!(!other.capabilities().removes, "{}", other.name());
         assert!(other.remove_into(digests(0..10)[..].into(), &mut bits).is_err());
