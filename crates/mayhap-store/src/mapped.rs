@@ -21,9 +21,9 @@ const ATTEMPTS: usize = 3;
 /// map it.
 ///
 /// Each page is compared with its checksum before it is first read, once in a process. Answers are
-/// valid only once [`MappedFilter::check`], called afterwards, has succeeded: a page may be damaged,
-/// or its checksum, or others may have changed the file. [`MappedFilter::contains`] and [`MappedFilter::contains_batch`] call it
-/// themselves.
+/// valid only once [`MappedFilter::check`], called afterwards, has succeeded: a page may be
+/// damaged, or its checksum, or others may have changed the file. [`MappedFilter::contains`] and
+/// [`MappedFilter::contains_batch`] call it themselves.
 ///
 /// Memory: a bit for each page. Threads can share it.
 #[derive(Debug)]
