@@ -228,6 +228,27 @@ fn sizes_are_those_of_the_page() {
     assert_eq!(found, [9383, 13018, 16510, 24037]);
 }
 
+#[test]
+fn forged_numbers_are_refused_and_never_overflow() {
+    let big = [0, 1, 2, 511, 512, 1 << 31, 1 << 45, 1 << 46, 1 << 60, 1 << 63, u64::MAX];
+    for fronts in big {
+        for runs in [0, 1, 200, 511, 512, 1023, u32::MAX] {
+            for bits in [0, 1, 20, 40, 56, 57, 63, 64, u32::MAX] {
+                for items in big {
+                    let Ok(params) = CompactParams::new(fronts, runs, bits, items, 0.01) else {
+                        continue;
+                    };
+                    assert!(params.num_bytes() < 1 << 58 && params.num_fingerprints() > 0);
+                    assert!((0.0..=1.0).contains(&params.expected_fpp(items)));
+                }
+            }
+        }
+    }
+    assert!(CompactParams::for_items(u64::MAX, 0.5).is_err());
+    assert!(CompactParams::for_bytes(u64::MAX, u64::MAX).is_err());
+    assert!(CompactParams::largest(u64::MAX, 0.01).is_ok());
+}
+
 /// Loads are lowered for small filters alone, and everything can be sized.
 #[test]
 #[cfg_attr(miri, ignore = "sums of floats, too many for the interpreter")]

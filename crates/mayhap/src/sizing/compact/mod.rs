@@ -45,6 +45,9 @@ const MAX_OVERFLOW: f64 = 1e-9;
 /// The largest number of fingerprints, U: a multiple of 2^-64 is then a 16th of one at most.
 const MAX_FINGERPRINTS: u64 = 1 << 60;
 
+/// The most front buckets, so that a filter has at most about 2^56 bits, as all others.
+const MAX_FRONTS: u64 = super::MAX_NUM_BITS / BUCKET_BITS as u64;
+
 /// The widest remainder, so that it can be read from an unaligned word.
 const MAX_REMAINDER_BITS: u32 = 56;
 
@@ -198,7 +201,7 @@ impl CompactParams {
     ) -> Result<Self, Error> {
         check_items(expected_items)?;
         super::check_fpp(target_fpp)?;
-        Error::check_range("num_fronts", 1..=MAX_FINGERPRINTS, num_fronts)?;
+        Error::check_range("num_fronts", 1..=MAX_FRONTS, num_fronts)?;
         let (bits, max) = (remainder_bits.into(), MAX_REMAINDER_BITS.into());
         Error::check_range("remainder_bits", 0..=max, bits)?;
         let Some(front) = Shape::new(runs, remainder_bits) else {
