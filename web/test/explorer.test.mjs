@@ -54,7 +54,7 @@ test('what is typed changes the table and the URL, which shows the same again', 
     await page.fill('[name=n]', '1.5M');
     await page.fill('[name=p]', '1 in 1M');
     await page.check('[name=delete]');
-    assert.equal((await rows(page))[0][0], 'counting');
+    assert.equal((await rows(page))[0][0], 'compact');
     assert.match(await page.textContent('#unfit'), /blocked cannot delete/);
     const before = await rows(page);
     const link = page.url();
@@ -119,7 +119,9 @@ test('the lines to copy are those of the best kind', async () => {
     assert.equal(redis, 'BF.RESERVE seen 0.01 1000 NONSCALING');
   });
   await open('#n=1000&p=1%25&delete=1', async (page) => {
-    assert.ok((await lines(page)).includes('seen = mayhap_bloom.Counting(1000, 0.01)'));
+    const copied = await lines(page);
+    assert.ok(copied.includes('seen = mayhap_bloom.Compact(1000, 0.01)'));
+    assert.ok(copied.includes('BF.RESERVE seen 0.01 1000 LAYOUT compact'));
   });
 });
 
@@ -128,7 +130,7 @@ test('a link of the command is solved as it was there', () =>
   open('#n=10000000&p=3.333333333333333e-1&delete=1', async (page) => {
     const needs = await page.evaluate('page.needs(page.library)');
     assert.deepEqual([needs.items, needs.fpp, needs.delete], [1e7, 3.333333333333333e-1, true]);
-    assert.equal((await rows(page))[0][0], 'counting');
+    assert.equal((await rows(page))[0][0], 'compact');
   }));
 
 test('a list becomes a filter with its real fill and a measured rate', () => open('#n=5000&p=1%25',
