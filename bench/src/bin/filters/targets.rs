@@ -177,7 +177,7 @@ fn of_kind(record: &Record) -> Vec<Ratio> {
                 at_most("ns per query, miss", record.miss_ns, target),
             ]
         }
-        "mayhap compact, batch" if record.n >= 1_000_000 => {
+        "mayhap compact, batch" if record.n >= 10_000_000 => {
             let most = record.target_fpp.and_then(compact_bits);
             most.map(|most| at_most("bits/key", record.bits_per_key, most)).into_iter().collect()
         }
@@ -194,7 +194,7 @@ fn of_kind(record: &Record) -> Vec<Ratio> {
     }
 }
 
-/// Bits per key of a compact filter that is full, deletion included.
+/// Bits per key of a large compact filter that is full, deletion included.
 fn compact_bits(fpp: f64) -> Option<f64> {
     let most = [(0.01, 9.5), (0.001, 13.1), (1e-4, 16.7), (1e-6, 24.1)];
     most.into_iter().find_map(|(rate, bits)| (rate == fpp).then_some(bits))
