@@ -99,7 +99,7 @@ fn a_full_one_takes_nothing_more_until_it_is_doubled() {
     assert!(fail(folder, &["grow", "c", "--max-memory", "1k"], b"").contains("above the limit"));
 }
 
-/// Whoever is adding goes on with the filter that has grown.
+/// A process that is adding continues with the grown filter.
 #[test]
 fn a_state_that_is_doubled_goes_on() {
     let folder = folder();
@@ -158,7 +158,7 @@ fn a_list_with_repeats_is_built_without_its_number() {
     assert!(info(folder, "hot")["expected_items"].as_u64().unwrap() < 3_000);
 }
 
-/// What a plan proposes is what `create` makes.
+/// `create` makes the filter that `plan` proposes.
 #[test]
 fn a_plan_with_removal_is_a_compact_filter() {
     let folder = folder();

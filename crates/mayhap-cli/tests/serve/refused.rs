@@ -18,7 +18,7 @@ const FILTERS: [(&str, &str); 7] = [
     ("stale", "1e-6 2000 WINDOW 2000 NOREFRESH"),
     ("clearing", "1e-6 9000 CLEARAT 0.1"),
 ];
-/// Those from which keys are removed.
+/// The kinds from which keys can be removed.
 const REMOVED: [&str; 2] = ["counting", "compact"];
 /// The number of keys acknowledged before, and of keys in a refused request.
 const OLD: u64 = 1000;

@@ -152,6 +152,13 @@ impl Bitmap {
         self.words[index] = word & u64::MAX >> (64 - keys);
     }
 
+    /// Forgets the answers from `len` on, which are "no".
+    pub(crate) fn truncate(&mut self, len: usize) {
+        debug_assert!(self.iter_ones().all(|one| one < len), "what is not done has no answer");
+        self.len = self.len.min(len);
+        self.words.truncate(self.len.div_ceil(64));
+    }
+
     /// Resets it to `len` zero bits and returns the words to fill.
     pub(crate) fn reset(&mut self, len: usize) -> &mut [u64] {
         self.words.clear();

@@ -271,7 +271,6 @@ impl Inserter {
             }
         }
         count = count.min(usize::try_from(self.most_at_once()).unwrap_or(usize::MAX));
-        let items = self.set.items();
         let inserted = self.set.insert_into(keys.first(count), self.repeats, &mut self.new);
         if by_key {
             count = self.new.len();
@@ -287,10 +286,8 @@ impl Inserter {
                     self.capacity.no_memory(found, limit);
                 }
                 mayhap_sets::Error::Filter(mayhap::Error::Full { .. }) => {
-                    // Each line has stored a copy. Where a key has so many that they count no
-                    // more, some lines before it get a second one.
-                    let stored = (self.set.items() - items) as usize;
-                    count = if self.repeats == Repeats::Renew { stored } else { count };
+                    // The caller goes on with the line that was refused.
+                    count = self.new.len();
                 }
                 error if count == 0 => return Err(error.into()),
                 _ => {}

@@ -36,7 +36,7 @@ fn specs() -> Vec<(&'static [u8], Spec)> {
     ]
 }
 
-/// What a change does with its keys.
+/// The operation of a change on its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Inserts,

@@ -109,7 +109,7 @@ pub(super) fn insert_absent(call: &mut Call<'_, '_>) -> Outcome {
     })
 }
 
-/// What became of items: `done` of `len` are inserted, or were there, and then came an error.
+/// The result for `len` items, the first `done` of which were inserted or present before an error.
 struct Items {
     len: usize,
     done: usize,

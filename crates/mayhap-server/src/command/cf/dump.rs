@@ -21,7 +21,7 @@ pub(super) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {
 /// `CF.LOADCHUNK key cursor bytes`.
 pub(super) fn load_chunk(call: &mut Call<'_, '_>) -> Outcome {
     let cursor = number::integer(call.word(2)).filter(|&cursor| cursor > 0).ok_or(POSITION)?;
-    // What follows a header belongs to it.
+    // A chunk after the header belongs to that header.
     let is_header = cursor == 1;
     let header = || Header::decode(call.word(3));
     if is_header && !header().is_ok_and(|header| header.kind() == Kind::Compact) {

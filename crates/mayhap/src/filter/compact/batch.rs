@@ -25,7 +25,7 @@ impl CompactFilter {
                 result = self.insert_each(digests, words, false);
             }
         });
-        result.map(|()| new)
+        result.map_or_else(|(_, error)| Err(error), |()| Ok(new))
     }
 
     /// Like [`CompactFilter::insert_batch`], for keys that are already digests, into a reused
@@ -33,13 +33,28 @@ impl CompactFilter {
     ///
     /// # Errors
     ///
-    /// Same as [`CompactFilter::insert_batch`].
+    /// Same as [`CompactFilter::insert_batch`]: `new` then ends before the key for which there was
+    /// no room, so its length is the number of keys that are done.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Bitmap, CompactFilter};
+    ///
+    /// let mut users = CompactFilter::builder().expected_items(2).target_fpp(1e-6).build()?;
+    /// let (ann, ben) = (users.digest("ann"), users.digest("ben"));
+    /// let mut new = Bitmap::new();
+    /// assert!(users.insert_digests_into(&[ann, ann, ben], &mut new).is_err());
+    /// assert_eq!(new.iter().collect::<Vec<_>>(), [true, false]);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
     pub fn insert_digests_into(
         &mut self,
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), Error> {
-        self.insert_each(digests, new.reset(digests.len()), false)
+        let result = self.insert_each(digests, new.reset(digests.len()), false);
+        ended(result, new)
     }
 
     /// Stores, in order, the digests that are surely absent: bit `i` of `new` is set if
@@ -47,7 +62,7 @@ impl CompactFilter {
     ///
     /// # Errors
     ///
-    /// Same as [`CompactFilter::insert_batch`].
+    /// Same as [`CompactFilter::insert_digests_into`].
     ///
     /// # Examples
     ///
@@ -66,16 +81,18 @@ impl CompactFilter {
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), Error> {
-        self.insert_each(digests, new.reset(digests.len()), true)
+        let result = self.insert_each(digests, new.reset(digests.len()), true);
+        ended(result, new)
     }
 
-    /// Stores each digest, or only those that are surely absent.
+    /// Stores each digest, or only those that are surely absent. An error comes with the number of
+    /// digests that are done.
     fn insert_each(
         &mut self,
         digests: &[Digest],
         new: &mut [u64],
         only_absent: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), (usize, Error)> {
         // Groups before this key are done.
         let mut done = 0;
         loop {
@@ -86,15 +103,16 @@ impl CompactFilter {
             let task =
                 InsertEach { table, body, digests, new, only_absent, stored, limit, at: &mut at };
             let Err(full) = with_buckets(task) else { return Ok(()) };
-            self.make_room(full)?;
+            self.make_room(full).map_err(|error| (done + at, error))?;
             // The rest of its group one by one.
             let end = (at + 1).next_multiple_of(GROUP).min(digests.len());
             for (i, &digest) in (at..end).zip(&digests[at..end]) {
                 let is_new = if only_absent {
-                    self.insert_absent_digest(digest)?
+                    self.insert_absent_digest(digest)
                 } else {
-                    self.insert_digest(digest)?
+                    self.insert_digest(digest)
                 };
+                let is_new = is_new.map_err(|error| (done + i, error))?;
                 new[i / GROUP] |= u64::from(is_new) << (i % GROUP);
             }
             done += end;
@@ -148,6 +166,14 @@ impl CompactFilter {
     fn contains_each(&self, digests: &[Digest], found: &mut [u64]) {
         with_buckets(ContainsEach { table: &self.table, body: self.body(), digests, found });
     }
+}
+
+/// The result of a batch, after an error with the answers of the digests that are done alone.
+fn ended(result: Result<(), (usize, Error)>, new: &mut Bitmap) -> Result<(), Error> {
+    result.map_err(|(done, error)| {
+        new.truncate(done);
+        error
+    })
 }
 
 /// Calls `answer` with each group of fingerprints. It has the next group placed key by key.

@@ -194,7 +194,7 @@ impl ConcurrentCompactFilter {
         let mut whole = CompactFilter::empty(self.params, self.digest_function)?;
         let of_shard = self.params.num_fingerprints() / self.shards.len() as u64;
         for (first, shard) in (0..).step_by(of_shard as usize).zip(&self.shards) {
-            // `floor(digest · S · U / 2^64)` is S times a shard's number and the number within it.
+            // `floor(digest · S · U / 2^64)` is the shard times U, plus the number within it.
             shard.with(|filter| whole.insert_numbers_of(filter, first))?;
         }
         Ok(whole)

@@ -29,8 +29,8 @@ use table::{Fingerprint, Full, Table};
 /// A filter with removal in 9.4 bits a key at 1 %: a quotient filter whose rate can be chosen.
 ///
 /// It holds a *multiset of fingerprints*: numbers below U, of which a digest has one,
-/// `floor(digest · U / 2^64)`. A fingerprint is one of F front buckets of two adjacent cache lines,
-/// a run in it, and a remainder; a bucket that is full keeps its smallest fingerprints, and the
+/// `floor(digest · U / 2^64)`. A fingerprint is one of F front buckets of two adjacent cache
+/// lines, a run in it, and a remainder. A bucket that is full keeps its smallest fingerprints; the
 /// others are in buckets that several share, and at last in a short sorted list
 /// ([`crate::sizing::compact`]). An absent key is answered "maybe" with `p = 1 − (1 − 1/U)^n`
 /// exactly, at any load, and after any removals.

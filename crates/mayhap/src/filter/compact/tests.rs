@@ -166,6 +166,42 @@ fn one_that_grows_takes_more_keys_at_its_rate() {
     assert_eq!(batches.inserted_items(), 25_600);
 }
 
+/// So that a caller can go on with the key that was refused, and stores no copy twice.
+#[test]
+fn a_batch_without_room_says_how_many_keys_it_stored() {
+    let digests: Vec<Digest> = (0..500u64).map(|key| empty(1, 0.01).digest(&(key / 2))).collect();
+    for (items, grows) in
+        [(1, false), (63, false), (64, false), (65, false), (300, false), (60, true)]
+    {
+        for only_absent in [false, true] {
+            let mut filter = empty(items, 1e-6);
+            filter.set_grows(grows);
+            filter.set_max_bytes(filter.num_bytes() * 2 + 2_000);
+            let mut twin = filter.try_clone().unwrap();
+            let mut new = Bitmap::new();
+            let result = if only_absent {
+                filter.insert_absent_digests_into(&digests, &mut new)
+            } else {
+                filter.insert_digests_into(&digests, &mut new)
+            };
+            let one_by_one = digests.iter().map_while(|&digest| {
+                let one = if only_absent {
+                    twin.insert_absent_digest(digest)
+                } else {
+                    twin.insert_digest(digest)
+                };
+                one.ok()
+            });
+            assert!(one_by_one.eq(new.iter()), "{items} {grows} {only_absent}");
+            assert_eq!(result.is_ok(), new.len() == digests.len());
+            assert_eq!(
+                (filter.body(), filter.inserted_items()),
+                (twin.body(), twin.inserted_items())
+            );
+        }
+    }
+}
+
 #[test]
 fn one_key_a_million_times_among_others() {
     let mut filter = empty(20_000 + u64::from(MAX_COPIES), 1e-3);

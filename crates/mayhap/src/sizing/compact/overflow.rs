@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 /// A bound of the probability that the attic overflows with n distinct keys.
 ///
 /// From the exact distribution of what a bucket of each level leaves over, where front buckets have
-/// independent Poisson numbers of keys, and, for the sum over the buckets of the last level,
-/// Chernoff's bound `min_t E[exp(t · X)]^buckets · exp(−t · (room + 1))`. (Mitzenmacher & Upfal
-/// 2017, *Probability and Computing*, theorem 5.10: for n keys thrown at random at most twice as
-/// much, since more keys never leave less over.)
+/// independent Poisson numbers of keys. For the sum over the buckets of the last level, Chernoff's
+/// bound `min_t E[exp(t · X)]^buckets · exp(−t · (room + 1))`. For n keys thrown at random at most
+/// twice as much, since more keys never leave less over (Mitzenmacher & Upfal 2017, *Probability
+/// and Computing*, theorem 5.10).
 pub(super) fn attic_overflow(params: &CompactParams) -> f64 {
     let mut keys = poisson(params.expected_items() as f64 / params.num_fronts() as f64);
     for level in 0..NUM_LEVELS {
