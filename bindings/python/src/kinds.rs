@@ -309,28 +309,13 @@ impl Compact {
     /// Removing a key that was never added can remove another one.
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let filter = slf.as_super().get();
-        let digest = filter.digest_of(key)?;
-        let remove = |set: &mut dyn Set| {
-            let not_compact = not_of_kind("copies", set.kind());
-            let compact = set.as_any_mut().downcast_mut::<CompactFilter>();
-            Ok(compact.ok_or(not_compact)?.remove_digest(digest))
-        };
-        Ok(filter.change(slf.py(), |held| held.change(remove))??)
+        remove_from(slf.as_super(), key, "copies", CompactFilter::remove_digest)
     }
 
     /// The copies of a key: never too few, and 15 for that many or more.
     #[pyo3(signature = (key, /))]
     fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let filter = slf.as_super().get();
-        let digest = filter.digest_of(key)?;
-        let count = |set: &dyn Set| {
-            let compact = set.as_any().downcast_ref::<CompactFilter>();
-            let count = compact.map(|compact| compact.count_digest(digest));
-            count.ok_or(not_of_kind("copies", set.kind()))
-        };
-        let not_compact = |_: &MappedFilter| Err(not_of_kind("copies", Kind::Bloom));
-        Ok(filter.read(slf.py(), |held| held.read(count, not_compact))?)
+        count_in(slf.as_super(), key, "copies", CompactFilter::count_digest)
     }
 }
 
@@ -374,29 +359,47 @@ impl Counting {
     /// Removing a key that was never inserted can remove others.
     #[pyo3(signature = (key, /))]
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let filter = slf.as_super().get();
-        let digest = filter.digest_of(key)?;
-        let remove = |set: &mut dyn Set| {
-            let not_counting = not_of_kind("counters", set.kind());
-            let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
-            Ok(counting.ok_or(not_counting)?.remove_digest(digest))
-        };
-        Ok(filter.change(slf.py(), |held| held.change(remove))??)
+        remove_from(slf.as_super(), key, "counters", CountingBloomFilter::remove_digest)
     }
 
     /// The number of insertions of a key: never too low, up to the maximum of the counters.
     #[pyo3(signature = (key, /))]
     fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
-        let filter = slf.as_super().get();
-        let digest = filter.digest_of(key)?;
-        let count = |set: &dyn Set| {
-            let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
-            let count = counting.map(|counting| counting.estimated_count_digest(digest));
-            count.ok_or(not_of_kind("counters", set.kind()))
-        };
-        let not_counting = |_: &MappedFilter| Err(not_of_kind("counters", Kind::Bloom));
-        Ok(filter.read(slf.py(), |held| held.read(count, not_counting))?)
+        count_in(slf.as_super(), key, "counters", CountingBloomFilter::estimated_count_digest)
     }
+}
+
+/// Removes a key from a filter of this kind, which has what is named.
+fn remove_from<F: 'static>(
+    filter: &Bound<'_, Filter>,
+    key: &Bound<'_, PyAny>,
+    has: &'static str,
+    remove: fn(&mut F, Digest) -> bool,
+) -> PyResult<bool> {
+    let (py, filter) = (filter.py(), filter.get());
+    let digest = filter.digest_of(key)?;
+    let remove = |set: &mut dyn Set| {
+        let other_kind = not_of_kind(has, set.kind());
+        Ok(remove(set.as_any_mut().downcast_mut().ok_or(other_kind)?, digest))
+    };
+    Ok(filter.change(py, |held| held.change(remove))??)
+}
+
+/// The count of a key in a filter of this kind, which has what is named.
+fn count_in<F: 'static>(
+    filter: &Bound<'_, Filter>,
+    key: &Bound<'_, PyAny>,
+    has: &'static str,
+    count: fn(&F, Digest) -> u32,
+) -> PyResult<u32> {
+    let (py, filter) = (filter.py(), filter.get());
+    let digest = filter.digest_of(key)?;
+    let count = |set: &dyn Set| {
+        let one = set.as_any().downcast_ref().map(|filter| count(filter, digest));
+        one.ok_or(not_of_kind(has, set.kind()))
+    };
+    let mapped = |_: &MappedFilter| Err(not_of_kind(has, Kind::Bloom));
+    Ok(filter.read(py, |held| held.read(count, mapped))?)
 }
 
 fn not_of_kind(operation: &'static str, kind: Kind) -> Error {

@@ -66,8 +66,10 @@ fn sum_of(keys: &[f64], times: u64) -> Distribution {
 
 #[cfg(test)]
 mod tests {
+    use super::super::MAX_OVERFLOW;
     use super::*;
     use crate::positions::splitmix64;
+    use crate::{CompactFilter, DigestFunction};
 
     /// The distributions against buckets that are filled with keys at random.
     #[test]
@@ -97,5 +99,32 @@ mod tests {
         let deviation = libm::sqrt(exact[0] * (1.0 - exact[0]) / groups);
         assert!((none / groups - exact[0]).abs() < 4.0 * deviation, "{none} {}", exact[0]);
         assert!((mean_of(|_| 1.0) - 1.0).abs() < 1e-12);
+    }
+
+    /// Fills of buckets that are loaded too highly, and of those that `for_items` makes.
+    #[test]
+    #[cfg_attr(miri, ignore = "too many keys for the interpreter")]
+    fn the_bound_is_not_below_what_fills_show() {
+        let (items, fpp, fills) = (9_000, 1e-6, 40);
+        let failing = |params: &CompactParams| {
+            let fails = (0..fills).filter(|&seed| {
+                let function = DigestFunction::xxh3(seed);
+                let mut filter = CompactFilter::empty(*params, function).unwrap();
+                (0..items).any(|key: u64| filter.insert(&key).is_err())
+            });
+            fails.count()
+        };
+        let sized = CompactParams::for_items(items, fpp).unwrap();
+        assert!(attic_overflow(&sized) < MAX_OVERFLOW && failing(&sized) == 0);
+        let mut last = 0;
+        for less in [10, 12, 14, 16] {
+            let fronts = sized.num_fronts() * (100 - less) / 100;
+            let (runs, bits) = (sized.runs(), sized.remainder_bits());
+            let params = CompactParams::new(fronts, runs, bits, items, fpp).unwrap();
+            last = failing(&params);
+            let bound = attic_overflow(&params);
+            assert!(bound >= last as f64 / fills as f64, "{less} % less: {last} fail, {bound}");
+        }
+        assert!(last > 10, "the last are loaded too highly: {last}");
     }
 }
