@@ -1,8 +1,9 @@
 //! The size and rate of a compact filter: a multiset of fingerprints in buckets of 1024 bits.
 //!
 //! A fingerprint is a number below `U = F · B · 2^r`: one of F front buckets, one of B runs in
-//! it, and r bits of remainder. An absent key is answered "maybe" if its fingerprint is one of the at
-//! most n that are there, so `p = 1 − (1 − 1/U)^n` exactly, at any load and after any removals.
+//! it, and r bits of remainder. An absent key is answered "maybe" if its fingerprint is one of
+//! the at most n that are there, so `p = 1 − (1 − 1/U)^n` exactly, at any load and after any
+//! removals.
 //!
 //! A bucket has a bit for each run and r + 1 bits for each slot. Front buckets are filled to more
 //! than their slots on average, and what does not fit, 4 to 9 % of the keys, goes to buckets of
