@@ -24,13 +24,13 @@ impl Keyspace {
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
-        self.create_with(name, spec, now, log.map(|log| (log, Record::Now)))
+        self.create_with(name, (spec, Pages::AtOnce), now, log.map(|log| (log, Record::Now)))
     }
 
     fn create_with(
         &self,
         name: &[u8],
-        spec: Spec,
+        (spec, pages): (Spec, Pages),
         now: u64,
         log: Option<(&Log, Record)>,
     ) -> Result<Arc<Entry>, CreateError> {
@@ -40,12 +40,12 @@ impl Keyspace {
         if self.get(name, now).is_some() {
             return Err(CreateError::Exists);
         }
-        let filter = self.resources.create(&spec)?;
+        let filter = self.resources.create(&spec, pages)?;
         Ready::new(name, spec, filter, None).publish(self, now, log)
     }
 
     /// The filter of this name, or a new one, whose record is written when the turn commits
-    /// ([`Log::defer`]).
+    /// ([`Log::defer`]), and whose memory is the system's to provide as `pages` says.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Keyspace {
     pub fn get_or_create(
         &self,
         name: &[u8],
-        spec: Spec,
+        (spec, pages): (Spec, Pages),
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
@@ -61,7 +61,8 @@ impl Keyspace {
             if let Some(entry) = self.get(name, now) {
                 return Ok(entry);
             }
-            match self.create_with(name, spec, now, log.map(|log| (log, Record::Deferred))) {
+            let log = log.map(|log| (log, Record::Deferred));
+            match self.create_with(name, (spec, pages), now, log) {
                 Err(CreateError::Exists) => {}
                 done => return done,
             }
@@ -221,6 +222,17 @@ impl<'a> Ready<'a> {
         fail_point("create.done");
         Ok(entry)
     }
+}
+
+/// When the system provides the pages of a new filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// Before the filter is visible, if it has 1 to 64 MiB: for threads that nobody waits for. A
+    /// page of 2 MiB takes a tenth of a millisecond, or five where a hypervisor provides it in
+    /// turn, and each of the first insertions would take one.
+    AtOnce,
+    /// When a key sets the first bit in them.
+    WhenUsed,
 }
 
 /// When the record of a creation is written.

@@ -45,6 +45,7 @@ mod upkeep;
 mod watched;
 mod which;
 
+pub use create::Pages;
 pub use dumps::Outgoing;
 pub use entry::Entry;
 pub use error::{

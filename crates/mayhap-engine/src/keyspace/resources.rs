@@ -1,12 +1,14 @@
 //! Resources that the filters of a keyspace share: its limits, its memory, computed sizes, and the
 //! thread that allocates layers.
 
+use super::create::Pages;
 use super::error::FILTER_BYTES;
 use super::growth::Growth;
 use super::kind::{Contents, Filter, Home};
 use super::sizes::Sizes;
 use super::{CreateError, Options, Spec};
 use mayhap::{Budget, Charge, Error};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Memory of a filter without its bits: the object and its state, two maps, its share of the pages
@@ -17,6 +19,10 @@ const OVERHEAD_BYTES: u64 = 2 << 10;
 /// A name is in memory once; while a checkpoint or a list of all filters is written, up to three
 /// more times.
 const COPIES_OF_NAME: u64 = 4;
+
+/// Filters of these sizes have their pages before they are used ([`Pages::AtOnce`]). Smaller ones
+/// have few; larger ones take long, and may be meant for keys of years.
+const PROVIDED_BYTES: RangeInclusive<u64> = 1 << 20..=64 << 20;
 
 /// The memory of a filter with a name of this length, apart from its bits.
 pub fn overhead_bytes(name_bytes: usize) -> u64 {
@@ -56,10 +62,14 @@ impl Resources {
     }
 
     /// An empty filter. Its memory is charged before it is allocated.
-    pub(super) fn create(&self, spec: &Spec) -> Result<Box<dyn Filter>, CreateError> {
+    pub(super) fn create(&self, spec: &Spec, pages: Pages) -> Result<Box<dyn Filter>, CreateError> {
         let plan = self.sizes.get(spec).map_err(|error| self.options.explain(spec, error))?;
         let charge = self.charge(plan.num_bytes)?;
-        Ok(self.filter(plan.build(self.options.digest_function(spec.hash))?, charge))
+        let mut contents = plan.build(self.options.digest_function(spec.hash))?;
+        if pages == Pages::AtOnce && PROVIDED_BYTES.contains(&plan.num_bytes) {
+            contents.write_zeros();
+        }
+        Ok(self.filter(contents, charge))
     }
 
     /// An empty filter for one owner, not charged.

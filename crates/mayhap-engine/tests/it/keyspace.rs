@@ -4,7 +4,7 @@ use mayhap::SecretKey;
 use mayhap_engine::Words;
 use mayhap_engine::Work;
 use mayhap_engine::keyspace::{
-    ChangeError, CreateError, InsertError, Keyspace, Options, Spec, Upkeep, overhead_bytes,
+    ChangeError, CreateError, InsertError, Keyspace, Options, Pages, Spec, Upkeep, overhead_bytes,
 };
 
 pub(crate) const KEY: SecretKey = SecretKey::new(*b"0123456789abcdef");
@@ -60,7 +60,7 @@ fn a_name_is_created_once_and_removed_once() {
     let spec = Spec::growing(100, 0.01, 2);
     let id = keyspace.create(b"a", spec, 1, None).unwrap().id;
     assert_eq!(keyspace.create(b"a", spec, 1, None).err(), Some(CreateError::Exists));
-    assert_eq!(keyspace.get_or_create(b"a", spec, 1, None).unwrap().id, id);
+    assert_eq!(keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, None).unwrap().id, id);
     assert_eq!(keyspace.len(), 1);
     assert_eq!(keyspace.remove(b"a", 1, None), Ok(true));
     assert_eq!(keyspace.remove(b"a", 1, None), Ok(false));

@@ -4,7 +4,7 @@
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
 use super::keyspace_recovery::{checkpoint_beside, commit, open, recording};
 use mayhap_engine::keyspace::{
-    CreateError, Entry, Hash, InsertError, Keyspace, Options, Shape, Spec, WrongKind,
+    CreateError, Entry, Hash, InsertError, Keyspace, Options, Pages, Shape, Spec, WrongKind,
     overhead_bytes,
 };
 use mayhap_engine::{Words, Work};
@@ -189,7 +189,9 @@ fn a_filter_that_doubles_is_after_every_kill_what_its_acknowledged_changes_make_
     let mut capacity = 0;
     for round in 0..12 {
         let (keyspace, log) = open(folder.path());
-        let entry = keyspace.get_or_create(b"f", spec(100, 1e-9, 1), 1, Some(&log)).unwrap();
+        let entry = keyspace
+            .get_or_create(b"f", (spec(100, 1e-9, 1), Pages::WhenUsed), 1, Some(&log))
+            .unwrap();
         for (key, copies) in (0..KEYS).zip(copies_after(&changes, &acknowledged)) {
             assert_eq!(entry.count(&key_of(key), 1), copies.min(15), "key {key} in round {round}");
         }

@@ -4,7 +4,7 @@ use super::keyspace::{numbered, with_words};
 use super::keyspace_recovery::{checkpoint_beside, commit, open, recording};
 use mayhap_engine::Work;
 use mayhap_engine::durable::Log;
-use mayhap_engine::keyspace::{Entry, Hash, Keyspace, Shape, Spec};
+use mayhap_engine::keyspace::{Entry, Hash, Keyspace, Pages, Shape, Spec};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +105,7 @@ fn a_key_that_two_turns_record_is_counted_once_whichever_comes_first() {
 
 fn fill(path: &Path, spec: Spec) -> (Keyspace, Arc<Log>, Arc<Entry>) {
     let (keyspace, log) = open(path);
-    let entry = keyspace.get_or_create(b"a", spec, 1, Some(&log)).unwrap();
+    let entry = keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
     (keyspace, log, entry)
 }
 

@@ -3,7 +3,7 @@
 
 use super::keyspace::{KEY, numbered, turn, with_words};
 use super::keyspace_recovery::{checkpoint_beside, commit, open, recording};
-use mayhap_engine::keyspace::{Hash, Keyspace, Options, Shape, Spec, Upkeep};
+use mayhap_engine::keyspace::{Hash, Keyspace, Options, Pages, Shape, Spec, Upkeep};
 
 const NAMES: [&[u8]; 2] = [b"a", b"copy"];
 
@@ -33,7 +33,7 @@ fn a_filter_that_clears_itself_is_restored_in_the_same_round() {
     for (round, keys) in all.chunks(ROUND).enumerate() {
         let (keyspace, log) = open(folder.path());
         assert_eq!(state(&keyspace, &all), before, "round {round}");
-        keyspace.get_or_create(b"a", clearing(), 1, Some(&log)).unwrap();
+        keyspace.get_or_create(b"a", (clearing(), Pages::WhenUsed), 1, Some(&log)).unwrap();
         let (many, single) = keys.split_at(6_789);
         let mut turn = recording(&log);
         for entry in NAMES.iter().filter_map(|name| keyspace.get(name, 1)) {
@@ -131,7 +131,7 @@ fn a_window_without_refresh_moves_with_repeats() {
         let (keyspace, log) = open(folder.path());
         let shape = Shape::Window { items: 1_000, time_ms: 0, target_fpp: 1e-6, refresh: false };
         let spec = Spec { shape, hash: Hash::Keyed };
-        let entry = keyspace.get_or_create(b"a", spec, 1, Some(&log)).unwrap();
+        let entry = keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
         let keys = numbered(0..500);
         let found: Vec<bool> = keys.iter().map(|key| entry.contains(key, 1)).collect();
         assert_eq!(last.unwrap_or(found.clone()), found, "part {part} continues as before");

@@ -4,7 +4,7 @@
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
 use mayhap_engine::Words;
 use mayhap_engine::keyspace::{
-    CreateError, Hash, InsertError, Keyspace, Options, Shape, Spec, TooLarge, WrongKind,
+    CreateError, Hash, InsertError, Keyspace, Options, Pages, Shape, Spec, TooLarge, WrongKind,
 };
 use proptest::prelude::*;
 
@@ -62,7 +62,9 @@ fn many_threads_that_grow_filters_never_take_more_than_the_limit() {
                 for round in 0..20 {
                     let name = format!("{}", (thread + round) % 6);
                     let spec = Spec::growing(1, 0.001, 2);
-                    let Ok(entry) = keyspace.get_or_create(name.as_bytes(), spec, 1, None) else {
+                    let Ok(entry) =
+                        keyspace.get_or_create(name.as_bytes(), (spec, Pages::WhenUsed), 1, None)
+                    else {
                         continue;
                     };
                     for i in 0..30_000 {

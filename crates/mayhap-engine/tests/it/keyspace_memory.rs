@@ -1,9 +1,11 @@
 //! The memory that `max_memory` counts in addition to bits: names and a constant per filter.
 
 use mayhap::SecretKey;
+use mayhap_engine::Work;
 use mayhap_engine::durable::Replay;
 use mayhap_engine::keyspace::{
-    ChangeError, CreateError, Keyspace, Options, Recovery, Spec, overhead_bytes,
+    ChangeError, CreateError, Entry, Hash, Keyspace, Options, Pages, Recovery, Shape, Spec,
+    overhead_bytes,
 };
 
 const KEY: SecretKey = SecretKey::new([7; 16]);
@@ -73,4 +75,58 @@ fn filters_are_restored_even_if_the_limit_is_below_the_first_of_them() {
     let one = keyspace.get(&name(1, 5_000), 1).unwrap().num_bytes() + overhead_bytes(5_000);
     assert_eq!(keyspace.used_bytes(), 5 * one);
     assert!(keyspace.create(b"new", spec, 1, None).is_err());
+}
+
+/// The page faults of this thread so far.
+#[cfg(target_os = "linux")]
+fn page_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    // The tenth field; the second one, a name in parentheses, may have spaces.
+    stat.rsplit(')').next().unwrap().split_whitespace().nth(7).unwrap().parse().unwrap()
+}
+
+/// Keys that are the first of their pages take no page faults: in a loop thread, all other clients
+/// would wait for them.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_created_filter_has_its_pages_before_its_keys_come() {
+    let (capacity, target_fpp) = (12_000_000, 1e-4);
+    let items = capacity;
+    let shapes = [
+        Spec::growing(capacity, target_fpp, 2).shape,
+        Spec::fixed(capacity, target_fpp).shape,
+        Shape::Counting { capacity: capacity / 4, target_fpp },
+        Shape::Window { items, time_ms: 0, target_fpp, refresh: true },
+        Shape::Clearing { capacity, target_fpp, at: 0.5 },
+        Shape::Compact { capacity, target_fpp, expansion: 0 },
+    ];
+    let keyspace = Keyspace::new(Options::new(KEY));
+    for (number, shape) in shapes.into_iter().enumerate() {
+        let spec = Spec { shape, hash: Hash::Keyed };
+        let insert = |entry: &Entry, keys: std::ops::Range<u64>| {
+            let mut turn = Work::default();
+            entry.insert(b"the first one makes room for the turn", &mut turn).unwrap();
+            let before = page_faults();
+            for key in keys {
+                entry.insert(&key.to_le_bytes(), &mut turn).unwrap();
+            }
+            page_faults() - before
+        };
+        let name = [number as u8];
+        let entry = keyspace.create(&name, spec, 1, None).unwrap();
+        assert!(
+            (16 << 20..=64 << 20).contains(&entry.num_bytes()),
+            "{} {spec:?}",
+            entry.num_bytes()
+        );
+        let faults = insert(&entry, 0..200);
+        assert!(faults <= 2, "{faults} page faults: {spec:?}");
+        assert_eq!(entry.items(), 201);
+        keyspace.remove(&name, 1, None).unwrap();
+        // On the way of an insertion nobody waits for more than the pages of its keys.
+        let entry = keyspace.get_or_create(&name, (spec, Pages::WhenUsed), 1, None).unwrap();
+        let faults = insert(&entry, 0..200);
+        assert!(faults > 4, "{faults} page faults: {spec:?}");
+        keyspace.remove(&name, 1, None).unwrap();
+    }
 }

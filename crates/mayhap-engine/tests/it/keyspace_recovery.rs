@@ -5,7 +5,7 @@ use super::keyspace_dump::{dump, load_in};
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_engine::Work;
 use mayhap_engine::durable::{self, DataFolder, Log};
-use mayhap_engine::keyspace::{Hash, Keyspace, Options, Recovery, Shape, Spec};
+use mayhap_engine::keyspace::{Hash, Keyspace, Options, Pages, Recovery, Shape, Spec};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ fn every_kind_comes_back_from_log_and_images_as_it_was() {
                 assert!(holds(&keyspace, b"a", 0..5_000 * round), "{spec:?} round {round}");
             }
             let mut turn = recording(&log);
-            let entry = keyspace.get_or_create(b"a", spec, 1, Some(&log)).unwrap();
+            let entry =
+                keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
             let keys = numbered(5_000 * round..5_000 * (round + 1));
             let (half, one) = keys.split_at(4_900);
             with_words(half, |words| entry.insert_many(words, &mut turn)).unwrap();

@@ -1,7 +1,7 @@
 //! Threads that create, insert, remove and rename concurrently lose nothing.
 
 use super::keyspace::{keyspace, turn};
-use mayhap_engine::keyspace::{CreateError, Entry, Spec, overhead_bytes};
+use mayhap_engine::keyspace::{CreateError, Entry, Pages, Spec, overhead_bytes};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
@@ -80,7 +80,12 @@ fn threads_that_change_names_while_others_insert_lose_no_key() {
                         let name = |i| format!("shared:{i}").into_bytes();
                         keyspace.rename(&name(from), &name(to), true, 1, None).unwrap();
                     }
-                    match keyspace.get_or_create(b"comes and goes", spec, 1, None) {
+                    match keyspace.get_or_create(
+                        b"comes and goes",
+                        (spec, Pages::WhenUsed),
+                        1,
+                        None,
+                    ) {
                         Ok(entry) => assert!(entry.insert(b"x", &mut turn).is_ok()),
                         Err(error) => panic!("{error}"),
                     }

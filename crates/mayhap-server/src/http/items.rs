@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{Age, Digest, Window};
-use mayhap_engine::keyspace::Entry;
+use mayhap_engine::keyspace::{Entry, Pages};
 use mayhap_engine::unix_ms;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Ar
     }
     let spec = wanted.spec(&state.shared.config());
     wanted.check_scale(keyspace, &spec)?;
-    Ok(keyspace.get_or_create(name, spec, unix_ms(), log)?)
+    Ok(keyspace.get_or_create(name, (spec, Pages::AtOnce), unix_ms(), log)?)
 }
 
 /// `POST /v1/filters/{name}/check`

@@ -200,6 +200,9 @@ pub(in crate::keyspace) trait Contents: Snapshot + Debug + Send {
         None
     }
 
+    /// Writes the zeros of an empty filter, so that the system provides its pages.
+    fn write_zeros(&mut self) {}
+
     /// Converts it for use by many threads. `charge` has its bytes.
     fn into_filter(self: Box<Self>, home: Home<'_>, charge: Charge) -> Box<dyn Filter>;
 

@@ -122,6 +122,11 @@ impl<F: Own> Contents for Owned<F> {
         Some(&self.set)
     }
 
+    fn write_zeros(&mut self) {
+        // Kinds that cannot be cleared are not created empty.
+        let _ = self.set.clear();
+    }
+
     fn into_filter(self: Box<Self>, home: Home<'_>, charge: Charge) -> Box<dyn Filter> {
         F::share(*self, home, charge)
     }

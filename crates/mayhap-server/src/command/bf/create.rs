@@ -5,7 +5,7 @@ use crate::command::bounds::{CREATE_NS, copying};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::reservation::Reservation;
-use mayhap_engine::keyspace::Entry;
+use mayhap_engine::keyspace::{Entry, Pages};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,5 +103,6 @@ pub(in crate::command) fn find_or_create(
     call.turn.wrote = true;
     // The row of the command does not count this, unlike that of `BF.RESERVE`.
     call.turn.work_ns = call.turn.work_ns.saturating_add(CREATE_NS);
-    Ok(shared.keyspace.get_or_create(call.word(1), spec, now, call.log())?)
+    let pages = if call.turn.hurried { Pages::WhenUsed } else { Pages::AtOnce };
+    Ok(shared.keyspace.get_or_create(call.word(1), (spec, pages), now, call.log())?)
 }
