@@ -68,13 +68,13 @@ impl Numbers {
 }
 
 impl From<mayhap::set::Numbers> for Numbers {
-    /// The numbers of a filter of our own into which no key is inserted that is there.
+    /// The numbers of a filter of our own into which no key is inserted that is there; when it is
+    /// full is computed apart.
     fn from(numbers: mayhap::set::Numbers) -> Self {
         let counts = (numbers.inserted_items, numbers.capacity);
         let rates = (numbers.target_fpp, numbers.expected_fpp);
         Self {
             expected_items: numbers.expected_items,
-            full_at: numbers.inserted_when_full,
             distinct_items: Some(numbers.distinct_items),
             rate_step: rate_step(numbers.expected_items),
             ..Self::of(counts, numbers.num_bytes, rates)

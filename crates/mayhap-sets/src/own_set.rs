@@ -22,6 +22,7 @@ use mayhap_store::{Image, Memory, Record};
 use mayhap_units::number::counted;
 use mayhap_units::span::format_millis;
 use mayhap_units::window::WindowSize;
+use std::cell::OnceCell;
 
 /// A filter of any kind in memory: one [`KeySet`] for all kinds of mayhap's own.
 ///
@@ -48,6 +49,8 @@ pub struct OwnSet {
     jumps_said: u64,
     /// The limit to the growth of a chain that is kept in its file, if it has one.
     max_bytes: Option<u64>,
+    /// The count at which it is full, once it was asked for.
+    full_at: OnceCell<Option<u64>>,
 }
 
 impl<S: Set + 'static> From<S> for OwnSet {
@@ -69,7 +72,8 @@ impl OwnSet {
     pub fn new(set: Box<dyn Set>, unix_ms: bool) -> Self {
         let (can, function) = (set.capabilities(), *set.digest_function());
         let max_bytes = growth_limit(&*set);
-        Self { set, function, can, clock: Clock { unix_ms }, jumps_said: 0, max_bytes }
+        let (clock, full_at) = (Clock { unix_ms }, OnceCell::new());
+        Self { set, function, can, clock, jumps_said: 0, max_bytes, full_at }
     }
 
     /// A chain that is never saved: its rate is that of its count, since what each bit says costs
@@ -303,6 +307,7 @@ impl KeySet for OwnSet {
 
     fn numbers(&self, repeats: Repeats) -> Numbers {
         let mut numbers = Numbers::from(self.set.numbers());
+        numbers.full_at = *self.full_at.get_or_init(|| self.set.inserted_when_full());
         if self.can.renews && repeats == Repeats::Renew {
             // Every insertion counts.
             let items = numbers.items as f64;

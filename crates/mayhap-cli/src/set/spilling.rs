@@ -1,6 +1,7 @@
 //! A filter for the lines that a file had, and one that grows for those that came to it since.
 
-use super::create::growing;
+use super::create::Chain;
+use mayhap::native::Kind;
 use mayhap::set::Repeats;
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Estimate};
 use mayhap_sets::{Capabilities, Error, KeySet, Keys, Measurements, Numbers, OwnSet, State};
@@ -13,8 +14,10 @@ pub struct Spilling {
     /// Insertions answered "new" at which it is full: worked out once, which takes as long as
     /// inserting a batch.
     full_at: u64,
-    /// For the keys after that; empty until then.
-    more: OwnSet,
+    /// For the keys after that.
+    chain: Chain,
+    /// That chain, once such a key came.
+    more: Option<OwnSet>,
     new: Bitmap,
 }
 
@@ -24,10 +27,10 @@ impl Spilling {
     pub fn boxed(counted: AnyFilter, max_bytes: u64) -> Box<dyn KeySet> {
         let (params, function) = (*counted.params(), *counted.digest_function());
         let (left, counted) = (max_bytes.saturating_sub(params.num_bytes()), counted.into());
-        match growing(params.target_fpp(), function, left) {
-            Ok(more) => {
-                let full_at = params.inserted_when_full();
-                Box::new(Self { counted, function, full_at, more, new: Bitmap::new() })
+        match Chain::plan(params.target_fpp(), function, left) {
+            Ok(chain) => {
+                let (full_at, new) = (params.inserted_when_full(), Bitmap::new());
+                Box::new(Self { counted, function, full_at, chain, more: None, new })
             }
             Err(_) => Box::new(counted),
         }
@@ -39,8 +42,9 @@ impl Spilling {
         usize::try_from(left).unwrap_or(usize::MAX)
     }
 
-    fn has_spilled(&self) -> bool {
-        self.more.items() > 0
+    /// The second filter, if it has keys.
+    fn spilled(&self) -> Option<&OwnSet> {
+        self.more.as_ref().filter(|more| more.items() > 0)
     }
 
     /// Inserts into the second filter what the first one does not have; the places in `new` begin
@@ -54,8 +58,15 @@ impl Spilling {
         let is_absent = |i: &usize| !self.new.get(*i);
         let places: Vec<usize> = (0..digests.len()).filter(is_absent).collect();
         let absent: Vec<Digest> = places.iter().map(|&i| digests[i]).collect();
+        if absent.is_empty() {
+            return Ok(());
+        }
+        let more = match &mut self.more {
+            Some(more) => more,
+            none => none.insert(self.chain.create()?),
+        };
         // Keys before the one for which there was no memory are in, also after an error.
-        let inserted = self.more.insert_into(absent[..].into(), Repeats::Ignore, &mut self.new);
+        let inserted = more.insert_into(absent[..].into(), Repeats::Ignore, &mut self.new);
         self.new.iter_ones().for_each(|i| new.set(start + places[i]));
         inserted
     }
@@ -63,7 +74,7 @@ impl Spilling {
 
 impl KeySet for Spilling {
     fn name(&self) -> &'static str {
-        if self.has_spilled() { self.more.name() } else { self.counted.name() }
+        self.spilled().unwrap_or(&self.counted).name()
     }
 
     fn digest_function(&self) -> Option<DigestFunction> {
@@ -71,14 +82,16 @@ impl KeySet for Spilling {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { clears: false, ..self.more.capabilities() }
+        Capabilities { clears: false, ..Kind::Scalable.capabilities().into() }
     }
 
     fn contains_into(&mut self, keys: Keys<'_>, found: &mut Bitmap) -> Result<(), Error> {
-        let (digests, mut more) = (keys.digests(&self.function), Bitmap::new());
+        let digests = keys.digests(&self.function);
         self.counted.contains_into(digests[..].into(), found)?;
-        self.more.contains_into(digests[..].into(), &mut more)?;
-        more.iter_ones().for_each(|i| found.set(i));
+        if let Some(more) = &mut self.more {
+            more.contains_into(digests[..].into(), &mut self.new)?;
+            self.new.iter_ones().for_each(|i| found.set(i));
+        }
         Ok(())
     }
 
@@ -104,15 +117,15 @@ impl KeySet for Spilling {
     }
 
     fn items(&self) -> u64 {
-        self.counted.items() + self.more.items()
+        self.counted.items() + self.more.as_ref().map_or(0, OwnSet::items)
     }
 
     fn numbers(&self, repeats: Repeats) -> Numbers {
-        let (counted, more) = (self.counted.numbers(repeats), self.more.numbers(repeats));
+        let counted = self.counted.numbers(repeats);
+        let Some(more) = self.spilled().map(|more| more.numbers(repeats)) else {
+            return Numbers { full_at: None, ..counted };
+        };
         let expected_fpp = either(counted.expected_fpp, more.expected_fpp);
-        if !self.has_spilled() {
-            return Numbers { full_at: None, expected_fpp, ..counted };
-        }
         // Of those that came later the first filter took its share for repeats.
         let both = |first: f64, later: f64| first + later / (1.0 - counted.expected_fpp);
         let came = |(first, later): (Estimate, Estimate)| Estimate {
@@ -134,10 +147,10 @@ impl KeySet for Spilling {
 
     fn measurements(&self) -> Measurements {
         let counted = self.counted.state();
-        if !self.has_spilled() {
+        let Some(more) = self.spilled().map(OwnSet::state) else {
             return Measurements::Own(counted);
-        }
-        let (more, numbers) = (self.more.state(), self.numbers(Repeats::Ignore));
+        };
+        let numbers = self.numbers(Repeats::Ignore);
         let set = |state: &State| state.fill_ratio * state.num_bytes as f64;
         Measurements::Own(State {
             num_bytes: numbers.num_bytes,

@@ -105,7 +105,9 @@ impl KeySet for MappedSet {
     }
 
     fn numbers(&self, _: Repeats) -> Numbers {
-        mayhap::set::Numbers::of_params(self.mapped.params(), self.items()).into()
+        let params = self.mapped.params();
+        let numbers = mayhap::set::Numbers::of_params(params, self.items());
+        Numbers { full_at: Some(params.inserted_when_full()), ..numbers.into() }
     }
 
     fn measurements(&self) -> Measurements {

@@ -35,7 +35,7 @@ fn every_kind_is_loaded_as_what_it_is() {
                 numbers.num_bytes,
                 numbers.expected_items,
                 numbers.capacity,
-                numbers.inserted_when_full,
+                filter.inserted_when_full(),
                 1_000
             ),
             "{name}"

@@ -167,6 +167,10 @@ impl Set for AnyFilter {
         Numbers::of_params(self.params(), self.inserted_items())
     }
 
+    fn inserted_when_full(&self) -> Option<u64> {
+        Some(self.params().inserted_when_full())
+    }
+
     fn by_bits(&self) -> ByBits {
         ByBits::of_filter(self)
     }
@@ -195,6 +199,10 @@ impl<L: LayoutKind + 'static> Set for ClearingFilter<L> {
 
     fn numbers(&self) -> Numbers {
         Numbers::of_params(self.filter().params(), self.filter().inserted_items())
+    }
+
+    fn inserted_when_full(&self) -> Option<u64> {
+        Some(self.filter().params().inserted_when_full())
     }
 
     fn by_bits(&self) -> ByBits {
@@ -229,6 +237,10 @@ impl Set for CountingBloomFilter {
             expected_fpp: self.expected_fpp(self.inserted_items()),
             ..numbers
         }
+    }
+
+    fn inserted_when_full(&self) -> Option<u64> {
+        Some(self.params().inserted_when_full())
     }
 
     fn by_bits(&self) -> ByBits {
@@ -271,7 +283,6 @@ impl Set for CompactFilter {
             num_bytes: self.num_bytes(),
             expected_items: params.expected_items(),
             capacity: (!self.grows()).then(|| params.expected_items()),
-            inserted_when_full: (!self.grows()).then(|| params.expected_items()),
             inserted_items: self.inserted_items(),
             distinct_items: exactly(self.inserted_items()),
             target_fpp: params.target_fpp(),
@@ -328,7 +339,6 @@ impl Set for ScalableBloomFilter {
             num_bytes: self.num_bytes(),
             expected_items: self.first_items(),
             capacity: None,
-            inserted_when_full: None,
             inserted_items: self.inserted_items(),
             distinct_items: self.distinct_items(),
             target_fpp: self.target_fpp(),
@@ -372,7 +382,6 @@ impl Set for WindowBloomFilter {
             num_bytes: self.num_bytes(),
             expected_items: self.expected_items(),
             capacity: None,
-            inserted_when_full: None,
             inserted_items: self.inserted_items(),
             distinct_items: exactly(self.inserted_items()),
             target_fpp: self.target_fpp(),
@@ -441,7 +450,6 @@ impl Set for BinaryFuse {
             num_bytes: self.num_bytes(),
             expected_items: self.len(),
             capacity: Some(self.len()),
-            inserted_when_full: Some(self.len()),
             inserted_items: self.len(),
             distinct_items: exactly(self.len()),
             target_fpp: self.width().fpp(),

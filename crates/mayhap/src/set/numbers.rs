@@ -17,8 +17,6 @@ pub struct Numbers {
     pub expected_items: u64,
     /// The distinct keys at which it is full; `None` if it never is.
     pub capacity: Option<u64>,
-    /// [`Numbers::inserted_items`] at which it is full if every key is offered once.
-    pub inserted_when_full: Option<u64>,
     /// Insertions that were new; in a window, the keys that it remembers as counted.
     pub inserted_items: u64,
     /// Distinct keys, estimated from that count as if every key had been offered once.
@@ -68,7 +66,6 @@ impl Numbers {
             num_bytes: params.num_bytes(),
             expected_items: params.expected_items(),
             capacity: Some(params.expected_items()),
-            inserted_when_full: Some(params.inserted_when_full()),
             inserted_items,
             distinct_items: Estimate::from_inserted(params, inserted_items),
             target_fpp: params.target_fpp(),

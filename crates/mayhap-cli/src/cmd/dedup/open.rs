@@ -7,7 +7,7 @@ use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
 use crate::io::messages::Reporter;
 use crate::memory;
-use crate::set::create::{Create, FIRST_ITEMS, growing};
+use crate::set::create::{Chain, Create, FIRST_ITEMS};
 use crate::set::fill::Inserter;
 #[cfg(feature = "redis")]
 use crate::set::remote;
@@ -117,7 +117,8 @@ fn in_memory(
     }
     size.refuse_preset("growing")?;
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    Ok(Box::new(growing(fpp, args.digest.function()?, size.max_bytes())?))
+    let chain = Chain::plan(fpp, args.digest.function()?, size.max_bytes())?;
+    Ok(Box::new(chain.create()?))
 }
 
 /// Refuses `--no-refresh` for anything but a window, before its file is created.

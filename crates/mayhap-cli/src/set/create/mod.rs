@@ -9,6 +9,6 @@ pub mod matrix;
 pub mod segment;
 mod system;
 
-pub use growing::{FIRST_ITEMS, growing};
+pub use growing::{Chain, FIRST_ITEMS};
 pub use kind::Create;
 pub use system::{MAGNUS_DEFAULT, NewSystemFile};
