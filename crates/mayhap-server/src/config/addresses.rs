@@ -1,5 +1,6 @@
 //! Addresses to listen on: one, or a list as Redis takes it.
 
+use super::ValueError;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
@@ -16,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 /// let list = Addresses::parse("127.0.0.1, -::1")?;
 /// assert_eq!(list.to_string(), "127.0.0.1,-::1");
 /// assert_eq!(Addresses::parse("*")?.to_string(), "0.0.0.0,-::");
-/// # Ok::<(), String>(())
+/// # Ok::<(), mayhap_server::config::ValueError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addresses(Vec<Address>);
@@ -35,10 +36,8 @@ impl Addresses {
     ///
     /// # Errors
     ///
-    /// The allowed syntax, if an entry is not an address, or there is none.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let what = "is not an address; allowed: IP addresses such as 127.0.0.1, 0.0.0.0, ::1 or \
-                    ::, several as a,b, and * for all; one after a - may be absent";
+    /// [`ValueError::NotAddress`] if an entry is not an address, or there is none.
+    pub fn parse(text: &str) -> Result<Self, ValueError> {
         let mut list = Vec::new();
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let optional = word.strip_prefix('-');
@@ -51,7 +50,7 @@ impl Addresses {
                 }
                 "localhost" => list.push(Address { ip: Ipv4Addr::LOCALHOST.into(), is_optional }),
                 _ => {
-                    let ip = name.parse().map_err(|_| what.to_owned())?;
+                    let ip = name.parse().map_err(|_| ValueError::NotAddress)?;
                     list.push(Address { ip, is_optional });
                 }
             }
@@ -62,7 +61,7 @@ impl Addresses {
             seen.push(address.ip);
             is_new
         });
-        if list.is_empty() { Err(what.into()) } else { Ok(Self(list)) }
+        if list.is_empty() { Err(ValueError::NotAddress) } else { Ok(Self(list)) }
     }
 
     /// All of them, including those that the machine may not have.

@@ -14,7 +14,8 @@
 use super::error::{ConfigError, Origin};
 use super::key_file::open_to_all;
 use super::password::read_password;
-use super::{DEFAULT_USER, Rights, Users, settings};
+use super::value_error::PasswordError;
+use super::{DEFAULT_USER, Rights, UserError, Users, settings};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
@@ -43,7 +44,7 @@ impl Place<'_> {
     }
 
     /// A password that is in another file or in the environment.
-    fn password(&self, name: &str, source: &str) -> Result<Vec<u8>, String> {
+    fn password(&self, name: &str, source: &str) -> Result<Vec<u8>, PasswordError> {
         let password = read_password(name, source)?;
         if name == "password_file" {
             self.warnings.borrow_mut().extend(open_to_all(source.as_ref(), "a password"));
@@ -87,14 +88,15 @@ pub(super) fn read(
                 let password =
                     password.ok_or_else(|| place.error(&span, name, "is not text; write \"…\""))?;
                 let added = users.add(DEFAULT_USER, password.as_bytes(), Rights::ALL);
-                added.map_err(|problem| place.error(&span, name, problem))?;
+                added.map_err(|error| place.error(&span, name, error.to_string()))?;
             }
             "password_file" | "password_env" => {
                 let source = text_of(value).unwrap_or_default();
                 let password = place.password(name, &source);
-                let password = password.map_err(|problem| place.error(&span, name, problem))?;
+                let password =
+                    password.map_err(|error| place.error(&span, name, error.to_string()))?;
                 let added = users.add(DEFAULT_USER, &password, Rights::ALL);
-                added.map_err(|problem| place.error(&span, name, problem))?;
+                added.map_err(|error| place.error(&span, name, error.to_string()))?;
             }
             _ => given.push(setting(name, &span, value, &place)?),
         }
@@ -191,7 +193,7 @@ fn read_users(
         for (key, value) in table {
             read_user_key(&mut draft, key.get_ref(), &key.span(), value, place)?;
         }
-        let error = |problem: String| place.error(&user.span(), "user", problem);
+        let error = |it: DraftError| place.error(&user.span(), "user", it.to_string());
         add_user(draft, place, users).map_err(error)?;
     }
     Ok(())
@@ -217,7 +219,8 @@ fn read_user_key(
         "prefix" => draft.prefix = Some(text),
         "rights" => {
             let rights = Rights::parse(&text);
-            draft.rights = Some(rights.map_err(|problem| place.error(span, name, problem))?);
+            draft.rights =
+                Some(rights.map_err(|error| place.error(span, name, error.to_string()))?);
         }
         _ if draft.password.is_some() => {
             return Err(place.error(span, name, "is a second password of this user"));
@@ -227,24 +230,37 @@ fn read_user_key(
     Ok(())
 }
 
-fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), String> {
-    let name = draft.name.ok_or("has no name")?;
-    let mut rights = draft
-        .rights
-        .ok_or_else(|| format!("{name:?} has no rights; write rights = [\"read\", \"write\"]"))?;
+/// A `[[user]]` that is incomplete or wrong.
+#[derive(Debug, thiserror::Error)]
+enum DraftError {
+    #[error("has no name")]
+    NoName,
+    #[error("{0:?} has no rights; write rights = [\"read\", \"write\"]")]
+    NoRights(String),
+    #[error("{0:?} has no password; create a password_hash with mayhap serve --hash-password")]
+    NoPassword(String),
+    #[error("{name:?}: {key} {error}")]
+    Source { name: String, key: &'static str, error: PasswordError },
+    #[error("{name:?}: password_hash {error}")]
+    Hash { name: String, error: UserError },
+    #[error(transparent)]
+    User(#[from] UserError),
+}
+
+fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), DraftError> {
+    let name = draft.name.ok_or(DraftError::NoName)?;
+    let mut rights = draft.rights.ok_or_else(|| DraftError::NoRights(name.clone()))?;
     rights.prefix = draft.prefix.map(|prefix| prefix.into_bytes().into());
-    let hint = "create a password_hash with mayhap serve --hash-password";
-    let password = draft.password.ok_or_else(|| format!("{name:?} has no password; {hint}"))?;
+    let password = draft.password.ok_or_else(|| DraftError::NoPassword(name.clone()))?;
     match password {
-        ("password_hash", hash) => users
-            .add_hashed(&name, &hash, rights)
-            .map_err(|problem| format!("{name:?}: password_hash {problem}")),
-        ("password", password) => users.add(&name, password.as_bytes(), rights),
-        (key, source) => {
-            let password = place
-                .password(key, &source)
-                .map_err(|problem| format!("{name:?}: {key} {problem}"))?;
-            users.add(&name, &password, rights)
+        ("password_hash", hash) => {
+            let added = users.add_hashed(&name, &hash, rights);
+            added.map_err(|error| DraftError::Hash { name, error })
         }
+        ("password", password) => Ok(users.add(&name, password.as_bytes(), rights)?),
+        (key, source) => match place.password(key, &source) {
+            Ok(password) => Ok(users.add(&name, &password, rights)?),
+            Err(error) => Err(DraftError::Source { name, key, error }),
+        },
     }
 }

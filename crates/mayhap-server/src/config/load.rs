@@ -4,7 +4,7 @@ use super::error::{ConfigError, Origin};
 use super::injected::{self, Services};
 use super::key_file::open_to_all;
 use super::password::read_password;
-use super::{Config, DEFAULT_USER, Rights, Users, file, settings};
+use super::{Config, DEFAULT_USER, Rights, Users, ValueError, file, settings};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Sources {
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         let mut config = Config::default();
         let mut warnings = Vec::new();
-        let mut users = Users::new().map_err(ConfigError::whole)?;
+        let mut users = Users::new().map_err(|error| ConfigError::whole(error.to_string()))?;
         if let Some(path) = &self.file {
             for (name, text, origin) in file::read(path, &mut users, &mut warnings)? {
                 apply(&mut config, name, &text, origin, name)?;
@@ -65,7 +65,8 @@ impl Sources {
         }
         // A password in the file as well would be a second one.
         if let Some(password) = self.password(&mut warnings)? {
-            users.add(DEFAULT_USER, &password, Rights::ALL).map_err(ConfigError::whole)?;
+            let added = users.add(DEFAULT_USER, &password, Rights::ALL);
+            added.map_err(|error| ConfigError::whole(error.to_string()))?;
         }
         config.users = Arc::new(users);
         if let Some(key) = &config.tls_key {
@@ -132,7 +133,10 @@ impl Sources {
         let read = read_password("password_file", &path.display().to_string());
         warnings.extend(open_to_all(path, "a password"));
         let key = key.to_owned();
-        read.map(Some).map_err(|problem| ConfigError { origin, key, value: None, problem })
+        read.map(Some).map_err(|error| {
+            let problem = error.to_string();
+            ConfigError { origin, key, value: None, problem }
+        })
     }
 }
 
@@ -146,13 +150,13 @@ pub(crate) fn apply(
 ) -> Result<(), ConfigError> {
     let set = |config: &mut Config| match settings::find(name) {
         Some(setting) => (setting.set)(config, text.trim()),
-        None => Err("is not a setting".into()),
+        None => Err(ValueError::NoSetting),
     };
     set(config).map_err(|problem| ConfigError {
         origin,
         key: key.into(),
         value: Some(text.into()),
-        problem,
+        problem: problem.to_string(),
     })
 }
 

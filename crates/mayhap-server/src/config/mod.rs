@@ -21,6 +21,7 @@ mod password;
 mod rights;
 mod settings;
 mod users;
+mod value_error;
 
 pub use addresses::Addresses;
 pub(crate) use current::Current;
@@ -35,3 +36,4 @@ pub use rights::Rights;
 pub(crate) use settings::find;
 pub use settings::{Config, SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
+pub use value_error::{UserError, ValueError};

@@ -1,5 +1,6 @@
 //! The rights of a user.
 
+use super::ValueError;
 use std::sync::Arc;
 
 /// The rights of a user.
@@ -37,8 +38,8 @@ impl Rights {
     ///
     /// # Errors
     ///
-    /// The allowed words.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// [`ValueError::NotRight`], [`ValueError::NoRight`].
+    pub(super) fn parse(text: &str) -> Result<Self, ValueError> {
         let mut rights = Self::NONE;
         let words = text.split([',', ' ']).filter(|word| !word.is_empty());
         for word in words {
@@ -46,11 +47,11 @@ impl Rights {
                 "read" => rights.read = true,
                 "write" => rights.write = true,
                 "admin" => rights.admin = true,
-                _ => return Err(format!("{word:?} is not a right; allowed: read, write, admin")),
+                _ => return Err(ValueError::NotRight(word.into())),
             }
         }
         if !rights.has_any() {
-            return Err("has no right; allowed: read, write, admin".into());
+            return Err(ValueError::NoRight);
         }
         Ok(rights)
     }

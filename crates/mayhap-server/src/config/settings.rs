@@ -6,7 +6,7 @@ use super::form::{
     ADDRESSES, CAPACITY, COUNT, EXPANSION, FORMAT, FSYNC, LEVEL, MICROS, NAMES, NUMBER, PATH, PORT,
     RATE, SIZE, SMALL_SIZE, SWITCH, THREADS, TIME,
 };
-use super::{Addresses, LogFormat, Users};
+use super::{Addresses, LogFormat, Users, ValueError};
 use mayhap_engine::durable::Policy;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -26,8 +26,8 @@ pub struct Setting {
     pub heading: &'static str,
     /// Its description, one line, which names other settings as `<bind>`.
     pub help: &'static str,
-    /// Parses a value; returns the allowed values if it is not one.
-    pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
+    /// Parses a value.
+    pub(super) set: fn(&mut Config, &str) -> Result<(), ValueError>,
     /// Its value as a text that `set` accepts, empty if it is not set.
     pub get: fn(&Config) -> String,
     /// Copies the value from another configuration.

@@ -5,7 +5,7 @@
 //! first successful check, so that a client that logs in on each connection costs a microsecond and
 //! not 20 ms.
 
-use super::Rights;
+use super::{Rights, UserError};
 use crate::lock::lock;
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
@@ -69,11 +69,11 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// The system's, if it has no random bytes.
-    pub fn new() -> Result<Self, String> {
+    /// [`UserError::NoRandomBytes`].
+    pub fn new() -> Result<Self, UserError> {
         let mut users = Self::default();
         let mut salt = [0; 32];
-        getrandom::fill(&mut salt).map_err(|error| format!("no random bytes: {error}"))?;
+        getrandom::fill(&mut salt).map_err(UserError::NoRandomBytes)?;
         users.salt = *SALT.get_or_init(|| salt);
         Ok(users)
     }
@@ -82,10 +82,10 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// If the name is taken, or the password is empty.
-    pub fn add(&mut self, name: &str, password: &[u8], rights: Rights) -> Result<(), String> {
+    /// [`UserError::Taken`], [`UserError::NoPassword`].
+    pub fn add(&mut self, name: &str, password: &[u8], rights: Rights) -> Result<(), UserError> {
         if password.is_empty() {
-            return Err(format!("the password of user {name:?} is empty; write at least 16 bytes"));
+            return Err(UserError::NoPassword(name.into()));
         }
         let secret = Secret::Plain(self.tag(password));
         let is_short = password.len() < SHORT_BYTES;
@@ -96,27 +96,22 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// If the name is taken, or the text is not a hash within our limits.
-    pub fn add_hashed(&mut self, name: &str, hash: &str, rights: Rights) -> Result<(), String> {
-        // The text is not repeated: it is half a secret.
-        let wrong = "is not an Argon2 hash; create one with: mayhap serve --hash-password";
-        let hash = PasswordHash::new(hash).map_err(|_| wrong.to_owned())?;
-        let params = Params::try_from(&hash).map_err(|_| wrong.to_owned())?;
-        if params.m_cost() > MAX_HASH_KIB || params.t_cost() > MAX_HASH_ROUNDS {
-            return Err(format!(
-                "has m={} and t={}, above the limits of m={MAX_HASH_KIB} and t={MAX_HASH_ROUNDS}; \
-                 create another with: mayhap serve --hash-password",
-                params.m_cost(),
-                params.t_cost()
-            ));
+    /// [`UserError::Taken`], [`UserError::NotHash`], [`UserError::TooCostly`].
+    pub fn add_hashed(&mut self, name: &str, hash: &str, rights: Rights) -> Result<(), UserError> {
+        let hash = PasswordHash::new(hash).map_err(|_| UserError::NotHash)?;
+        let params = Params::try_from(&hash).map_err(|_| UserError::NotHash)?;
+        let (memory_kib, rounds) = (params.m_cost(), params.t_cost());
+        let (max_kib, max_rounds) = (MAX_HASH_KIB, MAX_HASH_ROUNDS);
+        if memory_kib > max_kib || rounds > max_rounds {
+            return Err(UserError::TooCostly { memory_kib, rounds, max_kib, max_rounds });
         }
         let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
         self.push(User { name: name.into(), rights, secret, is_short: false })
     }
 
-    fn push(&mut self, user: User) -> Result<(), String> {
+    fn push(&mut self, user: User) -> Result<(), UserError> {
         if self.list.iter().any(|other| other.name == user.name) {
-            return Err(format!("there are two users named {:?}", user.name));
+            return Err(UserError::Taken(user.name));
         }
         self.list.push(user);
         Ok(())
@@ -268,12 +263,12 @@ fn was_right(seen: &Mutex<Option<Tag>>, tag: &Tag) -> bool {
 ///
 /// # Errors
 ///
-/// If the system has no random bytes, or the password is longer than 4 GiB.
-pub fn hash_password(password: &[u8]) -> Result<String, String> {
+/// [`UserError::NoRandomBytes`]; [`UserError::NotHashed`] if the password is longer than 4 GiB.
+pub fn hash_password(password: &[u8]) -> Result<String, UserError> {
     let mut salt = [0; 16];
-    getrandom::fill(&mut salt).map_err(|error| format!("no random bytes: {error}"))?;
+    getrandom::fill(&mut salt).map_err(UserError::NoRandomBytes)?;
     let hash = Argon2::default().hash_password_with_salt(password, &salt);
-    hash.map(|hash| hash.to_string()).map_err(|error| error.to_string())
+    hash.map(|hash| hash.to_string()).map_err(UserError::NotHashed)
 }
 
 /// A token bucket of checks.

@@ -166,6 +166,6 @@ fn print_hash(talk: Reporter) -> Result<(), Error> {
         let problem = format!("the password has more than {MAX_PASSWORD_BYTES} bytes");
         return Err(Error::usage(problem, hint));
     }
-    let hash = hash_password(&password).map_err(|problem| Error::usage(problem, ""))?;
+    let hash = hash_password(&password).map_err(|error| Error::usage(error.to_string(), ""))?;
     print_stdout(&(hash + "\n"))
 }
