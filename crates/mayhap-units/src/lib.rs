@@ -6,7 +6,7 @@
 
 // | file | contents |
 // |---|---|
-// | `number.rs` | the numbers people type: counts |
+// | `number.rs` | the numbers people type: counts, sizes, rates |
 // | `line.rs` | lines without characters that move the cursor |
 // | `span.rs` | lengths of time as people type them: `90s`, `15min`, `7d` |
 // | `window.rs` | the size of a window as people type it |

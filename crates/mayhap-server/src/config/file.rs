@@ -13,9 +13,9 @@
 
 use super::error::{ConfigError, Origin};
 use super::key_file::open_to_all;
-use super::password::read_password;
-use super::value_error::PasswordError;
-use super::{DEFAULT_USER, Rights, UserError, Users, settings};
+use super::password_source::read_password;
+use super::value_error::{DraftError, PasswordError};
+use super::{DEFAULT_USER, Rights, Users, settings};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::path::Path;
@@ -228,23 +228,6 @@ fn read_user_key(
         _ => draft.password = Some((key, text)),
     }
     Ok(())
-}
-
-/// A `[[user]]` that is incomplete or wrong.
-#[derive(Debug, thiserror::Error)]
-enum DraftError {
-    #[error("has no name")]
-    NoName,
-    #[error("{0:?} has no rights; write rights = [\"read\", \"write\"]")]
-    NoRights(String),
-    #[error("{0:?} has no password; create a password_hash with mayhap serve --hash-password")]
-    NoPassword(String),
-    #[error("{name:?}: {key} {error}")]
-    Source { name: String, key: &'static str, error: PasswordError },
-    #[error("{name:?}: password_hash {error}")]
-    Hash { name: String, error: UserError },
-    #[error(transparent)]
-    User(#[from] UserError),
 }
 
 fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), DraftError> {

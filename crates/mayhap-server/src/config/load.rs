@@ -3,7 +3,7 @@
 use super::error::{ConfigError, Origin};
 use super::injected::{self, Services};
 use super::key_file::open_to_all;
-use super::password::read_password;
+use super::password_source::read_password;
 use super::{Config, DEFAULT_USER, Rights, Users, ValueError, file, settings};
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -4,9 +4,11 @@
 //! environment, flags, help and `CONFIG GET` are made from it; `form.rs` reads and writes their
 //! values, and `derived.rs` has the defaults that depend on others. `file.rs` reads TOML, `load.rs`
 //! puts the sources together and refuses unsafe ones, `injected.rs` recognizes the variables of
-//! Kubernetes, `users.rs` has the users, `rights.rs` their rights and `password.rs` reads their
-//! passwords, `addresses.rs` has the addresses to listen on, `key_file.rs` reads a secret key,
-//! `current.rs` changes settings while a server runs. `error.rs` has the errors.
+//! Kubernetes, `users.rs` has the users and how passwords are hashed, `rights.rs` their rights,
+//! `password_source.rs` reads passwords from files and the environment, `addresses.rs` has the
+//! addresses to listen on, `key_file.rs` reads a secret key, `current.rs` changes settings while a
+//! server runs. `error.rs` has the error of a setting and its place, `value_error.rs` what a value
+//! or a user can have wrong.
 
 mod addresses;
 mod current;
@@ -17,7 +19,7 @@ mod form;
 mod injected;
 mod key_file;
 mod load;
-mod password;
+mod password_source;
 mod rights;
 mod settings;
 mod users;

@@ -112,3 +112,20 @@ pub enum UserError {
     #[error("{0}")]
     NotHashed(argon2::password_hash::Error),
 }
+
+/// A `[[user]]` that is incomplete or wrong.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DraftError {
+    #[error("has no name")]
+    NoName,
+    #[error("{0:?} has no rights; write rights = [\"read\", \"write\"]")]
+    NoRights(String),
+    #[error("{0:?} has no password; create a password_hash with mayhap serve --hash-password")]
+    NoPassword(String),
+    #[error("{name:?}: {key} {error}")]
+    Source { name: String, key: &'static str, error: PasswordError },
+    #[error("{name:?}: password_hash {error}")]
+    Hash { name: String, error: UserError },
+    #[error(transparent)]
+    User(#[from] UserError),
+}

@@ -1,7 +1,7 @@
 //! A filter from which keys can be removed: counters in place of bits.
 //!
 //! `lanes.rs` is the arithmetic of a block, `batch.rs` the batch calls, `stats.rs` the statistics,
-//! `builder.rs` how one is built, `native.rs` the file.
+//! `builder.rs` how one is built and the width of counters, `native.rs` the file.
 
 mod batch;
 mod builder;
