@@ -7,26 +7,45 @@
 //! read once more.
 
 use super::generation::{Generation, Trailer};
-use super::handle::Handle;
+use super::handle::{Handle, Until};
 use super::resolve::Look;
 use super::round::{Act, Answer, Known, Round, Sent};
 use crate::{Error, InsertedBatch};
 use mayhap::{Bitmap, Digest};
+use std::time::Instant;
 
 /// Keys of one pipeline: about 10 MB of commands.
 const KEYS_AT_ONCE: usize = 1 << 14;
 
-/// The largest number of switches during a query of more than one pipeline.
+/// The largest number of switches, and of losses, during a call of more than one pipeline.
 const SWITCHES: usize = 100;
 
-/// Inserts keys: all of them into one generation.
+/// Inserts keys: all of them into one generation, and into the masters that its shards have at the
+/// end. A master that is lost during the call may take with it what it had acknowledged.
 pub(super) async fn insert(handle: &Handle, digests: &[Digest]) -> Result<InsertedBatch, Error> {
     let mut batch = InsertedBatch::present(digests.len());
-    let mut note = |i, answer: Answer| batch.note(i, answer.yes, answer.repeated);
+    let note = |i, answer: Answer| batch.note(i, answer.yes, answer.repeated);
+    insert_with(handle, digests, None, note).await?;
+    Ok(batch)
+}
+
+async fn insert_with(
+    handle: &Handle,
+    digests: &[Digest],
+    until: Option<Instant>,
+    mut note: impl FnMut(usize, Answer),
+) -> Result<(), Error> {
+    let mut has_lost = false;
     for _ in 0..SWITCHES {
-        if in_parts(handle, digests, Act::Insert, &mut note).await? {
-            return Ok(batch);
+        let since = handle.server.losses();
+        let is_one = in_parts(handle, digests, Act::Insert, until, &mut note).await?;
+        has_lost = handle.current().made.has_lost(&handle.server, since);
+        if is_one && !has_lost {
+            return Ok(());
         }
+    }
+    if has_lost {
+        return Err(handle.server.broken("the insertion"));
     }
     Err(Error::Busy { name: handle.name.clone(), what: "switches" })
 }
@@ -41,35 +60,47 @@ pub(super) async fn contains(handle: &Handle, digests: &[Digest]) -> Result<Bitm
                 found.set(i);
             }
         };
-        if in_parts(handle, digests, Act::Query, set).await? {
+        if in_parts(handle, digests, Act::Query, None, set).await? {
             return Ok(found);
         }
     }
     Err(Error::Busy { name: handle.name.clone(), what: "switches" })
 }
 
-/// The outcome for each of some digests.
+/// The outcome for each of some digests, in a call that ends then.
 pub(super) async fn answers(
     handle: &Handle,
     digests: &[Digest],
     act: Act,
+    until: Instant,
 ) -> Result<Vec<Answer>, Error> {
     let mut answers = vec![Answer::default(); digests.len()];
-    in_parts(handle, digests, act, |i, answer| answers[i] = answer).await?;
+    if act == Act::Query {
+        in_parts(handle, digests, act, Some(until), |i, answer| answers[i] = answer).await?;
+        return Ok(answers);
+    }
+    let first_stands = |i: usize, answer: Answer| {
+        answers[i].yes |= answer.yes;
+        answers[i].repeated |= answer.repeated;
+    };
+    insert_with(handle, digests, Some(until), first_stands).await?;
     Ok(answers)
 }
 
-/// Returns whether one generation answered all of them.
+/// Returns whether one generation answered all of them. `until` is the end of the call; otherwise
+/// each part has its own.
 async fn in_parts(
     handle: &Handle,
     digests: &[Digest],
     act: Act,
+    until: Option<Instant>,
     mut done: impl FnMut(usize, Answer),
 ) -> Result<bool, Error> {
     let (mut first, mut is_one) = (None, true);
     for (part, digests) in digests.chunks(KEYS_AT_ONCE).enumerate() {
         let done = |i, answer| done(part * KEYS_AT_ONCE + i, answer);
-        let generation = rounds(handle, digests, act, done).await?;
+        let until = handle.until(until.unwrap_or_else(|| handle.server.deadline()));
+        let generation = rounds(handle, digests, act, until, done).await?;
         is_one &= *first.get_or_insert(generation) == generation;
         if !is_one && act == Act::Query {
             break;
@@ -85,9 +116,9 @@ async fn rounds(
     handle: &Handle,
     digests: &[Digest],
     act: Act,
+    until: Until<'_>,
     mut done: impl FnMut(usize, Answer),
 ) -> Result<i64, Error> {
-    let until = handle.until_switched();
     let mut left: Vec<usize> = (0..digests.len()).collect();
     // The results of insertions into fenced shards, and their generation.
     let mut before: Vec<(i64, Answer)> = Vec::new();
@@ -98,7 +129,9 @@ async fn rounds(
         let current = handle.current();
         let made = &current.made;
         let round = Round::new(made, digests, &left, act, replicas);
-        let replies = handle.server.run(round.commands()).await?;
+        // A query writes nothing: no replica is waited for.
+        let lasts = act == Act::Insert;
+        let replies = handle.server.run_until(round.commands(), lasts, until.at()).await?;
         let (answers, mut known) = round.answers(replies)?;
         look_again(handle, made, &mut known).await?;
         let generation = made.meta.generation;

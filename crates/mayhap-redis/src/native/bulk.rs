@@ -73,6 +73,7 @@ pub(super) async fn merge<B: AsRef<[u8]>>(
 pub(super) async fn insert(handle: &Handle, digests: &[Digest]) -> Result<(), Error> {
     let until = handle.until_switched();
     let mut left = Cow::Borrowed(digests);
+    let mut since = handle.server.losses();
     while !left.is_empty() {
         let current = handle.current();
         let made = &current.made;
@@ -89,6 +90,14 @@ pub(super) async fn insert(handle: &Handle, digests: &[Digest]) -> Result<(), Er
             handle.resolve(&current, &bad, Look::WRITE, until).await?;
         }
         left = bad.iter().flat_map(|&(shard, _)| of_shard(shard)).copied().collect();
+        if left.is_empty() && made.has_lost(&handle.server, since) {
+            // A master that is lost may take with it what it had acknowledged.
+            if until.is_over() {
+                return Err(handle.server.broken("the insertion"));
+            }
+            since = handle.server.losses();
+            left = Cow::Borrowed(digests);
+        }
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{Error, Trouble};
 use mayhap::Digest;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// The largest number of pipelines of single calls in flight, and of keys in one.
@@ -42,8 +42,25 @@ struct Queue {
     drivers: usize,
 }
 
-/// A key, and the waiter for its outcome.
-type Waiting = (Digest, oneshot::Sender<Result<Answer, Error>>);
+/// A key, the waiter for its outcome, and the end of its call: [`crate::ServerOptions::deadline`]
+/// begins when it arrives here.
+#[derive(Debug)]
+struct Waiting {
+    digest: Digest,
+    sender: oneshot::Sender<Result<Answer, Error>>,
+    until: Instant,
+}
+
+impl Waiting {
+    /// Whether its caller still waits.
+    fn is_due(&self, now: Instant) -> bool {
+        !self.sender.is_closed() && self.until > now
+    }
+}
+
+/// How long a caller waits beyond its deadline: the pipeline with its key, which ends then too,
+/// knows what is wrong.
+const GRACE: Duration = Duration::from_millis(100);
 
 impl Coalescer {
     pub(super) fn new(handle: Handle) -> Self {
@@ -59,16 +76,18 @@ impl Coalescer {
         queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The outcome for one digest. If the caller gives up, it may be executed nevertheless.
+    /// The outcome for one digest. If the caller gives up, it may be executed nevertheless, unless
+    /// it still waits for a pipeline.
     pub(super) async fn answer(
         self: &Arc<Self>,
         digest: Digest,
         act: Act,
     ) -> Result<Answer, Error> {
         let (sender, receiver) = oneshot::channel();
+        let until = self.handle.server.deadline();
         let is_driven = {
             let mut queue = self.queue(act);
-            queue.waiting.push_back((digest, sender));
+            queue.waiting.push_back(Waiting { digest, sender, until });
             let is_driven = queue.drivers >= most(act).0;
             queue.drivers += usize::from(!is_driven);
             is_driven
@@ -77,12 +96,20 @@ impl Coalescer {
             let driver = Driver { calls: self.clone(), act, has_ended: false };
             tokio::spawn(driver.drive());
         }
-        receiver.await.unwrap_or_else(|_| {
+        match tokio::time::timeout_at((until + GRACE).into(), receiver).await {
+            Ok(Ok(answer)) => answer,
             // The runtime of the driving task has ended.
-            let trouble = Trouble::from("the call was given up".to_owned());
-            let server = self.handle.server.name().into();
-            Err(Error::Unavailable { server, node: None, after: Duration::ZERO, trouble })
-        })
+            Ok(Err(_)) if Instant::now() < until => {
+                let given_up = "the call was given up".to_owned();
+                Err(self.unavailable(given_up.into(), Duration::ZERO))
+            }
+            _ => Err(self.unavailable(Trouble::Silent, self.handle.server.options().deadline)),
+        }
+    }
+
+    fn unavailable(&self, trouble: Trouble, after: Duration) -> Error {
+        let server = self.handle.server.name().into();
+        Error::Unavailable { server, node: None, after, trouble }
     }
 }
 
@@ -98,20 +125,26 @@ impl Driver {
         loop {
             let batch: Vec<Waiting> = {
                 let mut queue = self.calls.queue(self.act);
-                let count = queue.waiting.len().min(most(self.act).1);
-                if count == 0 {
+                // Keys that no caller waits for any more are not sent.
+                let (now, most) = (Instant::now(), most(self.act).1);
+                let next = std::iter::from_fn(|| queue.waiting.pop_front());
+                let batch: Vec<_> = next.filter(|waiting| waiting.is_due(now)).take(most).collect();
+                if batch.is_empty() {
                     // Under the lock: the next caller starts another driver.
                     queue.drivers -= 1;
                     self.has_ended = true;
                     return;
                 }
-                queue.waiting.drain(..count).collect()
+                batch
             };
-            let digests: Vec<Digest> = batch.iter().map(|(digest, _)| *digest).collect();
-            let answers = answers(&self.calls.handle, &digests, self.act).await;
-            for (i, (_, sender)) in batch.into_iter().enumerate() {
+            let digests: Vec<Digest> = batch.iter().map(|waiting| waiting.digest).collect();
+            // They arrived in this order.
+            let until = batch.last().map_or_else(Instant::now, |waiting| waiting.until);
+            let answers = answers(&self.calls.handle, &digests, self.act, until).await;
+            for (i, waiting) in batch.into_iter().enumerate() {
                 // Callers that have given up no longer listen.
-                let _ = sender.send(answers.as_ref().map(|all| all[i]).map_err(Clone::clone));
+                let answer = answers.as_ref().map(|all| all[i]).map_err(Clone::clone);
+                let _ = waiting.sender.send(answer);
             }
         }
     }

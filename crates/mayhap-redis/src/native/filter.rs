@@ -180,6 +180,15 @@ impl NativeFilter {
         self.handle().current().made.meta.generation
     }
 
+    /// A number that is larger than before if a master of the filter was lost or replaced
+    /// meanwhile: its successor may lack the last of what it acknowledged. A call inserts its own
+    /// keys again then; a caller that reports several calls as one compares the number.
+    pub fn losses(&self) -> u64 {
+        let made = &self.handle().current().made;
+        let slots = made.keys.iter().map(|&(_, slot)| slot);
+        slots.map(|slot| self.server().lost_at(slot)).max().unwrap_or(0)
+    }
+
     /// How keys become digests.
     pub fn digest_function(&self) -> DigestFunction {
         self.handle().digest_function

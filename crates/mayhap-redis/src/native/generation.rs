@@ -85,6 +85,11 @@ impl Generation {
         script
     }
 
+    /// Whether a master of its shards was lost or replaced after the first `since` losses.
+    pub(super) fn has_lost(&self, server: &Server, since: u64) -> bool {
+        server.has_lost(self.keys.iter().map(|&(_, slot)| slot), since)
+    }
+
     /// Sets when the shards expire, 0 for never, and reads their trailers: whether all are right.
     pub(super) async fn expire(
         &self,

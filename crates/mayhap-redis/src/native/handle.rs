@@ -68,7 +68,12 @@ impl Handle {
 
     /// The time that a call may take.
     pub(super) fn until_switched(&self) -> Until<'_> {
-        Until::new(&self.server, &self.name, "switches")
+        self.until(self.server.deadline())
+    }
+
+    /// The end of a call that waits for switches.
+    pub(super) fn until(&self, at: Instant) -> Until<'_> {
+        Until { at, name: &self.name, what: "switches" }
     }
 
     /// The current filter, after switches.
@@ -91,7 +96,11 @@ pub(super) struct Until<'a> {
 impl<'a> Until<'a> {
     /// The deadline of a call that begins now; `what` other clients do meanwhile.
     pub(super) fn new(server: &Server, name: &'a str, what: &'static str) -> Self {
-        Self { at: Instant::now() + server.options().deadline, name, what }
+        Self { at: server.deadline(), name, what }
+    }
+
+    pub(super) fn at(&self) -> Instant {
+        self.at
     }
 
     pub(super) fn is_over(&self) -> bool {

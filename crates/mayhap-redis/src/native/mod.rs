@@ -41,6 +41,8 @@ mod upload;
 mod wire;
 
 #[cfg(test)]
+mod lost;
+#[cfg(test)]
 mod tests;
 
 pub use download::Download;

@@ -20,23 +20,23 @@ use std::sync::{Arc, Mutex};
 use std::{collections::hash_map::Entry, time::Duration};
 
 /// A filter of several shards.
-fn several() -> FilterParams {
+pub(super) fn several() -> FilterParams {
     sizing::for_items_and_hashes(Layout::Blocked, 8, 30_000, 0.05).unwrap()
 }
 
 /// A filter that is ready, in shards of 4 KiB.
-fn meta(params: FilterParams) -> Meta {
+pub(super) fn meta(params: FilterParams) -> Meta {
     let max_shard_bytes = (params.layout() != Layout::Standard).then_some(4096);
     let options = NativeOptions { max_shard_bytes, ..NativeOptions::new(params) };
     Meta { state: State::Ready, ..options.meta().unwrap() }
 }
 
-fn digests(range: std::ops::Range<u64>) -> Vec<Digest> {
+pub(super) fn digests(range: std::ops::Range<u64>) -> Vec<Digest> {
     range.map(|number| DigestFunction::default().digest(&number)).collect()
 }
 
 /// A reply to `HGETALL`.
-fn hash(meta: &Meta) -> Value {
+pub(super) fn hash(meta: &Meta) -> Value {
     let mut fields = meta.fields();
     fields.push(("state", "ready".into()));
     fields.push(("expires_at_ms", meta.expires_at_ms.to_string()));
@@ -45,7 +45,7 @@ fn hash(meta: &Meta) -> Value {
 }
 
 /// A handle of this generation.
-fn opened(server: &Server, made: Generation) -> NativeFilter {
+pub(super) fn opened(server: &Server, made: Generation) -> NativeFilter {
     let function = DigestFunction::default();
     NativeFilter::of(Handle::new(server, Target::live("f"), function, made), false)
 }
@@ -88,7 +88,7 @@ fn double(meta: &Meta) -> Double {
 }
 
 /// The effect of the script: bits are added if the trailer is the given one.
-fn merge(entry: Entry<'_, String, Vec<u8>>, words: &[String]) -> Value {
+pub(super) fn merge(entry: Entry<'_, String, Vec<u8>>, words: &[String]) -> Value {
     let string = entry.or_default();
     let (from, bits) = (words[0].parse::<usize>().unwrap(), bytes_of(&words[3]));
     let trailer = string.get(from..).unwrap_or_default();
@@ -109,7 +109,7 @@ fn trade(entry: Entry<'_, String, Vec<u8>>, words: &[String]) -> Value {
     text("ok")
 }
 
-fn local(params: &FilterParams) -> AnyFilter {
+pub(super) fn local(params: &FilterParams) -> AnyFilter {
     let builder = AnyFilter::builder().layout(params.layout()).num_bits(params.num_bits());
     let builder = builder.num_hashes(params.num_hashes());
     builder.expected_items(params.expected_items()).build().unwrap()

@@ -16,7 +16,13 @@ pub struct Union<'a> {
     generation: i64,
     /// Shards that are merged.
     done: usize,
+    /// The losses before the first one, and how often it began again because of later ones.
+    losses: u64,
+    restarts: u32,
 }
+
+/// A union begins again this often when masters are lost that may take what they acknowledged.
+const RESTARTS: u32 = 10;
 
 impl<'a> Union<'a> {
     /// Checks that the parameters of both are the same.
@@ -45,17 +51,18 @@ impl<'a> Union<'a> {
             }
         }
         let (handle, generation) = (handle.clone(), meta.generation);
-        Ok(Self { handle, blocks: other.blocks(), generation, done: 0 })
+        let losses = handle.server.losses();
+        Ok(Self { handle, blocks: other.blocks(), generation, done: 0, losses, restarts: 0 })
     }
 
     /// Merges the next shards, at most 8 MiB or one; returns the number of bytes done, or `None` if
-    /// all are.
+    /// all are. It begins again if a master was lost meanwhile.
     ///
     /// # Errors
     ///
     /// [`Error::Gone`] if the filter no longer exists; [`Error::Switched`] if it was switched to
-    /// another one: start over. [`Error::ServerFull`], [`Error::WrongType`], and connection errors:
-    /// call again.
+    /// another one: start over. [`Error::Broken`] if masters are lost again and again.
+    /// [`Error::ServerFull`], [`Error::WrongType`], and connection errors: call again.
     pub async fn next(&mut self) -> Result<Option<u64>, Error> {
         let Self { handle, blocks, .. } = self;
         let until = handle.until_switched();
@@ -66,7 +73,14 @@ impl<'a> Union<'a> {
                 return Err(handle.switched());
             }
             if self.done == made.keys.len() {
-                return Ok(None);
+                if !made.has_lost(&handle.server, self.losses) {
+                    return Ok(None);
+                }
+                if self.restarts == RESTARTS {
+                    return Err(handle.server.broken("the union"));
+                }
+                self.losses = handle.server.losses();
+                (self.done, self.restarts) = (0, self.restarts + 1);
             }
             let group = group(made, &mut (self.done..made.keys.len()).peekable());
             let bits = |shard| {

@@ -11,6 +11,7 @@ use super::place::Target;
 use super::shards::check_name;
 use super::swap::swap;
 use super::wire::{eval, word};
+use crate::server::words;
 use crate::{Error, Server};
 use mayhap::Block;
 use mayhap::native::body_bytes;
@@ -22,7 +23,12 @@ if redis.call('EXISTS', KEYS[1]) == 0 then return 'gone' end
 redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[2])
 return 'ok'";
 
-const EXPIRED: &str = "what was sent expired before it was whole";
+fn expired(name: &str) -> Error {
+    Error::Gone { name: name.into(), reason: "what was sent expired before it was whole".into() }
+}
+
+/// Shards whose bits are counted in one round trip.
+const COUNTED_AT_ONCE: usize = 64;
 
 /// An upload in progress: [`NativeFilter::upload`].
 ///
@@ -37,6 +43,10 @@ pub struct Upload {
     lease_ms: u64,
     /// The blocks sent so far.
     sent: u64,
+    /// The set bits that each shard was sent.
+    ones: Vec<u64>,
+    /// The losses before the first shard was made.
+    losses: u64,
 }
 
 impl NativeFilter {
@@ -61,6 +71,7 @@ impl NativeFilter {
             return Err(Error::Busy { name: name.into(), what: "uploads or rebuilds" });
         }
         let made = Generation::new(maker.meta.clone(), name);
+        let losses = server.losses();
         if let Err(error) = maker.make_shards(&made).await {
             maker.take_back_quietly(&made).await;
             return Err(error);
@@ -70,8 +81,10 @@ impl NativeFilter {
             name: name.into(),
             options: options.clone(),
             lease_ms: maker.lease_ms,
+            ones: vec![0; made.keys.len()],
             made,
             sent: 0,
+            losses,
         })
     }
 }
@@ -89,10 +102,12 @@ impl Upload {
         self.check_length(to, to <= self.num_blocks())?;
         let body = body_bytes(blocks);
         let mut rest: &[u8] = &body;
+        let ones = &mut self.ones;
         for pieces in pieces(&self.made, self.sent * 64, to * 64).chunks(CHUNKS_AT_ONCE) {
             let commands = pieces.iter().map(|&(shard, offset, len)| {
                 let (piece, after) = rest.split_at(len as usize);
                 rest = after;
+                ones[shard] += piece.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
                 let mut write = eval(WRITE, &[&self.made.keys[shard].0]);
                 write.arg(offset).arg(piece);
                 self.made.write(shard, write)
@@ -101,7 +116,7 @@ impl Upload {
             for (reply, &(shard, ..)) in replies.into_iter().zip(pieces) {
                 let value = reply.of(&self.made.keys[shard].0, "to write part of a shard")?;
                 if word(&value) == "gone" {
-                    return Err(self.expired());
+                    return Err(expired(&self.name));
                 }
             }
         }
@@ -126,28 +141,60 @@ impl Upload {
     /// # Errors
     ///
     /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that
-    /// its keys expired, and the errors of [`NativeFilter::swap`]; after an error nothing is left
-    /// behind.
+    /// its keys expired, [`Error::Broken`] if a master was lost with blocks that it had
+    /// acknowledged, and the errors of [`NativeFilter::swap`]; after an error nothing is left
+    /// behind, unless the master was lost after the switch itself: send the filter again.
     pub async fn finish(self) -> Result<NativeFilter, Error> {
-        let result = self.put_in_place().await;
-        if result.is_err() {
-            self.maker().take_back_quietly(&self.made).await;
-        }
-        result
+        let (handle, losses) = match self.put_in_place().await {
+            Ok(done) => done,
+            Err(error) => {
+                self.maker().take_back_quietly(&self.made).await;
+                return Err(error);
+            }
+        };
+        // It is in place, and stays there.
+        self.check_ones(losses).await?;
+        Ok(NativeFilter::of(handle, true))
     }
 
-    async fn put_in_place(&self) -> Result<NativeFilter, Error> {
+    /// Switches to the filter; returns the losses up to which its bits were checked.
+    async fn put_in_place(&self) -> Result<(Handle, u64), Error> {
         self.check_length(self.sent, self.sent == self.num_blocks())?;
-        let maker = self.maker();
-        if !maker.finish(&self.made).await? {
-            return Err(self.expired());
+        // It reads of all shards, so it notices if a master was lost.
+        if !self.maker().finish(&self.made).await? {
+            return Err(expired(&self.name));
         }
+        let losses = self.server.losses();
+        self.check_ones(self.losses).await?;
         let mut made = self.made.clone();
         made.meta.state = State::Ready;
         let digest_function = self.options.digest_function;
         let handle = Handle::new(&self.server, Target::next(&self.name), digest_function, made);
         swap(&handle).await?;
-        Ok(NativeFilter::of(handle, true))
+        Ok((handle, losses))
+    }
+
+    /// Checks that no shard has fewer set bits than it was sent, if a master was lost after the
+    /// first `since` losses: its successor may lack some of the blocks.
+    async fn check_ones(&self, since: u64) -> Result<(), Error> {
+        if !self.made.has_lost(&self.server, since) {
+            return Ok(());
+        }
+        for start in (0..self.ones.len()).step_by(COUNTED_AT_ONCE) {
+            let shards = start..self.ones.len().min(start + COUNTED_AT_ONCE);
+            let count = |shard: usize| {
+                let end = (self.made.meta.cut.body_bytes(shard) - 1).to_string();
+                let count = words(&["BITCOUNT", &self.made.keys[shard].0, "0", &end]);
+                self.made.write(shard, count)
+            };
+            let replies = self.server.run_unconfirmed(shards.clone().map(count).collect()).await?;
+            for (reply, shard) in replies.into_iter().zip(shards) {
+                if reply.count(&self.made.keys[shard].0, "to count bits")? < self.ones[shard] {
+                    return Err(self.server.broken("the upload"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Deletes the blocks sent so far.
@@ -157,10 +204,6 @@ impl Upload {
     /// Connection errors; in that case the keys expire.
     pub async fn abort(self) -> Result<(), Error> {
         self.maker().take_back(&self.made).await
-    }
-
-    fn expired(&self) -> Error {
-        Error::Gone { name: self.name.clone(), reason: EXPIRED.into() }
     }
 
     fn maker(&self) -> Maker<'_> {

@@ -48,6 +48,12 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;
 
+    /// The number of times that a node was lost or a slot changed its master.
+    fn losses(&self) -> u64;
+
+    /// The last of these that concerned the master of a slot; 0 if none did.
+    fn lost_at(&self, slot: u16) -> u64;
+
     /// Sends once, without retries: the caller has to know about lost replies.
     fn send<'a>(
         &'a self,

@@ -26,6 +26,9 @@ pub(super) struct Call {
     outcomes: Vec<Outcome>,
     /// The commands that are not done, in order.
     left: Vec<usize>,
+    /// What was sent, to be sent again if the node is lost before the call is done; `None` if
+    /// nothing is written that has to be on the master that a slot has at the end of the call.
+    sent: Option<Vec<(Group, Pipeline)>>,
     /// The replicas that a write has to reach.
     wait: Option<WaitReplicas>,
     /// The last failure, and its node.
@@ -52,7 +55,16 @@ struct Outcome {
     repeated: bool,
     /// The number of times it was sent.
     times: u32,
+    /// The number of losses ([`Backend::losses`]) before it was sent the last time.
+    losses: u64,
     redirected: Option<Route>,
+}
+
+impl Outcome {
+    /// Whether it is a write that was executed.
+    fn is_write_done(&self, command: &Command) -> bool {
+        self.done && command.kind == CommandKind::Write && matches!(self.value, Some(Ok(_)))
+    }
 }
 
 /// Commands that go to one node.
@@ -84,12 +96,14 @@ pub(super) enum Fatal {
 }
 
 impl Call {
-    pub(super) fn new(commands: Vec<Command>, wait: Option<WaitReplicas>) -> Self {
+    /// Without `lasts`, nothing is written that has to last, and no replica is waited for.
+    pub(super) fn new(commands: Vec<Command>, wait: Option<WaitReplicas>, lasts: bool) -> Self {
         Self {
             outcomes: commands.iter().map(|_| Outcome::default()).collect(),
             left: (0..commands.len()).collect(),
             commands,
-            wait,
+            sent: lasts.then(Vec::new),
+            wait: wait.filter(|_| lasts),
             trouble: None,
             node: None,
             confirmed: None,
@@ -105,6 +119,8 @@ impl Call {
         self.masters_only |= self.failed;
         (self.failed, self.advanced) = (false, false);
         self.left.retain(|&i| !self.outcomes[i].done);
+        let losses = backend.losses();
+        self.reopen(backend, losses);
         let mut groups: BTreeMap<Route, Group> = BTreeMap::new();
         for &i in &self.left {
             let Command { slot, kind, .. } = self.commands[i];
@@ -121,10 +137,42 @@ impl Call {
             if group.commands.len() < self.largest {
                 group.commands.push(i);
                 self.outcomes[i].times += 1;
+                self.outcomes[i].losses = losses;
                 group.waits |= !read && self.wait.is_some();
             }
         }
         groups.into_values().flat_map(Group::parts).collect()
+    }
+
+    /// Writes that were acknowledged by a master that was lost or replaced since are left to send
+    /// again: the master of now may not have them. Their first replies stand.
+    fn reopen(&mut self, backend: &dyn Backend, losses: u64) {
+        let Some(sent) = &mut self.sent else { return };
+        if self.outcomes.iter().all(|outcome| outcome.losses == losses) {
+            return;
+        }
+        for (group, pipeline) in std::mem::take(sent) {
+            let (skip, step) = group.place.how.before();
+            let mut stays = false;
+            for (&i, cmd) in group.commands.iter().zip(pipeline.cmd_iter().skip(skip).step_by(step))
+            {
+                let (outcome, command) = (&mut self.outcomes[i], &mut self.commands[i]);
+                if !outcome.is_write_done(command) {
+                    continue;
+                }
+                if backend.lost_at(command.slot) > outcome.losses {
+                    outcome.done = false;
+                    command.cmd = cmd.clone();
+                    self.left.push(i);
+                } else {
+                    stays = true;
+                }
+            }
+            if stays {
+                sent.push((group, pipeline));
+            }
+        }
+        self.left.sort_unstable();
     }
 
     /// The commands, with the prefix that the node requires, and `WAIT`. They are moved into it;
@@ -150,17 +198,22 @@ impl Call {
     pub(super) fn note(
         &mut self,
         backend: &dyn Backend,
-        group: &Group,
-        pipeline: &Pipeline,
+        group: Group,
+        pipeline: Pipeline,
         sent: Sent,
     ) -> Result<(), Fatal> {
-        self.note_replies(backend, group, sent)?;
+        self.note_replies(backend, &group, sent)?;
         let (skip, step) = group.place.how.before();
         let sent = pipeline.cmd_iter().skip(skip).step_by(step);
+        let mut stays = false;
         for (&i, cmd) in group.commands.iter().zip(sent) {
             if !self.outcomes[i].done {
                 self.commands[i].cmd = cmd.clone();
             }
+            stays |= self.outcomes[i].is_write_done(&self.commands[i]);
+        }
+        if let Some(sent) = self.sent.as_mut().filter(|_| stays) {
+            sent.push((group, pipeline));
         }
         Ok(())
     }

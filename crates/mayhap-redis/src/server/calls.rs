@@ -126,7 +126,7 @@ impl Server {
             names.map(|name| Command::write_to(slot, words(&["CONFIG", "GET", name])))
         });
         // Not through WAIT: nothing is written.
-        let replies = self.run_with(gets.collect(), false).await?;
+        let replies = self.run_unconfirmed(gets.collect()).await?;
         let value = |reply: &Reply| reply.value.as_ref().ok().and_then(setting);
         Ok(replies.as_chunks::<2>().0.iter().map(|pair| pair.each_ref().map(value)).collect())
     }
@@ -134,6 +134,27 @@ impl Server {
     /// One slot of each master.
     pub(crate) fn masters(&self) -> Vec<u16> {
         self.inner.backend.masters()
+    }
+
+    /// The number of times that a node was lost or a slot changed its master.
+    pub(crate) fn losses(&self) -> u64 {
+        self.inner.backend.losses()
+    }
+
+    /// Whether one of them, after the first `since`, concerned the master of one of these slots:
+    /// the master of now may lack what was acknowledged before.
+    pub(crate) fn has_lost(&self, mut slots: impl Iterator<Item = u16>, since: u64) -> bool {
+        self.losses() != since && slots.any(|slot| self.lost_at(slot) > since)
+    }
+
+    /// The number of the last loss of the master of a slot.
+    pub(crate) fn lost_at(&self, slot: u16) -> u64 {
+        self.inner.backend.lost_at(slot)
+    }
+
+    /// The error of an operation during which masters were lost again and again.
+    pub(crate) fn broken(&self, what: &'static str) -> Error {
+        Error::Broken { server: self.name().into(), what }
     }
 
     /// Sends one command.
@@ -151,7 +172,7 @@ impl Server {
     /// [`Error::Unavailable`] and [`Error::NotReplicated`] at the deadline,
     /// [`Error::Unauthorized`]; any of the commands may have been executed then.
     pub(crate) async fn run(&self, commands: Vec<Command>) -> Result<Vec<Reply>, Error> {
-        self.run_with(commands, true).await
+        self.run_until(commands, true, self.deadline()).await
     }
 
     /// Like [`Server::run`], for commands that go to masters but write nothing that must be
@@ -160,15 +181,26 @@ impl Server {
         &self,
         commands: Vec<Command>,
     ) -> Result<Vec<Reply>, Error> {
-        self.run_with(commands, false).await
+        self.run_until(commands, false, self.deadline()).await
     }
 
-    async fn run_with(&self, commands: Vec<Command>, wait: bool) -> Result<Vec<Reply>, Error> {
+    /// The end of a call that begins now.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.options().deadline
+    }
+
+    /// Like [`Server::run`], or [`Server::run_unconfirmed`] if nothing `lasts`, with the end of the
+    /// call.
+    pub(crate) async fn run_until(
+        &self,
+        commands: Vec<Command>,
+        lasts: bool,
+        until: Instant,
+    ) -> Result<Vec<Reply>, Error> {
         let started = Instant::now();
         let options = &self.inner.options;
-        let mut call = Call::new(commands, options.wait_replicas.filter(|_| wait));
-        let until = tokio::time::Instant::from_std(started + options.deadline);
-        match tokio::time::timeout_at(until, self.rounds(&mut call)).await {
+        let mut call = Call::new(commands, options.wait_replicas, lasts);
+        match tokio::time::timeout_at(until.into(), self.rounds(&mut call)).await {
             Ok(Ok(())) => return Ok(call.replies()),
             Ok(Err(Fatal::Unauthorized(reason))) => return Err(self.unauthorized(&reason)),
             Ok(Err(Fatal::Other(error))) => return Err(error),
@@ -201,11 +233,11 @@ impl Server {
                     (group, pipeline, sent)
                 });
                 if let Poll::Ready(Some((group, pipeline, sent))) = poll!(sent.next()) {
-                    call.note(backend, &group, &pipeline, sent)?;
+                    call.note(backend, group, pipeline, sent)?;
                 }
             }
             while let Some((group, pipeline, sent)) = sent.next().await {
-                call.note(backend, &group, &pipeline, sent)?;
+                call.note(backend, group, pipeline, sent)?;
             }
             let advanced = call.has_advanced();
             if advanced && !call.has_failed() {

@@ -1,7 +1,8 @@
 //! A cluster: a connection to each node, and the owners of the slots.
 
 use super::backend::{Backend, How, Route};
-use super::node::{Failure, Node, Sent};
+use super::command::NUM_SLOTS;
+use super::node::{Failure, Losses, Node, Sent};
 use super::topology::{Topology, target};
 use super::{Address, ServerOptions};
 use futures_util::future::BoxFuture;
@@ -9,7 +10,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use redis::{ErrorKind, Pipeline, RedisError, RedisResult, ServerError, ServerErrorKind};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// The number of nodes queried at once for the slots: the first answer is used.
@@ -22,6 +23,11 @@ pub(crate) struct Cluster {
     nodes: Mutex<HashMap<Arc<str>, Arc<Node>>>,
     /// `None` only before the first lookup.
     topology: RwLock<Option<Arc<Topology>>>,
+    losses: Losses,
+    /// For each slot, the number of the last event by which it got another master.
+    moved_at: Box<[AtomicU64]>,
+    /// The node that was named as the new master of a slot, and is to be queried first.
+    hint: Mutex<Option<Arc<str>>>,
     looking: tokio::sync::Mutex<()>,
     looks: AtomicUsize,
     reads: AtomicUsize,
@@ -34,6 +40,9 @@ impl Cluster {
             options: options.clone(),
             nodes: Mutex::default(),
             topology: RwLock::default(),
+            losses: Losses::default(),
+            moved_at: (0..NUM_SLOTS).map(|_| AtomicU64::default()).collect(),
+            hint: Mutex::default(),
             looking: tokio::sync::Mutex::default(),
             looks: AtomicUsize::default(),
             reads: AtomicUsize::default(),
@@ -51,7 +60,7 @@ impl Cluster {
         if let Some(node) = nodes.get(name) {
             return Ok(node.clone());
         }
-        let node = Arc::new(Node::of(&self.address, name, &self.options)?);
+        let node = Arc::new(Node::of(&self.address, name, &self.options, &self.losses)?);
         nodes.insert(name.clone(), node.clone());
         Ok(node)
     }
@@ -66,6 +75,14 @@ impl Cluster {
         // ORDERING: Relaxed. It only selects the first node.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
+        // The others may not know of the new master yet.
+        let hint = self.hint.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(hint) = hint
+            && let Ok(topology) = self.query(&hint).await
+        {
+            self.learn(topology, &names);
+            return Ok(());
+        }
         let queries = names.clone().into_iter().map(|name| async move {
             let answer = self.query(&name).await;
             (name, answer)
@@ -106,8 +123,15 @@ impl Cluster {
     fn learn(&self, topology: Topology, given: &[Arc<str>]) {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|name, _| given.contains(name) || topology.nodes().any(|node| node == name));
-        let topology = Some(Arc::new(topology));
-        *self.topology.write().unwrap_or_else(PoisonError::into_inner) = topology;
+        let mut known = self.topology.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(before) = &*known {
+            for (slot, moved_at) in (0..NUM_SLOTS).zip(&self.moved_at) {
+                if before.shard(slot).master != topology.shard(slot).master {
+                    self.losses.note(moved_at);
+                }
+            }
+        }
+        *known = Some(Arc::new(topology));
     }
 }
 
@@ -126,14 +150,34 @@ impl Backend for Cluster {
     }
 
     fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route> {
-        let node = target(error, &from.node)?.into();
-        let is_ask = error.kind() == Some(ServerErrorKind::Ask);
-        Some(Route { node, how: if is_ask { How::Asking } else { How::Plain } })
+        let (slot, node) = target(error, &from.node)?;
+        let node: Arc<str> = node.into();
+        if error.kind() == Some(ServerErrorKind::Ask) {
+            return Some(Route { node, how: How::Asking });
+        }
+        if let Some(moved_at) = self.moved_at.get(usize::from(slot)) {
+            self.losses.note(moved_at);
+        }
+        *self.hint.lock().unwrap_or_else(PoisonError::into_inner) = Some(node.clone());
+        Some(Route { node, how: How::Plain })
     }
 
     fn masters(&self) -> Vec<u16> {
         let known = self.known();
         known.iter().flat_map(|known| known.shards()).map(|shard| shard.slot).collect()
+    }
+
+    fn losses(&self) -> u64 {
+        self.losses.count()
+    }
+
+    fn lost_at(&self, slot: u16) -> u64 {
+        // ORDERING: SeqCst, as in [`Losses`].
+        let moved_at =
+            self.moved_at.get(usize::from(slot)).map_or(0, |at| at.load(Ordering::SeqCst));
+        let known = self.known();
+        let node = known.and_then(|known| self.node(&known.shard(slot).master).ok());
+        node.map_or(moved_at, |node| node.lost_at().max(moved_at))
     }
 
     fn send<'a>(

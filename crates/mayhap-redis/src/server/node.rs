@@ -5,7 +5,8 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The reason why there are no replies.
@@ -20,9 +21,30 @@ pub(crate) enum Failure {
 /// The replies of a pipeline, errors of single commands among them.
 pub(crate) type Sent = Result<Vec<Value>, Failure>;
 
+/// Counts the events after which a master may lack what it, or its predecessor, acknowledged: a
+/// connection broke, or a slot got another master. Shared by all nodes of a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Losses(Arc<AtomicU64>);
+
+impl Losses {
+    /// The number of events.
+    pub(crate) fn count(&self) -> u64 {
+        // ORDERING: SeqCst, here and below. Events are rare, and each has one place among all.
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Counts an event, and stores its number where it belongs.
+    pub(crate) fn note(&self, last: &AtomicU64) {
+        last.fetch_max(self.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+    }
+}
+
 /// A standalone server, or a node of a cluster.
 pub(crate) struct Node {
     client: Client,
+    losses: Losses,
+    /// The last loss of a connection to it.
+    lost_at: AtomicU64,
     plain: Line,
     /// `WAIT` blocks a connection, so nothing else may be queued behind it (head-of-line blocking).
     waiting: Line,
@@ -31,7 +53,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn new(url: &str, options: &ServerOptions) -> RedisResult<Self> {
+    fn new(url: &str, options: &ServerOptions, losses: &Losses) -> RedisResult<Self> {
         let replicas = options.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
         // Twice: a WAIT of a cancelled caller may be queued before it.
         let longest = options.response_timeout.saturating_add(replicas.saturating_mul(2));
@@ -41,21 +63,34 @@ impl Node {
             waiting: Line::new(&client, options.connect_timeout, longest),
             turn: tokio::sync::Mutex::new(()),
             client,
+            losses: losses.clone(),
+            lost_at: AtomicU64::default(),
         })
     }
 
     /// A node of a server or cluster, by `host:port`.
-    pub(crate) fn of(address: &Address, name: &str, options: &ServerOptions) -> RedisResult<Self> {
-        Self::new(&address.node_url(name), options)
+    pub(crate) fn of(
+        address: &Address,
+        name: &str,
+        options: &ServerOptions,
+        losses: &Losses,
+    ) -> RedisResult<Self> {
+        Self::new(&address.node_url(name), options, losses)
+    }
+
+    /// The number of the last loss of a connection to it; 0 if none was lost.
+    pub(crate) fn lost_at(&self) -> u64 {
+        // ORDERING: SeqCst, as in [`Losses`].
+        self.lost_at.load(Ordering::SeqCst)
     }
 
     /// Sends a pipeline, once. `waits`: there is a `WAIT` in it.
     pub(crate) async fn send(&self, pipeline: &Pipeline, waits: bool) -> Sent {
         if waits {
             let _turn = self.turn.lock().await;
-            return self.waiting.send(&self.client, pipeline).await;
+            return self.waiting.send(self, pipeline).await;
         }
-        self.plain.send(&self.client, pipeline).await
+        self.plain.send(self, pipeline).await
     }
 }
 
@@ -96,7 +131,7 @@ impl Line {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn send(&self, client: &Client, pipeline: &Pipeline) -> Sent {
+    async fn send(&self, node: &Node, pipeline: &Pipeline) -> Sent {
         let (connecting, age) = {
             let state = self.state();
             (state.connecting.clone(), state.age)
@@ -104,14 +139,14 @@ impl Line {
         let mut connection = match connecting.await {
             Ok(connection) => connection,
             Err(error) => {
-                self.replace(client, age);
+                self.replace(&node.client, age, || {});
                 return Err(Failure::Unsent(error));
             }
         };
         let sent = connection.req_packed_commands(pipeline, 0, pipeline.len()).await;
         match &sent {
             Err(error) if error.is_timeout() && !self.is_mute() => {}
-            Err(_) => self.replace(client, age),
+            Err(_) => self.replace(&node.client, age, || node.losses.note(&node.lost_at)),
             Ok(_) => self.state().silent = None,
         }
         sent.map_err(Failure::Lost)
@@ -123,10 +158,11 @@ impl Line {
         self.state().silent.get_or_insert_with(Instant::now).elapsed() >= self.response_timeout * 2
     }
 
-    /// Reconnects, unless another caller has done so since.
-    fn replace(&self, client: &Client, age: u64) {
+    /// Reconnects, unless another caller has done so since; calls `note` first.
+    fn replace(&self, client: &Client, age: u64, note: impl FnOnce()) {
         let mut state = self.state();
         if state.age == age {
+            note();
             *state =
                 State { connecting: connect(client, &self.config), age: age + 1, silent: None };
         }

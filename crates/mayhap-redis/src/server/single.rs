@@ -1,7 +1,7 @@
 //! One server.
 
 use super::backend::{Backend, How, Route};
-use super::node::{Failure, Node, Sent};
+use super::node::{Failure, Losses, Node, Sent};
 use super::{Address, ServerOptions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -12,16 +12,18 @@ use std::sync::Arc;
 pub(crate) struct Single {
     node: Node,
     place: Route,
+    losses: Losses,
 }
 
 impl Single {
     pub(crate) async fn connect(address: &Address, options: &ServerOptions) -> RedisResult<Self> {
         let name = address.node_names().next().unwrap_or_default();
-        let node = Node::of(address, &name, options)?;
+        let losses = Losses::default();
+        let node = Node::of(address, &name, options, &losses)?;
         let mut ping = Pipeline::new();
         ping.cmd("PING");
         match node.send(&ping, false).await {
-            Ok(_) => Ok(Self { node, place: Route { node: name.into(), how: How::Plain } }),
+            Ok(_) => Ok(Self { node, place: Route { node: name.into(), how: How::Plain }, losses }),
             Err(Failure::Unsent(error) | Failure::Lost(error)) => Err(error),
         }
     }
@@ -38,6 +40,14 @@ impl Backend for Single {
 
     fn masters(&self) -> Vec<u16> {
         vec![0]
+    }
+
+    fn losses(&self) -> u64 {
+        self.losses.count()
+    }
+
+    fn lost_at(&self, _slot: u16) -> u64 {
+        self.node.lost_at()
     }
 
     fn send<'a>(

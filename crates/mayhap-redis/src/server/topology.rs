@@ -91,11 +91,12 @@ fn join(host: &str, port: u16, from: &str) -> Option<String> {
     }
 }
 
-/// The node of `MOVED 3999 host:port` or `ASK 3999 host:port` in a reply of the node `from`.
-pub(crate) fn target(error: &ServerError, from: &str) -> Option<String> {
-    let (_slot, node) = error.details()?.split_once(' ')?;
+/// The slot and the node of `MOVED 3999 host:port` or `ASK 3999 host:port` in a reply of the node
+/// `from`.
+pub(crate) fn target(error: &ServerError, from: &str) -> Option<(u16, String)> {
+    let (slot, node) = error.details()?.split_once(' ')?;
     let (host, port) = node.rsplit_once(':')?;
-    join(host, port.parse().ok()?, from)
+    Some((slot.parse().ok()?, join(host, port.parse().ok()?, from)?))
 }
 
 #[cfg(test)]
@@ -147,7 +148,7 @@ mod tests {
             let Ok(Value::ServerError(error)) = redis::parse_redis_value(text.as_bytes()) else {
                 panic!("{text}");
             };
-            target(&error, "[::1]:7000")
+            target(&error, "[::1]:7000").map(|(slot, node)| (slot == 3999).then_some(node).unwrap())
         };
         assert_eq!(parse("-MOVED 3999 127.0.0.1:6381\r\n").unwrap(), "127.0.0.1:6381");
         assert_eq!(parse("-ASK 3999 host:6381\r\n").unwrap(), "host:6381");

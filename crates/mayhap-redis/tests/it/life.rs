@@ -199,6 +199,38 @@ async fn a_whole_filter_comes_back_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_of_which_a_lost_master_took_a_part_is_refused() {
+    let Some(redis) = start() else { return };
+    let server = connect(&redis).await;
+    let old = NativeFilter::create(&server, "a", &options(300_000)).await.unwrap();
+    old.insert(b"old").await.unwrap();
+    let before = keys(&redis, "*");
+    let whole = local(300_000, 0..100_000);
+    for loses in [true, false] {
+        let mut upload = NativeFilter::upload(&server, "a", &options(300_000)).await.unwrap();
+        upload.write(whole.blocks()).await.unwrap();
+        if loses {
+            // As of a successor that did not get the newest piece.
+            let shard = keys(&redis, "*")
+                .into_iter()
+                .find(|key| !before.contains(key) && !key.ends_with(":next"))
+                .unwrap();
+            redis.cli(&["SETRANGE", &shard, "0", &"\0".repeat(2_000)]).unwrap();
+        }
+        redis.cli(&["CLIENT", "KILL", "TYPE", "normal"]).unwrap();
+        let finished = upload.finish().await;
+        if loses {
+            assert!(matches!(finished, Err(Error::Broken { .. })), "{finished:?}");
+            assert_eq!(keys(&redis, "*").len(), before.len(), "something is left");
+            assert!(old.contains(b"old").await.unwrap());
+        } else {
+            let found = finished.unwrap().contains_digests(&digests(0..100_000)).await.unwrap();
+            assert_eq!(found.count_ones(), 100_000);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_upload_is_seen_by_nobody_before_its_end_and_leaves_nothing_if_given_up() {
     let Some(redis) = start() else { return };
     let server = connect(&redis).await;

@@ -18,5 +18,6 @@ mod proxy;
 mod redisson;
 mod trouble;
 mod union;
+mod waits;
 
 use test_data::golden;

@@ -27,6 +27,9 @@ use std::time::Duration;
 const INSERT_PART: usize = 256;
 const ASK_PART: usize = 512;
 
+/// How often a batch is sent while filters are switched or masters lost.
+const ATTEMPTS: u32 = 100;
+
 /// A filter on a server.
 #[derive(Debug)]
 pub struct NativeSet {
@@ -90,10 +93,11 @@ impl NativeSet {
         self.filter.params()
     }
 
-    /// Sends keys until all of them are in one filter.
+    /// Sends keys until all of them are in one filter, and no master was lost that may have taken
+    /// some of them with it.
     fn send(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
-        loop {
-            let generation = self.filter.generation();
+        for _ in 0..ATTEMPTS {
+            let before = (self.filter.generation(), self.filter.losses());
             let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
             let parts = self.wait(try_join_all(parts))?;
             for (i, part) in parts.iter().enumerate() {
@@ -102,12 +106,14 @@ impl NativeSet {
                 }
                 self.unsure += part.unsure.count_ones() as u64;
             }
-            if self.filter.generation() == generation {
+            if (self.filter.generation(), self.filter.losses()) == before {
                 self.note_generation();
                 self.sent += digests.len() as u64;
                 return Ok(());
             }
         }
+        let (server, what) = (self.filter.server().name().to_owned(), "the insertion");
+        Err(failed(&self.name, RedisError::Broken { server, what }).into())
     }
 
     /// Notes if the filter is another one than before.

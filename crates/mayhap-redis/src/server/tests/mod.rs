@@ -1,7 +1,9 @@
 //! `Server::run` against real servers: its guarantees when they fail.
 
 mod cluster;
+pub(crate) mod fake;
 mod faults;
+mod losses;
 mod proxy;
 pub(crate) mod script;
 mod single;

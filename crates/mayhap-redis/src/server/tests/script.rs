@@ -96,6 +96,14 @@ impl Backend for Line {
         vec![0]
     }
 
+    fn losses(&self) -> u64 {
+        0
+    }
+
+    fn lost_at(&self, _: u16) -> u64 {
+        0
+    }
+
     fn send<'a>(&'a self, node: &Arc<str>, pipeline: &'a Pipeline, _: bool) -> BoxFuture<'a, Sent> {
         let script = &self.0;
         let replies = pipeline.cmd_iter().map(|cmd| {
