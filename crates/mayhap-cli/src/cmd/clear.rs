@@ -41,6 +41,7 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     #[cfg(feature = "redis")]
     if let Some((mut set, _)) = open::on_server(&args.file, &args.open.how()?, talk)? {
         let name = set.url().to_owned();
+        set.refresh()?;
         check_force(args.force, &name, set.items())?;
         set.clear()?;
         return report(args, name, set.measurements(), talk);

@@ -27,6 +27,8 @@ use std::time::Duration;
 const INSERT_PART: usize = 256;
 const ASK_PART: usize = 512;
 
+/// The bytes that [`RemoteFilter::glance`] counts: all of a filter that has no more.
+const SAMPLE_BYTES: u64 = 16 << 10;
 /// How often a batch is sent while filters are switched or masters lost.
 const ATTEMPTS: u32 = 100;
 
@@ -35,8 +37,9 @@ const ATTEMPTS: u32 = 100;
 pub struct NativeSet {
     name: String,
     filter: NativeFilter,
-    /// When its bits were counted last.
+    /// When its bits were counted last, or a sample of them.
     seen: FilterInfo,
+    is_sample: bool,
     /// Keys that were new to us since the bits were counted.
     new_since: u64,
     /// Keys that were sent since, new or not.
@@ -64,12 +67,25 @@ impl NativeSet {
         filter: NativeFilter,
         round_trip: Duration,
     ) -> Result<(Self, KeyOptions), Error> {
+        let (mut set, options) = Self::glanced(origin, filter, round_trip)?;
+        set.refresh()?;
+        Ok((set, options))
+    }
+
+    /// Like [`NativeSet::new`] with a sample of the bits: queries need none, and to count all of a
+    /// large filter costs the server as much as 100,000 queries.
+    pub(super) fn glanced(
+        origin: &Origin,
+        filter: NativeFilter,
+        round_trip: Duration,
+    ) -> Result<(Self, KeyOptions), Error> {
         let name = origin.url.clone();
         // First: where the filter is switched meanwhile, all that follows is of the new one.
-        let seen = wait(filter.info())?.map_err(|source| failed(&name, source))?;
+        let seen = wait(filter.glance())?.map_err(|source| failed(&name, source))?;
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
         let set = Self {
             generation: filter.generation(),
+            is_sample: filter.params().num_bytes() > SAMPLE_BYTES,
             name,
             filter,
             seen,
@@ -172,7 +188,9 @@ impl KeySet for NativeSet {
         let (items, expected) = (self.items(), self.params().expected_items());
         // Of a filter that is overfilled hardly any key is new, and many more come.
         let came = items.saturating_sub(items_of(&self.seen)).max(self.new_since);
-        if came >= LOOK_KEYS.max(expected / LOOK_PART) {
+        // A sample does not decide when it is full.
+        let is_near = self.is_sample && items >= expected - expected / 10;
+        if is_near || came >= LOOK_KEYS.max(expected / LOOK_PART) {
             // Where it fails, the next insertion does too, or the next look succeeds; what was
             // inserted here has to be reported.
             let _ = self.refresh();
@@ -231,6 +249,7 @@ impl KeySet for NativeSet {
 
     fn refresh(&mut self) -> Result<(), Error> {
         self.seen = self.wait(self.filter.info())?;
+        self.is_sample = false;
         self.note_generation();
         (self.new_since, self.sent_since) = (0, 0);
         Ok(())

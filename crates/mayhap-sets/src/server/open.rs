@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 /// A set, and how its keys are cut, if it keeps that.
 pub type Opened = (Box<dyn ServerSet>, Option<KeyOptions>);
 
-/// Opens the filter of a name, whatever its scheme.
+/// Opens the filter of a name, whatever its scheme. Of one in mayhap's own layout only a sample of
+/// the bits is counted: [`crate::KeySet::refresh`] counts all.
 ///
 /// # Errors
 ///
@@ -87,7 +88,7 @@ pub fn of_found(
 ) -> Result<Opened, Error> {
     match found {
         Found::Native(filter) => {
-            let (set, options) = NativeSet::new(origin, filter, round_trip)?;
+            let (set, options) = NativeSet::glanced(origin, filter, round_trip)?;
             Ok((Box::new(set), Some(options)))
         }
         Found::Bf(filter) => other(origin, filter, known, round_trip),

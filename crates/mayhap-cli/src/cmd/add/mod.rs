@@ -13,6 +13,8 @@ use crate::set::notes::{say, say_options};
 use crate::set::open;
 use crate::set::session::{Recording, Waiting, Writer};
 use crate::set::summary::{Summary, check_replaced, warn_of_unsure};
+#[cfg(feature = "redis")]
+use mayhap::set::Repeats;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::file::ForeignSet;
@@ -165,7 +167,7 @@ fn in_file(
 #[cfg(feature = "redis")]
 fn on_server(
     args: &Args,
-    set: Box<dyn ServerSet>,
+    mut set: Box<dyn ServerSet>,
     options: Option<KeyOptions>,
     talk: Reporter,
 ) -> Result<Target, Error> {
@@ -181,6 +183,10 @@ fn on_server(
         outcome: "the keys up to there were added",
         next: "create a larger filter, or continue with --overfill",
     };
+    // A sample of the bits does not decide whether it is full.
+    if set.numbers(Repeats::Renew).capacity.is_some_and(|most| set.items() >= most - most / 10) {
+        set.refresh()?;
+    }
     let inserter = Inserter::new(set, args.overfill);
     Ok(Target { name, inserter, options, advice })
 }

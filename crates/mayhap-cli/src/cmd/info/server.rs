@@ -62,7 +62,8 @@ pub(super) fn print(
         Persistence::Log => ("log", "a log of all writes"),
         Persistence::Unknown => ("unknown", "unknown: it does not say"),
     };
-    let (set, options) = server::open(&connection.origin, &how.known)?;
+    let (mut set, options) = server::open(&connection.origin, &how.known)?;
+    set.refresh()?;
     say(Note::of_guess(set.url(), &*set), talk);
     let (seen, function) = (set.seen(), set.digest_function().unwrap_or_default());
     let (state, capacity) = (set.state(), set.numbers(Repeats::Renew).capacity);

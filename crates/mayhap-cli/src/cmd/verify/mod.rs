@@ -195,7 +195,8 @@ impl Opened {
     fn any(args: &Args, talk: Reporter) -> Result<Self, Error> {
         let how = args.open.how()?;
         #[cfg(feature = "redis")]
-        if let Some((set, options)) = open::on_server(&args.file, &how, talk)? {
+        if let Some((mut set, options)) = open::on_server(&args.file, &how, talk)? {
+            set.refresh()?;
             let expected_items = set.numbers(Repeats::Renew).expected_items;
             let samples = SERVER_SAMPLES;
             return Ok(Self {
