@@ -13,7 +13,7 @@
 //! | `info.rs`, `life.rs` | counts of bits; expiry |
 //! | `bulk.rs`, `union.rs` | large batches and other filters, merged shard by shard |
 //! | `upload.rs`, `download.rs` | transfer of whole filters |
-//! | `swap.rs` | switching to a rebuilt filter |
+//! | `swap.rs`, `orphans.rs` | switching to a rebuilt filter; shards that a switch left when a failover undid it |
 //! | `wire.rs` | commands, scripts and replies |
 //!
 //! `LAYOUT.md`, beside this crate's README, specifies the layout.
@@ -31,6 +31,7 @@ mod life;
 mod maker;
 mod meta;
 mod options;
+mod orphans;
 mod place;
 mod resolve;
 mod round;
@@ -50,5 +51,6 @@ pub use filter::NativeFilter;
 #[doc(hidden)]
 pub use meta::Meta;
 pub use options::NativeOptions;
+pub use orphans::Orphan;
 pub use union::Union;
 pub use upload::Upload;

@@ -3,10 +3,11 @@
 
 use super::generation::{Generation, Trailer};
 use super::handle::{Current, Handle, Until};
-use super::meta::State;
+use super::meta::{Meta, State};
 use super::place::Target;
 use super::wire::{read_meta, trailer_bytes};
 use crate::Error;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Deletes a value created by a late writer in place of a missing shard. Arguments: the position of
@@ -16,11 +17,27 @@ local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
 if #t < 8 or t == string.rep('\\0', 8) then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
-/// Replaces a trailer by another one. Arguments: its position, the old one, the new one.
+/// Replaces a trailer by another one and sets the expiry, 0 for never. Arguments: the position of
+/// the trailer, the old one, the new one, the expiry.
 pub(super) const TRADE: &str = "\
 if redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]) == ARGV[3] then
-redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[4]) end
+redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[4])
+if ARGV[5] == '0' then redis.call('PERSIST', KEYS[1])
+else redis.call('PEXPIREAT', KEYS[1], ARGV[5]) end end
 return 'ok'";
+
+/// Fences a shard, unless it is fenced already, and lets it expire. Arguments: the position of the
+/// trailer, the generation, the fence, the milliseconds.
+const RETIRE: &str = "\
+if redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]) == ARGV[3] then
+redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[4]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 'ok'";
+
+/// The fence of shards that were never fenced by a switch: of a generation that a failover undid.
+const RETIRED: i64 = -1;
+/// How long replaced shards stay in a cluster: a failover may take the parameters back.
+const RETIRED_MS: u64 = 60_000;
 
 const POLL: Duration = Duration::from_millis(5);
 
@@ -58,8 +75,16 @@ impl Handle {
                         return Ok(false);
                     }
                     self.check_not_gone(made, bad).await?;
-                    // The answer of a query is valid; an insertion has to wait for the switch.
-                    if look.is_query || self.lift_fences(made, bad, token).await? {
+                    let lifted = self.lift_fences(made, &meta, bad, token).await;
+                    if look.is_query {
+                        // The answer is valid. A user who may not write leaves the fences.
+                        if let Err(error) = lifted {
+                            log::debug!("{}: {error}", self.name);
+                        }
+                        return Ok(true);
+                    }
+                    // An insertion has to wait for the switch.
+                    if lifted? {
                         return Ok(true);
                     }
                 }
@@ -69,7 +94,7 @@ impl Handle {
                         return Err(self.gone("it was made again with another digest function"));
                     }
                     self.switch(Generation::new(meta, &self.name), current.is_next);
-                    self.sweep_all(made).await;
+                    self.retire(made).await;
                     return Ok(false);
                 }
                 Some(meta)
@@ -115,31 +140,56 @@ impl Handle {
         )))
     }
 
-    /// Releases writers from an abandoned switch, whose number is not the token. Returns whether no
-    /// fence remains.
+    /// Releases writers from a switch that was abandoned, or undone by a failover of the parameters:
+    /// its number is not the token. All shards get the expiry of the filter back, as they may have
+    /// been retired. Returns whether no fence remains.
     async fn lift_fences(
         &self,
         made: &Generation,
+        meta: &Meta,
         bad: &[(usize, Trailer)],
         token: Option<i64>,
     ) -> Result<bool, Error> {
-        let mut lifts = Vec::new();
-        for &(shard, trailer) in bad {
-            let Trailer::Fenced(fence) = trailer else { continue };
-            if token == Some(fence) {
-                return Ok(false);
-            }
-            let mut lift = made.script(TRADE, shard, &[&made.keys[shard].0]);
-            lift.arg(&trailer_bytes(fence)).arg(&made.own_trailer());
-            lifts.push(made.write(shard, lift));
+        let fence = |&(_, trailer): &(usize, Trailer)| match trailer {
+            Trailer::Fenced(fence) => Some(fence),
+            Trailer::Ours | Trailer::Gone => None,
+        };
+        let fences: BTreeSet<i64> = bad.iter().filter_map(fence).collect();
+        if token.is_some_and(|token| fences.contains(&token)) {
+            return Ok(false);
         }
-        for reply in self.server.run(lifts).await? {
+        let shards = 0..made.keys.len();
+        let lifts = shards.flat_map(|shard| {
+            fences.iter().map(move |&fence| {
+                let mut lift = made.script(TRADE, shard, &[&made.keys[shard].0]);
+                lift.arg(&trailer_bytes(fence)).arg(&made.own_trailer()).arg(meta.expires_at_ms);
+                made.write(shard, lift)
+            })
+        });
+        for reply in self.server.run(lifts.collect()).await? {
             reply.of(&self.name, "to go on after a switch that was given up")?;
         }
         Ok(true)
     }
 
-    /// Deletes the shards of a former generation.
+    /// Deletes the shards of a replaced generation. In a cluster they expire instead: a failover of
+    /// the master of the parameters alone may undo the switch.
+    pub(super) async fn retire(&self, made: &Generation) {
+        if self.server.masters().len() <= 1 {
+            return self.sweep_all(made).await;
+        }
+        let retire = |shard: usize| {
+            let mut retire = made.script(RETIRE, shard, &[&made.keys[shard].0]);
+            retire.arg(&made.own_trailer()).arg(&trailer_bytes(RETIRED)).arg(RETIRED_MS);
+            made.write(shard, retire)
+        };
+        let retired = self.server.run((0..made.keys.len()).map(retire).collect()).await;
+        if let Err(error) = retired {
+            log::debug!("{}: {error}", self.name);
+        }
+    }
+
+    /// Deletes all shards of a generation.
     pub(super) async fn sweep_all(&self, made: &Generation) {
         if let Err(error) = made.unlink(&self.server).await {
             log::debug!("{}: {error}", self.name);

@@ -5,7 +5,11 @@
 //! 3. The trailers of the old shards are set to the token. Writers see that and wait.
 //! 4. A script checks the token and renames the parameters of the new filter to the name of the old
 //!    ones.
-//! 5. The old shards are deleted. Clients that reach one find the new parameters.
+//! 5. The old shards are deleted, in a cluster after a minute. Clients that reach one find the new
+//!    parameters.
+//!
+//! In a cluster a failover may undo step 4 alone. Then the fences of the old shards have no token,
+//! and are removed, with the expiry that the shards got; the shards of the new one are retired.
 //!
 //! A switch that dies before step 4 leaves fences whose token soon expires: the next writer removes
 //! them, and step 4 of a client that was only slow fails.
@@ -169,7 +173,7 @@ async fn swap_with(handle: &Handle, token: i64, current: &Current, at: u64) -> R
             made.meta.expires_at_ms = at;
             handle.switch(made, false);
             if let Some(old) = old {
-                handle.sweep_all(&old).await;
+                handle.retire(&old).await;
             }
             Ok(true)
         }

@@ -89,14 +89,15 @@ pub(super) async fn read_meta(
     place: Target<'_>,
 ) -> Result<(Option<Meta>, Option<i64>), Error> {
     let (key, swap) = (&*place.meta_key(), &*place.swap_key());
-    // Not as reading: a replica may not know yet.
+    // Not as reading: a replica may not know yet. The token first: where it is gone, the switch was
+    // abandoned before the parameters are read, or they are the new ones.
     let commands = vec![
-        Command::write(key, words(&["HGETALL", key])),
         Command::write(swap, words(&["GET", swap])),
+        Command::write(key, words(&["HGETALL", key])),
     ];
     let mut replies = server.run_unconfirmed(commands).await?.into_iter();
     let mut next = |key, what| replies.next().map_or(Ok(Value::Nil), |reply| reply.of(key, what));
-    let meta = meta_of(&next(key, "the parameters of the filter")?, key)?;
     let token = word(&next(swap, "whether the filter is switched")?).parse().ok();
+    let meta = meta_of(&next(key, "the parameters of the filter")?, key)?;
     Ok((meta, token))
 }

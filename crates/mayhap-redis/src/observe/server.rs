@@ -44,7 +44,7 @@ impl Server {
     }
 
     /// Hands over all keys of a type.
-    async fn scan(
+    pub(crate) async fn scan(
         &self,
         slot: u16,
         kind: &str,

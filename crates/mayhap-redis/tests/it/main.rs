@@ -17,6 +17,7 @@ mod observe;
 mod proxy;
 mod redisson;
 mod trouble;
+mod undone;
 mod union;
 mod waits;
 
