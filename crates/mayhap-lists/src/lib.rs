@@ -6,7 +6,9 @@
 //! `input/` opens sources and judges their contents; `lines/` cuts them into keys, on a thread of
 //! its own; `sorted.rs` searches a sorted list in place ([`SortedFile`]); `borders.rs` has tests
 //! that cut lists at every byte. Nothing is printed: a remark about an input is a [`Note`], a
-//! failure an [`Error`].
+//! failure an [`Error`]. Without the feature `files` only [`sniff`] is here, which judges first
+//! bytes, and knows no filters of other systems then: for browsers, which read and unpack files by
+//! themselves.
 //!
 //! # Examples
 //!
@@ -29,16 +31,20 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(all(test, feature = "files"))]
 mod borders;
 mod input;
+#[cfg(feature = "files")]
 mod lines;
+#[cfg(feature = "files")]
 mod sorted;
 
-pub use input::{
-    Compression, Error, Input, NotAList, NotSearchable, Note, Reading, SAMPLE_BYTES, Sample,
-    Source, Stop, is_filter, look, sniff,
-};
+pub use input::{Compression, NotAList, SAMPLE_BYTES, Sample, sniff};
+#[cfg(feature = "files")]
+pub use input::{Error, Input, NotSearchable, Note, Reading, Source, Stop, is_filter, look};
+#[cfg(feature = "files")]
 pub use lines::{Batch, LineReader, Pause, for_each_run};
+#[cfg(feature = "files")]
 pub use mayhap_keys::KeyOptions;
+#[cfg(feature = "files")]
 pub use sorted::SortedFile;

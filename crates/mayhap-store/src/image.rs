@@ -1,11 +1,13 @@
 //! An image: an open filter file, whatever its name refers to by now.
 
+use crate::Error;
 use crate::body::{Body, verify_body};
 use crate::disk::{
     self, Disk, DiskFile, How, open_regular, read_exact_at, read_up_to, write_all_at,
 };
-use crate::{Error, sniff};
-use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, Kind, MAGIC, Native};
+use mayhap::native::{
+    self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, Kind, MAGIC, Native, looks_like,
+};
 use mayhap::set::{Set, from_segments};
 use mayhap::{DigestFunction, OwnedBlocks, SecretKey};
 use std::fs::File;
@@ -189,8 +191,8 @@ fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
             let (field, expected) = ("header", HEADER_BYTES as u64);
             Error::format(path)(mayhap::Error::WrongLength { field, expected, found: found as u64 })
         }
-        mayhap::Error::NotAFilter => match sniff::looks_like(start) {
-            Some(looks_like) => Error::Foreign { path: path.into(), looks_like },
+        mayhap::Error::NotAFilter => match looks_like(start) {
+            Some(name) => Error::Foreign { path: path.into(), looks_like: name },
             None => Error::format(path)(source),
         },
         _ => Error::format(path)(source),

@@ -93,7 +93,6 @@
 // | `pages.rs` | the pages of a mapped body |
 // | `save.rs` | filter → file, atomically |
 // | `segments.rs` | files of segments → one file of the whole filter |
-// | `sniff.rs` | the kind of a file that is not one of our filters |
 // | `stamp.rs` | whether a file is the one that was opened, unchanged |
 // | `state/` | filters that change over time: an image, and a log of the changes since |
 // | `temporary.rs` | the temporary file that becomes the saved one |
@@ -121,7 +120,6 @@ mod notice;
 mod pages;
 mod save;
 mod segments;
-mod sniff;
 mod stamp;
 mod state;
 mod temporary;
@@ -145,7 +143,6 @@ pub use merge::{MergeOptions, common_key_options};
 pub use notice::{Notice, notices};
 pub use save::{read_bytes, save, save_bytes, save_new, save_set};
 pub use segments::assemble;
-pub use sniff::looks_like;
 pub use stamp::{Changed, FileStamp};
 pub use state::{
     Finished, Found, LiveFilter, LogFound, Memory, Opening, Recovery, Session, SessionOptions,

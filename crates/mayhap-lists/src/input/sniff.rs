@@ -1,8 +1,9 @@
 //! Judging the beginning of an input: whether it is a list of lines, and how these end.
 
 use super::{Compression, NotAList};
-use mayhap::native::{HEADER_BYTES, Header, MAGIC};
-use mayhap_formats::{Format, Limits};
+use mayhap::native::{HEADER_BYTES, Header, MAGIC, looks_like};
+#[cfg(feature = "files")]
+use mayhap_formats::{BitsAndBloomsFilter, Format, Limits};
 
 /// The number of bytes that are examined.
 pub const SAMPLE_BYTES: usize = 64 << 10;
@@ -65,6 +66,7 @@ pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
         return Err(NotAList::Text { encoding });
     }
     if sample.is_text() {
+        #[cfg(feature = "files")]
         if is_json_filter(sample) {
             return Err(NotAList::Filter { system: "bits-and-blooms", keys: None });
         }
@@ -74,6 +76,7 @@ pub fn sniff(sample: &Sample<'_>) -> Result<usize, NotAList> {
 }
 
 /// Whether the first line of some input, though it is text, may begin data of a known kind.
+#[cfg(feature = "files")]
 pub(super) fn may_begin_data(line: &[u8], separator: u8) -> bool {
     let sample = Sample { bytes: line, is_whole: false, total_bytes: None, separator };
     // A filter as JSON is text to its end.
@@ -105,12 +108,14 @@ fn other_data(sample: &Sample<'_>) -> Option<NotAList> {
         };
         return Some(NotAList::Data { what });
     }
+    #[cfg(feature = "files")]
     let total_bytes = sample.total_bytes.or(sample.is_whole.then_some(sample.bytes.len() as u64));
+    #[cfg(feature = "files")]
     if let Some(found) = mayhap_formats::detect_start(bytes, total_bytes).first() {
         return Some(NotAList::Filter { system: found.format.name(), keys: None });
     }
     // Compressed data is recognised here by shorter prefixes than above.
-    let what = mayhap_store::looks_like(bytes)?;
+    let what = looks_like(bytes)?;
     let is_known = what != "text" && what != "an empty file" && !what.ends_with(" data");
     is_known.then_some(NotAList::Data { what })
 }
@@ -175,13 +180,15 @@ fn has_wide_lines(text: &[u8], line_feed: [u8; 2]) -> bool {
 }
 
 /// Whether it is a filter written as JSON, which is one line from beginning to end.
+#[cfg(feature = "files")]
 fn is_json_filter(sample: &Sample<'_>) -> bool {
     let bytes = sample.bytes;
     let found = mayhap_formats::detect_start(bytes, None);
-    let found = found.first().filter(|found| found.format == Format::BitsAndBlooms);
-    let Some(found) = found else { return false };
+    if found.first().is_none_or(|found| found.format != Format::BitsAndBlooms) {
+        return false;
+    }
     if sample.is_whole {
-        return mayhap_formats::open(found.format, bytes, &Limits::default()).is_ok();
+        return BitsAndBloomsFilter::decode(bytes, &Limits::default()).is_ok();
     }
     memchr::memchr(b'\n', bytes).is_none()
 }

@@ -22,7 +22,7 @@ mod record;
 mod replay;
 
 pub(crate) use header::{
-    Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front, seal, u64_at, unseal,
+    Front, HEADER_BYTES, Header, Meaning, Owner, read_front, seal, u64_at, unseal,
 };
 pub(crate) use record::Position;
 pub use record::{Operation, Record};

@@ -30,6 +30,7 @@
 //! | `kinds.rs` | the table of kinds |
 //! | `packed.rs` | a small file without its zeros |
 //! | `pages.rs` | the body: blocks as little-endian bytes in pages, each with a checksum |
+//! | `sniff.rs` | the kind of a file that is not one of our filters |
 
 mod header;
 mod identity;
@@ -37,6 +38,7 @@ mod kind;
 mod kinds;
 mod packed;
 mod pages;
+mod sniff;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +50,7 @@ pub use packed::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, unpack};
 pub use pages::{
     body_bytes, body_from_le, check_padding, page_checksums, table_checksum, verify_pages,
 };
+pub use sniff::looks_like;
 
 use crate::bits::{Block, OwnedBlocks};
 use crate::{AnyFilter, DigestFunction, Error, SecretKey};

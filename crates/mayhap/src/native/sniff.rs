@@ -15,7 +15,10 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"REDIS0", "a Redis snapshot (RDB)"),
     (b"\x93NUMPY", "a NumPy array"),
     (b"\x7FELF", "a program"),
-    (crate::log::MAGIC, "the log of a mayhap filter (the filter has the same name without .log)"),
+    (b"\x89PNG\r\n\x1A\n", "a PNG image"),
+    (b"\xFF\xD8\xFF", "a JPEG image"),
+    (b"%PDF-", "a PDF document"),
+    (b"\x89mhplog\n", "the log of a mayhap filter (the filter has the same name without .log)"),
     (b"\x89mayhap\r", "a mayhap filter whose line ends a text-mode copy changed"),
     (b"\xC2\x89mayhap", "a mayhap filter that was converted to UTF-8 as if it were text"),
     (b"\xEF\xBF\xBDmayhap", "a mayhap filter that was converted to UTF-8 as if it were text"),
@@ -27,9 +30,9 @@ const MAGICS: &[(&[u8], &str)] = &[
 /// # Examples
 ///
 /// ```
-/// assert_eq!(mayhap_store::looks_like(b"PK\x03\x04..."), Some("a zip archive"));
-/// assert_eq!(mayhap_store::looks_like(b"one\ntwo\n"), Some("text"));
-/// assert_eq!(mayhap_store::looks_like(b"\x00\x01\x02"), None);
+/// assert_eq!(mayhap::native::looks_like(b"PK\x03\x04..."), Some("a zip archive"));
+/// assert_eq!(mayhap::native::looks_like(b"one\ntwo\n"), Some("text"));
+/// assert_eq!(mayhap::native::looks_like(b"\x00\x01\x02"), None);
 /// ```
 pub fn looks_like(start: &[u8]) -> Option<&'static str> {
     if start.is_empty() {
