@@ -34,7 +34,7 @@ page() {
 		exit 1
 	}
 }
-page 120000 'explorer, all files' "$out"/explorer/*
+page 160000 'explorer, all files' "$out"/explorer/*
 page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
 	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
 	crates/mayhap-dashboard/src/page/*.svg

@@ -1,12 +1,6 @@
 // Lists become filters, and filter files are opened; nothing leaves the page.
 'use strict';
 
-/** The number of absent keys that are looked up to measure a rate. */
-const PROBES = 200_000;
-
-/** Options of the command for the place of keys in lines; all others give keys a form. */
-const PLACES = /^(clock|crlf|csv|delim|field|json-pointer|separator)=/;
-
 /** Calls `take(file)` for a file that is dropped on, or chosen in, the element. */
 page.onFile = (id, take) => {
   const zone = page.byId(id);
@@ -21,52 +15,65 @@ page.onFile = (id, take) => {
     if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
   });
   zone.querySelector('input').addEventListener('change', (event) => {
-    if (event.target.files[0]) take(event.target.files[0]);
+    const [file] = event.target.files;
+    // The same file again is a change too.
+    event.target.value = '';
+    if (file) take(file);
   });
 };
 
-/** Builds a filter of the lines at the rate of the page, and measures it. */
-page.takeList = (library) => async (file) => {
+/** The worker that reads a list at the moment, and the download of the one before. */
+let reading;
+let offered;
+
+/** Builds a filter of the lines at the rate of the page, in a worker, and measures it. */
+page.takeList = (library, module) => (file) => {
   const result = page.byId('list-result');
-  try {
-    const lines = (await file.text()).split(/\r?\n/);
-    if (lines[lines.length - 1] === '') lines.pop();
-    const distinct = new Set(lines).size;
-    const fpp = library.parseFpp(page.byId('needs').elements.p.value) || 0.001;
-    const filter = await library.Filter.create({ items: Math.max(1, distinct), fpp });
-    filter.insertMany(lines);
-    const missed = filter.containsMany(lines).filter((answer) => answer === 0).length;
-    const info = filter.info();
-    const wrong = measure(filter);
-    const bytes = filter.encode();
-    filter.free();
-    const link = page.element('a', { download: `${file.name}.mayhap` },
-      `Download ${file.name}.mayhap (${page.bytes(bytes.length)})`);
-    link.href = URL.createObjectURL(new Blob([bytes]));
-    result.replaceChildren(page.facts([
-      ['Lines', page.count(lines.length)],
-      ['Distinct', page.count(distinct)],
-      ['Found again', missed === 0 ? 'all of them' : `all but ${missed}`],
-      ['Filter', `${info.kind}, ${page.bytes(info.numBytes)}, k = ${info.numHashes}`],
-      ['Bits set', page.rate(info.fillRatio)],
-      ['Rate promised', page.rate(fpp)],
-      ['Rate by the bits', page.rate(info.estimatedFpp)],
-      ['Rate measured', `${page.rate(wrong / PROBES)} (${wrong} of ${page.count(PROBES)} absent keys)`],
-    ]), link);
-  } catch (error) {
-    fail(result, error);
-  }
+  const fpp = library.parseFpp(page.byId('needs').elements.p.value) || 0.001;
+  reading?.terminate();
+  // A page that is opened from a folder starts no other worker than one from its own text.
+  const source = URL.createObjectURL(new Blob([mayhap.worker], { type: 'text/javascript' }));
+  const worker = new Worker(source);
+  reading = worker;
+  const bar = page.element('progress', { max: 1, value: 0, 'aria-label': `${file.name} is read` });
+  const cancel = page.element('button', { type: 'button' }, 'Cancel');
+  const end = (...shown) => {
+    worker.terminate();
+    URL.revokeObjectURL(source);
+    result.replaceChildren(...shown);
+  };
+  cancel.addEventListener('click', () => end(page.element('p', {}, `${file.name}: cancelled.`)));
+  result.replaceChildren(bar, ' ', cancel);
+  worker.onmessage = ({ data: { progress, done, error } }) => {
+    if (progress !== undefined) bar.value = progress;
+    else if (error) end(problemOf(error));
+    else end(...listFacts(file, fpp, done));
+  };
+  worker.onerror = (event) => end(problemOf(`${file.name}: ${event.message || 'the worker ended'}`));
+  worker.postMessage({ module, file, fpp });
 };
 
-/** False positives among keys that no list has. */
-function measure(filter) {
-  const numbers = crypto.getRandomValues(new BigUint64Array(8192));
-  let wrong = 0;
-  for (let start = 0; start < PROBES; start += 8000) {
-    const keys = Array.from({ length: 8000 }, (_, i) => `\0absent-${numbers[i]}-${start + i}`);
-    wrong += filter.containsMany(keys).reduce((sum, answer) => sum + answer, 0);
-  }
-  return wrong;
+/** The facts about a list and its filter, and the link to the file. */
+function listFacts(file, fpp, { lines, distinct, added, found, measured, info, bytes }) {
+  if (lines === 0) return [problemOf(`${file.name} has no lines: there is nothing to look up.`)];
+  if (offered) URL.revokeObjectURL(offered);
+  offered = URL.createObjectURL(new Blob([bytes]));
+  const link = page.element('a', { href: offered, download: `${file.name}.mayhap` },
+    `Download ${file.name}.mayhap (${page.bytes(bytes.length)})`);
+  const { wrong, probes } = measured;
+  const again = found === lines ? 'all of them'
+    : page.element('b', { class: 'over' }, `${page.count(lines - found)} are missing: do not use it`);
+  return [page.facts([
+    ['List', file.name],
+    ['Lines', page.count(lines)],
+    ['Distinct', distinct === null ? `about ${page.count(added)}` : page.count(distinct)],
+    ['Found again', again],
+    ['Filter', `${info.kind}, ${page.bytes(info.numBytes)}, k = ${info.numHashes}`],
+    ['Bits set', page.rate(info.fillRatio)],
+    ['Rate promised', page.rate(fpp)],
+    ['Rate by the bits', page.rate(info.estimatedFpp)],
+    ['Rate measured', `${page.rate(wrong / probes)} (${wrong} of ${page.count(probes)} absent keys)`],
+  ]), link];
 }
 
 /** Opens a filter file and shows its parameters; its keys can be looked up from then on. */
@@ -78,7 +85,8 @@ page.takeFilter = (library) => async (file) => {
     page.opened?.free();
     page.opened = filter;
     const info = filter.info();
-    page.hasForm = info.keyOptions.split('\n').some((line) => line && !PLACES.test(line));
+    page.form = page.formOf(info.keyOptions);
+    page.byId('ask-result').replaceChildren();
     result.replaceChildren(describe(file, info));
     page.byId('ask').hidden = false;
   } catch (error) {
@@ -105,16 +113,22 @@ function describe(file, info) {
   ]);
 }
 
-/** Looks up the lines of the text box, as they are. */
-page.ask = () => {
-  const keys = page.byId('ask').elements.keys.value.split('\n').filter((line) => line !== '');
-  const answers = page.opened.containsMany(keys);
-  const absent = page.hasForm ? 'surely not in this form of it' : 'surely not';
-  page.byId('ask-result').replaceChildren(page.facts(keys.map((key, i) => [
-    key, page.element('b', {}, answers[i] ? 'maybe' : absent),
-  ])));
+/** Looks up the lines of the text box, in the form that keys of the file have. */
+page.ask = async () => {
+  const lines = page.byId('ask').elements.keys.value.split('\n').filter((line) => line !== '');
+  const keys = await Promise.all(lines.map((line) => page.form(line)));
+  const known = keys.filter((key) => key instanceof Uint8Array);
+  const answers = page.opened.containsBytes(known);
+  let next = 0;
+  const rows = keys.map((key, i) => {
+    const said = key instanceof Uint8Array ? (answers[next++] ? 'maybe' : 'surely not') : `cannot say: ${key}`;
+    return [lines[i], page.element('b', {}, said)];
+  });
+  page.byId('ask-result').replaceChildren(page.facts(rows));
 };
 
+const problemOf = (text) => page.element('p', { class: 'problem' }, text);
+
 function fail(place, error) {
-  place.replaceChildren(page.element('p', { class: 'problem' }, error.message));
+  place.replaceChildren(problemOf(error.message));
 }

@@ -33,7 +33,8 @@ function update(library) {
 }
 
 async function start() {
-  const library = await mayhap.load({ module: await embedded(), simd: false });
+  const module = await WebAssembly.compile(await embedded());
+  const library = await mayhap.load({ module, simd: false });
   page.library = library;
   page.readUrl();
   update(library);
@@ -45,7 +46,7 @@ async function start() {
     page.readUrl();
     update(library);
   });
-  page.onFile('drop-list', page.takeList(library));
+  page.onFile('drop-list', page.takeList(library, module));
   page.onFile('drop-file', page.takeFilter(library));
   page.byId('ask').addEventListener('submit', (event) => {
     event.preventDefault();

@@ -28,6 +28,13 @@ pub(crate) trait Contents: std::any::Any {
         Err(crate::Fault::new("Unsupported", "insert"))
     }
 
+    /// Removes keys; `answers[i]` is whether key i was there.
+    #[cfg(feature = "kinds")]
+    fn remove(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+        let _ = (keys, answers);
+        Err(crate::Fault::new("Unsupported", "remove"))
+    }
+
     /// Takes over the keys of another filter; changes nothing if they are unlike.
     fn union(&mut self, other: &dyn Contents) -> Result<(), crate::Fault> {
         let _ = other;

@@ -12,6 +12,12 @@ pub(crate) trait Fill: Sized {
         Err(Fault::new("Unsupported", "insert"))
     }
 
+    /// Bit i of `removed` is whether `digests[i]` was there.
+    #[cfg(feature = "kinds")]
+    fn take(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> Result<(), Fault> {
+        Err(Fault::new("Unsupported", "remove"))
+    }
+
     /// Takes over the keys of another one.
     fn unite(&mut self, _other: &Self) -> Result<(), Fault> {
         Err(Fault::new("Unsupported", "union"))

@@ -38,6 +38,12 @@ impl Fault {
         Self { code, about, bound: f64::NAN, found: f64::NAN }
     }
 
+    /// Of something that is larger than its bound.
+    #[cfg(feature = "lists")]
+    pub(crate) const fn too_large(about: &'static str, bound: usize) -> Self {
+        Self::new("TooLarge", about).with(bound as f64, f64::NAN)
+    }
+
     const fn with(self, bound: f64, found: f64) -> Self {
         Self { bound, found, ..self }
     }

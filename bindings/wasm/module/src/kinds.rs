@@ -2,12 +2,15 @@
 
 use crate::contents::Contents;
 use crate::create::{Fill, New};
+use crate::filter::Filter;
+use crate::keys::{Keys, Texts};
 use crate::native::{Answers, Kept};
 use crate::{Fault, Info};
 use mayhap::{
     BinaryFuse, Bitmap, BloomMatrix, CountingBloomFilter, Digest, ScalableBloomFilter,
     WindowBloomFilter,
 };
+use wasm_bindgen::prelude::wasm_bindgen;
 
 impl Answers for CountingBloomFilter {
     fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
@@ -86,6 +89,11 @@ impl Fill for CountingBloomFilter {
         Ok(())
     }
 
+    fn take(&mut self, digests: &[Digest], removed: &mut Bitmap) -> Result<(), Fault> {
+        self.remove_digests_into(digests, removed);
+        Ok(())
+    }
+
     fn unite(&mut self, other: &Self) -> Result<(), Fault> {
         Ok(self.union_with(other)?)
     }
@@ -107,6 +115,20 @@ impl Fill for WindowBloomFilter {
 impl Fill for BinaryFuse {}
 
 impl Fill for BloomMatrix {}
+
+#[wasm_bindgen]
+impl Filter {
+    /// Removes the texts in the room; where the answers are, 1 for a key that was there.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for a filter from which no key is removed.
+    pub fn remove_texts(&mut self) -> Result<*const u8, Fault> {
+        let texts = Texts::new(&self.room.bytes, &self.room.lengths)?;
+        self.contents.remove(&Keys::Texts(texts), &mut self.room.answers)?;
+        Ok(self.room.answers.as_ptr())
+    }
+}
 
 /// An empty filter of the kind, if it can be created here.
 pub(crate) fn create(kind: &str, new: &New) -> Option<Result<Box<dyn Contents>, Fault>> {

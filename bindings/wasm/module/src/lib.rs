@@ -7,7 +7,7 @@
 //! Each module has some of the features: `native.rs` is the common part of all files of ours,
 //! `plain.rs` the plain filter, `kinds.rs` the other ones, `create.rs` (feature `write`) creates,
 //! fills, unites and writes them, `foreign.rs` are the filters of other systems, `planner.rs` and
-//! `rates.rs` (feature `plan`) size them.
+//! `rates.rs` (feature `plan`) size them, `list.rs` (feature `lists`) reads lists of keys.
 //!
 //! `package/` is the JavaScript in front of it, which pages call.
 
@@ -26,6 +26,8 @@ mod info;
 mod keys;
 #[cfg(feature = "kinds")]
 mod kinds;
+#[cfg(feature = "lists")]
+mod list;
 #[cfg(feature = "native")]
 mod native;
 #[cfg(any(feature = "native", feature = "foreign"))]
@@ -47,6 +49,8 @@ pub use fault::Fault;
 pub use filter::Filter;
 #[cfg(any(feature = "native", feature = "foreign"))]
 use info::Info;
+#[cfg(feature = "lists")]
+pub use list::List;
 #[cfg(feature = "plan")]
 pub use planner::plan;
 #[cfg(feature = "plan")]

@@ -89,6 +89,15 @@ impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
         Ok(())
     }
 
+    #[cfg(feature = "kinds")]
+    fn remove(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+        let mut removed = Bitmap::new();
+        let digests = keys.digests(self.filter.digest_function());
+        self.filter.take(&digests, &mut removed)?;
+        spread(&removed, answers);
+        Ok(())
+    }
+
     fn union(&mut self, other: &dyn Contents) -> Result<(), crate::Fault> {
         let other: &dyn std::any::Any = other;
         match other.downcast_ref::<Self>() {

@@ -1,0 +1,183 @@
+//! Lists of keys, a line each: judged and cut by the rules of the command, in pieces of any size.
+
+use crate::filter::Filter;
+use crate::keys::{Keys, Texts};
+use crate::{Fault, contents::Contents};
+use mayhap::DigestFunction;
+use mayhap_lists::{Compression, NotAList, Sample, sniff};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// The longest line, as of the command.
+const MAX_LINE: usize = 64 << 20;
+
+/// Digests that are kept to count distinct keys: 64 MiB.
+const MAX_DIGESTS: usize = 8 << 20;
+
+/// A list that is read from beginning to end, as often as it is needed.
+///
+/// A line ends with a line feed, or with the list; one carriage return at its end is no part of its
+/// key. The bytes of a key are those of the list.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct List {
+    /// Bytes of a mark that are still to come.
+    mark_bytes: usize,
+    /// The line that the last piece began.
+    rest: Vec<u8>,
+    /// The keys of a piece, one behind the other, and the length of each.
+    keys: Vec<u8>,
+    lengths: Vec<u32>,
+    answers: Vec<u8>,
+    digests: Vec<u64>,
+    lines: u64,
+    cr_lines: u64,
+}
+
+#[wasm_bindgen]
+impl List {
+    /// A list at its beginning.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The name of the compression of a file that begins with these bytes; empty if there is none.
+    pub fn compression(start: &[u8]) -> String {
+        Compression::of(start).map_or_else(String::new, |found| found.name().into())
+    }
+
+    /// Judges the first bytes of a list, after decompression, and goes back to its beginning.
+    /// `total_bytes` is NaN where it is not known.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for bytes that are no list.
+    pub fn begin(&mut self, bytes: &[u8], is_whole: bool, total_bytes: f64) -> Result<(), Fault> {
+        let total_bytes = (!total_bytes.is_nan()).then_some(total_bytes as u64);
+        let judged = sniff(&Sample { bytes, is_whole, total_bytes, separator: b'\n' });
+        self.mark_bytes = judged.map_err(|what| match what {
+            NotAList::Filter { system, .. } => Fault::new("ListIsFilter", system),
+            NotAList::Archive { what, .. } | NotAList::Data { what } => {
+                Fault::new("ListIsData", what)
+            }
+            NotAList::Text { encoding } => Fault::new("ListIsText", encoding),
+        })?;
+        (self.lines, self.cr_lines) = (0, 0);
+        self.rest.clear();
+        Ok(())
+    }
+
+    /// The number of lines so far.
+    pub fn lines(&self) -> f64 {
+        self.lines as f64
+    }
+
+    /// The number of lines with a carriage return at their end, which is no part of their keys.
+    pub fn cr_lines(&self) -> f64 {
+        self.cr_lines as f64
+    }
+
+    /// Counts the lines of a piece, and keeps their digests as long as there is room.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for a line that is too long.
+    pub fn count(&mut self, piece: &[u8], is_last: bool) -> Result<(), Fault> {
+        self.cut(piece, is_last)?;
+        if self.lines as usize <= MAX_DIGESTS {
+            let function = DigestFunction::xxh3(0);
+            let texts = Texts::new(&self.keys, &self.lengths)?;
+            let digests = Keys::Texts(texts).digests(&function).into_iter();
+            self.digests.extend(digests.map(|digest| digest.get()));
+        }
+        Ok(())
+    }
+
+    /// The number of distinct keys that were counted; NaN for more lines than are distinguished.
+    pub fn distinct(&mut self) -> f64 {
+        let mut digests = core::mem::take(&mut self.digests);
+        if self.lines as usize > MAX_DIGESTS {
+            return f64::NAN;
+        }
+        digests.sort_unstable();
+        digests.dedup();
+        digests.len() as f64
+    }
+
+    /// Inserts the keys of a piece; returns how many were new.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for a line that is too long, and for a filter that refuses keys.
+    pub fn insert(
+        &mut self,
+        piece: &[u8],
+        is_last: bool,
+        filter: &mut Filter,
+    ) -> Result<f64, Fault> {
+        self.cut(piece, is_last)?;
+        let texts = Texts::new(&self.keys, &self.lengths)?;
+        filter.contents.insert(&Keys::Texts(texts), &mut self.answers)?;
+        Ok(self.ones())
+    }
+
+    /// Looks up the keys of a piece; returns how many may be in the filter.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for a line that is too long.
+    pub fn find(&mut self, piece: &[u8], is_last: bool, filter: &Filter) -> Result<f64, Fault> {
+        self.cut(piece, is_last)?;
+        let texts = Texts::new(&self.keys, &self.lengths)?;
+        let contents: &dyn Contents = filter.contents.as_ref();
+        contents.answer(&Keys::Texts(texts), &mut self.answers);
+        Ok(self.ones())
+    }
+}
+
+impl List {
+    fn ones(&self) -> f64 {
+        self.answers.iter().map(|&answer| f64::from(answer)).sum()
+    }
+
+    /// Cuts the keys of a piece; with the last one, also that of a line without an end.
+    fn cut(&mut self, piece: &[u8], is_last: bool) -> Result<(), Fault> {
+        self.keys.clear();
+        self.lengths.clear();
+        let piece = &piece[self.mark_bytes.min(piece.len())..];
+        self.mark_bytes = 0;
+        let mut lines = piece.split(|&byte| byte == b'\n');
+        let rest = lines.next_back().unwrap_or_default();
+        for line in lines {
+            self.take(line)?;
+        }
+        if self.rest.len().saturating_add(rest.len()) > MAX_LINE {
+            return Err(Fault::too_large("line", MAX_LINE));
+        }
+        self.rest.extend_from_slice(rest);
+        if is_last && !self.rest.is_empty() {
+            self.take(&[])?;
+        }
+        self.answers.clear();
+        self.answers.resize(self.lengths.len(), 0);
+        Ok(())
+    }
+
+    /// Takes the key of a line that begins with the rest of the piece before.
+    fn take(&mut self, line: &[u8]) -> Result<(), Fault> {
+        let start = self.keys.len();
+        self.keys.append(&mut self.rest);
+        self.keys.extend_from_slice(line);
+        if self.keys.last() == Some(&b'\r') && self.keys.len() > start {
+            self.keys.pop();
+            self.cr_lines += 1;
+        }
+        let length = self.keys.len() - start;
+        if length > MAX_LINE {
+            return Err(Fault::too_large("line", MAX_LINE));
+        }
+        self.lengths.push(length as u32);
+        self.lines += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+// The list panel of the explorer: a list in every form becomes the filter that the command builds
+// of it, or is refused by name.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { checkAccess, launch, root, visit } from './browser.mjs';
+
+const url = pathToFileURL(`${root}target/web/explorer/index.html`).href;
+const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
+const folder = mkdtempSync(join(tmpdir(), 'mayhap-lists-'));
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const open = (use, options) => visit(browser, `${url}#n=1000&p=1%25`, async (page) => {
+  await page.waitForSelector('html[data-ready]');
+  await use(page);
+}, options);
+
+/** Gives the page a list, and waits for its answer. */
+async function take(page, name, bytes) {
+  const path = join(folder, name);
+  writeFileSync(path, bytes);
+  await page.setInputFiles('[name=list]', path);
+  await page.locator('#list-result a, #list-result .problem').waitFor();
+  return path;
+}
+
+async function download(page) {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.click('#list-result a')]);
+  return readFileSync(await file.path());
+}
+
+const latin = Buffer.from('caf\xe9\nna\xefve\ncaf\xe8\n', 'latin1');
+const gbk = Buffer.from([0xc4, 0xe3, 0xba, 0xc3, 10, 0xca, 0xc0, 0xbd, 0xe7, 10, 0xb0, 0xa1, 10]);
+const cp1251 = Buffer.from([0xcf, 0xf0, 0xe8, 10, 0xec, 0xe8, 0xf0, 10, 0xec, 0xe8, 0xf1, 10]);
+const LISTS = {
+  'latin-1': latin,
+  gbk,
+  cp1251,
+  'mixed ends': 'a\r\nb\nc\r\r\nd\re\n\r\n\n\rf\r',
+  mark: '\ufeffone\r\ntwo\n',
+  'no end': 'one\ntwo',
+  'empty lines': '\n\none\n\n',
+  NULs: 'a\0b\nc\0d\n',
+  'a long line': `${'x'.repeat(3 << 20)}\ny\n`,
+  'many pieces': Array.from({ length: 200_000 }, (_, i) => `https://example.org/${i % 150_000}\r\n`).join(''),
+};
+
+test('a list in any encoding is the filter that the command builds of it', () => open(async (page) => {
+  for (const [name, list] of Object.entries(LISTS)) {
+    const path = await take(page, name, list);
+    const ours = await download(page);
+    const theirs = join(folder, 'theirs.mayhap');
+    // The command estimates the size of long lists.
+    const items = name === 'many pieces' ? ['-n', '150000'] : [];
+    execFileSync(binary, ['build', '-q', '--force', '-o', theirs, '-p', '0.01', ...items, path]);
+    assert.deepEqual(ours, readFileSync(theirs), name);
+    assert.match(await page.textContent('#list-result'), /Found againall of them/, name);
+  }
+}));
+
+test('a list is unpacked as it is read', () => open(async (page) => {
+  await take(page, 'plain', latin);
+  const plain = await download(page);
+  await take(page, 'list.gz', gzipSync(latin));
+  assert.deepEqual(await download(page), plain);
+  await take(page, 'cut.gz', gzipSync('one\ntwo\n'.repeat(99)).subarray(0, 30));
+  assert.equal(await page.locator('#list-result a').count(), 0);
+}));
+
+const REFUSED = {
+  'wide.txt': [Buffer.from('\ufeffone\ntwo\n', 'utf16le'), /text in UTF-16/],
+  'wide.gz': [gzipSync(Buffer.from('one-key\ntwo-keys\n', 'utf16le')), /text in UTF-16LE/],
+  'image.png': [Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\n', 'latin1'), /a PNG image/],
+  'list.zip': [Buffer.from('PK\x03\x04\x14\0\0\0\n', 'latin1'), /a zip archive/],
+  'list.zst': [Buffer.from('\x28\xb5\x2f\xfd\x04\0', 'latin1'), /zstd data: unpack it first/],
+  'twice.gz': [gzipSync(gzipSync('one\n')), /gzip data, compressed twice/],
+  'a.bloom': [readFileSync(`${root}crates/mayhap-formats/tests/golden/guava/string_utf8_mitz64.bin`),
+    /a guava filter: look into it below/],
+  empty: ['', /has no lines/],
+};
+
+test('other data is refused by its name, and by the command too', () => open(async (page) => {
+  for (const [name, [bytes, said]] of Object.entries(REFUSED)) {
+    const path = await take(page, name, bytes);
+    assert.match(await page.textContent('#list-result .problem'), said, name);
+    assert.equal(await page.locator('#list-result a').count(), 0, name);
+    if (['empty', 'list.zst'].includes(name)) continue;
+    const { status } = spawnSync(binary, ['build', '-o', join(folder, 'refused'), path]);
+    assert.equal(status, 2, name);
+  }
+  await checkAccess(page);
+}));
+
+test('a list beyond the longest string is read in pieces, with progress, until cancelled', () =>
+  open(async (page) => {
+    // Sparse: 600 MiB of NULs that no disk holds, behind two lines.
+    const path = join(folder, 'huge');
+    writeFileSync(path, `one\ntwo\n${'filler\n'.repeat(10_000)}`);
+    execFileSync('truncate', ['-s', '600M', path]);
+    await page.setInputFiles('[name=list]', path);
+    await page.waitForFunction(() => document.querySelector('#list-result progress')?.value > 0.005);
+    // Its last line is longer than any of a list: refused, where it was empty once.
+    await page.locator('#list-result .problem', { hasText: 'line is' }).waitFor();
+    assert.match(await page.textContent('#list-result .problem'), /above|limit is 67108864/);
+    assert.equal(await page.locator('#list-result a').count(), 0);
+    await page.setInputFiles('[name=list]', path);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    assert.match(await page.textContent('#list-result'), /huge: cancelled/);
+    assert.equal(await page.locator('#list-result a').count(), 0);
+  }));
+
+test('keys are looked up in the form that the file records, or it cannot say', () => open(async (page) => {
+  const list = join(folder, 'words');
+  writeFileSync(list, ' Pass Word \n');
+  const answer = async (options, key) => {
+    const file = join(folder, 'formed.mayhap');
+    execFileSync(binary, ['build', '-q', '--force', '-o', file, '-n', '1000', '-p', '1e-9', ...options, list]);
+    await page.setInputFiles('[name=file]', file);
+    await page.locator('#file-result', { hasText: options[0]?.slice(2) ?? 'blocked' }).waitFor();
+    await page.fill('[name=keys]', key);
+    await page.click('#ask button');
+    await page.locator('#ask-result dd').waitFor();
+    return page.textContent('#ask-result dd');
+  };
+  for (const options of [['--sha1'], ['--trim'], ['--lower'], ['--upper'], ['--trim', '--lower', '--sha1']]) {
+    assert.equal(await answer(options, ' Pass Word '), 'maybe', options.join(' '));
+    assert.equal(await answer(options, ' other '), 'surely not', options.join(' '));
+  }
+  for (const options of [['--fold'], ['--fold', '--sha1']]) {
+    assert.match(await answer(options, ' Pass Word '), /^cannot say: .*fold=unicode/);
+  }
+  writeFileSync(list, 'c3a9\n');
+  assert.equal(await answer(['--hex'], 'C3A9'), 'maybe');
+  assert.match(await answer(['--hex'], 'c3a'), /^cannot say: it is not hex digits/);
+}));
