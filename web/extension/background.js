@@ -4,17 +4,37 @@ import { load } from './mayhap/reader.js';
 import { Checker } from './checker.js';
 
 const api = globalThis.browser ?? chrome;
-/** Pages that the user opened in spite of the warning; until the browser is closed. */
-const allowed = new Set();
 
-async function start() {
+/** Lists older than this are asked for again, by the next page. */
+const FRESH_MS = 5 * 60_000;
+
+/** State that outlives the worker, until the browser is closed. */
+const session = {
+  get: async (key) => (await api.storage.session.get(key))[key],
+  set: (key, value) => api.storage.session.set({ [key]: value }),
+};
+
+/** The bytes of a list: those that are kept if `isKept`, else the newest of the server. */
+async function fetched(url, isKept) {
+  const keep = await caches.open('lists');
+  const old = isKept ? await keep.match(url) : undefined;
+  if (old) return new Uint8Array(await old.arrayBuffer());
+  // An unchanged list costs the server a comparison of tags.
+  const response = await fetch(url, { cache: 'no-cache' });
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  await keep.put(url, response.clone());
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+let loadedAt = 0;
+
+/** Loads the checker: of lists that are kept, or of new ones. */
+async function start(isKept) {
   const { server } = await (await fetch(api.runtime.getURL('config.json'))).json();
   const { Filter } = await load();
   const bytes = { base: 0, update: 0, prefixes: 0 };
   const open = async (name) => {
-    const response = await fetch(`${server}/${name}.mayhap`);
-    if (!response.ok) throw new Error(`${name}: ${response.status}`);
-    const body = new Uint8Array(await response.arrayBuffer());
+    const body = await fetched(`${server}/${name}.mayhap`, isKept);
     bytes[name] = body.length;
     return Filter.open(body);
   };
@@ -26,6 +46,7 @@ async function start() {
     return text.split('\n').filter(Boolean);
   };
   const checker = new Checker([await open('base'), await open('update')], confirm);
+  if (!isKept) loadedAt = Date.now();
   globalThis.checker = checker;
   globalThis.bytes = bytes;
   return checker;
@@ -34,25 +55,60 @@ async function start() {
 let starting;
 /** The checker; a start that failed is tried again by the next page. */
 const started = () => {
-  starting ??= start().catch((error) => {
+  starting ??= start(true).catch((error) => {
     starting = undefined;
     throw error;
   });
+  refresh();
   return starting;
 };
 
-api.webNavigation.onBeforeNavigate.addListener(async ({ tabId, frameId, url }) => {
-  if (frameId !== 0 || !/^https?:/.test(url) || allowed.has(url)) return;
+/** Takes over a newer list, while pages are checked against the one at hand. */
+async function refresh() {
+  if (Date.now() - loadedAt < FRESH_MS) return;
+  loadedAt = Date.now();
+  try {
+    await starting;
+    starting = Promise.resolve(await start(false));
+  } catch {
+    loadedAt = 0;
+  }
+}
+globalThis.refresh = () => {
+  loadedAt = 0;
+  return refresh();
+};
+
+async function check({ tabId, url }) {
+  if (tabId < 0 || !/^https?:/.test(url)) return;
   const { listed, expression } = await (await started()).check(url);
-  if (!listed) return;
+  if (!listed || (await session.get('allowed'))?.includes(url)) return;
   const warning = new URL(api.runtime.getURL('warning.html'));
   warning.hash = new URLSearchParams({ url, expression });
   await api.tabs.update(tabId, { url: warning.href });
+}
+
+// The first tells of pages, the second also of redirects and of frames within a page, whose warning
+// takes the place of the whole.
+api.webNavigation.onBeforeNavigate.addListener((details) => (details.frameId === 0 ? check(details) : undefined));
+api.webRequest.onBeforeRequest.addListener((details) => { check(details); },
+  { urls: ['http://*/*', 'https://*/*'], types: ['main_frame', 'sub_frame'] });
+
+// Where "Go back" leads: the last page of the tab that was not listed.
+api.webNavigation.onCompleted.addListener(async ({ tabId, frameId, url }) => {
+  if (frameId !== 0 || !/^https?:/.test(url) || (await (await started()).check(url)).listed) return;
+  await session.set(`page-${tabId}`, url);
 });
 
-api.runtime.onMessage.addListener(({ allow }, sender) => {
+api.runtime.onMessage.addListener(({ allow, back }, sender, answer) => {
   // Only pages of the extension.
-  if (allow && sender.url?.startsWith(api.runtime.getURL('warning.html'))) allowed.add(allow);
+  if (!sender.url?.startsWith(api.runtime.getURL('warning.html'))) return undefined;
+  (async () => {
+    if (allow) await session.set('allowed', [...(await session.get('allowed')) ?? [], allow]);
+    const url = (await session.get(`page-${sender.tab.id}`)) ?? 'about:blank';
+    if (back) await api.tabs.update(sender.tab.id, { url });
+  })().then(answer, answer);
+  return true;
 });
 
 started().catch((error) => console.warn(`the list cannot be loaded yet: ${error.message}`));

@@ -16,9 +16,8 @@ function show() {
 show();
 addEventListener('hashchange', show);
 document.getElementById('back').addEventListener('click', () => {
-  // Before this page is the listed one.
-  if (history.length > 2) history.go(-2);
-  else location.replace('about:blank');
+  // By the page itself: whether the listed one is in the history depends on how fast it was.
+  api.runtime.sendMessage({ back: true });
 });
 document.getElementById('on').addEventListener('click', async () => {
   await api.runtime.sendMessage({ allow: url });

@@ -1,13 +1,15 @@
 // The phishing check: its expressions, its two steps at full size, and the extension in Chromium.
 
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { checkAccess, chromium, root, serve } from './browser.mjs';
 
 const web = `${root}target/web/`;
+const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const { expressions } = await import(`${web}extension/expressions.js`);
 const { Checker, hashOf } = await import(`${web}extension/checker.js`);
 const { load } = await import(`${web}package/full.js`);
@@ -81,6 +83,30 @@ test('expressions are those of the rules', () => {
   assert.ok(expressions(`http://${'a.'.repeat(100)}b/${'c/'.repeat(100)}?q`).length <= 30);
 });
 
+/** The cases of the command: what its `--url-prefixes` lists, the check looks up. */
+const cases = readFileSync(`${root}crates/mayhap-keys/src/expressions/cases.tsv`, 'utf8');
+
+test('every URL has the form that the command gives it', async () => {
+  const all = cases.trimEnd().split('\n').map((line) => line.split('\t'));
+  for (const [url, expected] of all) assert.equal(expressions(url)[0] ?? '-', expected, url);
+  // And is found in the filter that the command builds of it.
+  const file = join(mkdtempSync(join(tmpdir(), 'mayhap-cases-')), 'listed.mayhap');
+  for (const [url, expected] of all.filter(([, form]) => form !== '-')) {
+    execFileSync(binary, ['build', '-q', '--force', '-o', file, '-n', '1', '-p', '1e-9', '--url-prefixes'],
+      { input: `${url}\n` });
+    const filter = await Filter.open(readFileSync(file));
+    assert.equal(filter.containsMany(expressions(url))[0], 1, `${url} is not ${expected}`);
+    filter.free();
+  }
+});
+
+test('escapes are resolved in linear time, however many there are', () => {
+  // Two million bytes, each escape of which becomes part of the next one.
+  assert.deepEqual(expressions(`http://h/%${'25'.repeat(1_000_000)}`), ['h/%25', 'h/']);
+  assert.deepEqual(expressions(`http://h/${'%25'.repeat(600_000)}`).length, 2);
+  assert.deepEqual(expressions(`http://h/${'a'.repeat(3 << 20)}`), []);
+});
+
 test('a list of a million is at most 3 MB', () => {
   const bytes = base.encode().length;
   assert.ok(bytes <= 3_000_000, `${bytes} bytes`);
@@ -152,16 +178,23 @@ async function warned(page, number) {
   assert.fail(`no warning: ${page.url()}`);
 }
 
+/** What the server of lists has at the moment. */
+const served = { update: update.encode() };
 let context;
 let server;
 let folder;
 before(async () => {
   const send = (bytes) => (_, response) => response.end(bytes);
-  const routes = { '/base.mayhap': send(base.encode()), '/update.mayhap': send(update.encode()) };
+  const routes = { '/base.mayhap': send(base.encode()),
+    '/update.mayhap': (_, response) => response.end(served.update) };
+  routes['/redirect'] = (request, response) => response
+    .writeHead(302, { location: new URL(request.url, 'http://x').searchParams.get('to') }).end();
+  routes['/frame'] = (request, response) => response.writeHead(200, { 'content-type': 'text/html' })
+    .end(`<iframe src="${new URL(request.url, 'http://x').searchParams.get('to')}"></iframe>`);
   for (const [prefix, all] of hashes) routes[`/hashes/${prefix}`] = send(all.join('\n'));
   server = await serve(root, new Proxy(routes, {
     get: (known, path) => known[path]
-      ?? (path.startsWith('/hashes/') ? send('') : path.includes('/verify') || path.startsWith('/page')
+      ?? (path.startsWith('/hashes/') ? send(served[path.slice('/hashes/'.length)] ?? '') : path.includes('/verify') || path.startsWith('/page')
         ? (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>page</h1>')
         : undefined),
   }));
@@ -230,4 +263,50 @@ test('the extension warns of a listed page, lets others be, and goes on if asked
   const { log, bytes } = await worker.evaluate(() => ({ log: checker.log, bytes }));
   assert.ok(log.listed >= NAVIGATED && log.requests >= NAVIGATED, JSON.stringify(log));
   assert.ok(bytes.base > 2_000_000 && bytes.update < 20_000 && bytes.prefixes > 0);
+});
+
+test('a redirect to a listed page is warned of, and a frame with one; "Go back" goes back once', async () => {
+  const port = new URL(server.url).port;
+  const page = await context.newPage();
+  const listedAt = (number) => marked(`http://${some[number].replace('/', `:${port}/`)}`, 900_000 + number);
+  const mail = `http://mail.test:${port}/page/mail`;
+  for (const [path, number] of [['redirect', 1], ['frame', 2], ['redirect', 3]]) {
+    await page.goto(`http://first.test:${port}/page/first`);
+    await page.goto(mail);
+    // Until the extension knows the page as the one to go back to.
+    const worker = context.serviceWorkers()[0];
+    for (let known = false; !known;) {
+      known = await worker.evaluate(async (url) =>
+        Object.values(await chrome.storage.session.get(null)).includes(url), mail);
+    }
+    const target = `http://go.test:${port}/${path}?to=${encodeURIComponent(listedAt(number))}`;
+    await page.goto(target).catch(() => {}); // replaced by the warning while it loads
+    await warned(page, 900_000 + number);
+    await page.click('#back');
+    await page.waitForURL(mail);
+  }
+});
+
+test('the lists and what the user goes on to outlive the worker', async () => {
+  const worker = context.serviceWorkers()[0];
+  const kept = await worker.evaluate(async () => ({
+    lists: (await (await caches.open('lists')).keys()).map(({ url }) => new URL(url).pathname),
+    allowed: (await chrome.storage.session.get('allowed')).allowed,
+  }));
+  assert.deepEqual(kept.lists.sort(), ['/base.mayhap', '/update.mayhap']);
+  assert.ok(kept.allowed.some((url) => url.includes(some[0].split('/')[1])), kept.allowed.join());
+});
+
+test('an update is taken while the worker lives', async () => {
+  const worker = context.serviceWorkers()[0];
+  const url = `http://${new Date().getFullYear()}-just-now.example/page`;
+  const [expression] = expressions(url);
+  const check = () => worker.evaluate((of) => checker.check(of), url);
+  assert.equal((await check()).listed, false);
+  const hash = await hashOf(expression);
+  update.insertMany([expression]);
+  served.update = update.encode();
+  served[hash.slice(0, 8)] = hash;
+  await worker.evaluate(() => refresh());
+  assert.equal((await check()).listed, true);
 });

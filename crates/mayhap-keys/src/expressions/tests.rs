@@ -69,6 +69,18 @@ fn canonical_forms_are_those_of_the_source() {
     }
 }
 
+/// The phishing check in browsers passes the same cases.
+#[test]
+fn the_cases_of_browsers_have_the_same_form_here() {
+    let cases = include_str!("cases.tsv");
+    for case in cases.lines() {
+        let (url, expected) = case.split_once('\t').unwrap();
+        let expected = if expected == "-" { Err(NoKey::Expression) } else { Ok(expected) };
+        assert_eq!(canonical(url.as_bytes()).as_deref(), expected.as_ref().copied(), "{url}");
+    }
+    assert!(cases.lines().count() > 50);
+}
+
 #[test]
 fn hosts_and_paths_have_one_form() {
     for (url, expected) in [
