@@ -8,7 +8,11 @@ page.showCost = (library, best) => {
   const [filter, disk] = [Number(form.c1.value), Number(form.c2.value)];
   const absent = library.parseFpp(form.absent.value);
   const keyBytes = library.parseBytes(form.key.value);
-  if (!best || ![filter, disk, absent, keyBytes].every((number) => number >= 0)) {
+  if (!best) {
+    table.replaceChildren();
+    return;
+  }
+  if (![filter, disk, absent, keyBytes].every((number) => number >= 0)) {
     table.replaceChildren(element('tbody', {}, element('tr', {},
       element('td', { class: 'problem' }, 'Give two costs as numbers, a share and bytes.'))));
     return;

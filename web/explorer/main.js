@@ -11,6 +11,8 @@ async function embedded() {
 function update(library) {
   const problem = page.byId('problem');
   page.writeUrl();
+  page.controls().forEach((control) => control.removeAttribute('aria-invalid'));
+  document.body.classList.remove('unsolved');
   try {
     const needs = page.needs(library);
     const first = library.plan(needs);
@@ -24,10 +26,15 @@ function update(library) {
     page.showSizes(library, needs, plan);
     page.showCurves(library, plan);
     page.showCost(library, plan.candidates[0]);
-    page.showLines(needs, plan.candidates[0]);
+    page.showLines(library, needs, plan.candidates[0]);
     page.plan = plan;
   } catch (error) {
+    // The numbers below are of the inputs before.
+    document.body.classList.add('unsolved');
     problem.textContent = error.message;
+    for (const control of page.controls()) {
+      if (control.name === error.field) control.setAttribute('aria-invalid', 'true');
+    }
   }
   document.documentElement.dataset.shown = String(performance.now());
 }

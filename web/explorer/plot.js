@@ -50,7 +50,10 @@ page.plot = ({ curves, xs, marks, label, xText }) => {
 page.showCurves = (library, plan) => {
   const { element } = page;
   const best = plan.candidates[0];
-  if (!best) return;
+  if (!best) {
+    ['curve', 'curve-table', 'by-k'].forEach((id) => page.byId(id).replaceChildren());
+    return;
+  }
   const loads = page.loads();
   const curves = plan.candidates.map(({ kind, curve }) =>
     [kind, loads.map((load, i) => [load, Number.isNaN(curve[i]) ? 0 : curve[i]])]);

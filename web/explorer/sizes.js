@@ -33,8 +33,9 @@ function verdict(needs, best) {
   const solved = needs.items === null ? `${page.count(best.items)} keys fit`
     : needs.fpp === null ? `A rate of ${page.rate(best.expectedFpp)} is kept`
       : `${page.bytes(best.numBytes)} are needed`;
+  const each = needs.sets > 1 ? ` for each of ${page.count(needs.sets)} sets` : '';
   const bold = page.element('b', { id: 'answer' }, solved);
-  return [bold, ` with ${best.kind}: ${page.count(best.numBits)} bits, `
+  return [bold, ` with ${best.kind}: ${page.count(best.numBits)} bits${each}, `
     + `${best.bitsPerItem.toFixed(2)} a key, k = ${best.numHashes}. `
     + `${page.rate(best.expectedFpp)} of absent keys are answered “maybe”, 1 in `
     + `${page.count(1 / best.expectedFpp)}.`];

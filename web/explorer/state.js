@@ -36,6 +36,18 @@ page.writeUrl = () => {
   history.replaceState(null, '', `#${state}`);
 };
 
+/** An error about a field. */
+const wrong = (field, text) => Object.assign(new Error(text), { field });
+
+/** What was perhaps meant, in the words of the command. */
+function hintOf(name, text) {
+  if (/^\d+,\d{1,2}\s*%?$/.test(text)) return `; did you mean ${text.replace(',', '.')}?`;
+  const ratio = /^(\d+):(\d+)$/.exec(text);
+  if (ratio) return `; did you mean ${ratio[1]}/${ratio[2]}?`;
+  if (name === 'p' && Number(text) >= 1) return `, which is not below 1${Number(text) < 100 ? `; did you mean ${text}%?` : ''}`;
+  return '';
+}
+
 /** The needs as numbers, or a sentence in `problem`. */
 page.needs = (library) => {
   const form = page.byId('needs').elements;
@@ -43,14 +55,14 @@ page.needs = (library) => {
     const text = form[name].value.trim();
     if (text === '') return null;
     const number = parse(text);
-    if (Number.isNaN(number)) throw new Error(`${what} is not understood: ${text}`);
-    return number;
+    if (!Number.isNaN(number)) return number;
+    throw wrong(name, `${what} is not understood: ${text}${hintOf(name, text)}`);
   };
   const items = read('n', library.parseCount, 'n');
   const fpp = read('p', library.parseFpp, 'p');
-  const maxBytes = read('m', library.parseBytes, 'm');
+  const maxBytes = read('m', library.parseBytes, 'the memory');
   const known = [items, fpp, maxBytes].filter((number) => number !== null).length;
-  if (known < 2) throw new Error('Two of n, p and m are needed: give one more.');
+  if (known < 2) throw new Error('Two of keys, rate and memory are needed: give one more.');
   const numHashes = read('k', library.parseCount, 'k');
   return {
     items, fpp, maxBytes, numHashes,

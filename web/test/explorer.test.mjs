@@ -72,7 +72,7 @@ test('what is typed changes the table and the URL, which shows the same again', 
 test('an invalid number is reported, and the page keeps working', () => open('', async (page) => {
   for (const [n, p, said] of [
     ['ten', '1%', /n is not understood: ten/],
-    ['10', '', /Two of n, p and m/],
+    ['10', '', /Two of keys, rate and memory/],
     ['10', '150%', /p is not understood|above 0 and below 1/],
     ['1', '1e-300', /lowest/],
   ]) {
@@ -116,7 +116,7 @@ test('the lines to copy are those of the best kind', async () => {
     assert.equal(plan, 'mayhap plan -n 1000 -p 0.01');
     assert.match(rust, /BloomFilter::builder\(\)\.expected_items\(1000\)\.target_fpp\(0\.01\)/);
     assert.equal(python, `seen = mayhap_bloom.Bloom(1000, 0.01, layout="${kind}")`);
-    assert.equal(redis, 'BF.RESERVE seen 0.01 1000 NONSCALING');
+    assert.equal(redis, `BF.RESERVE seen 0.01 1000 NONSCALING LAYOUT ${kind}`);
   });
   await open('#n=1000&p=1%25&delete=1', async (page) => {
     const copied = await lines(page);
