@@ -86,6 +86,15 @@ pub enum Error {
         /// The name of the layout.
         layout: &'static str,
     },
+    /// A filter does not fold by this factor, which does not divide its size.
+    NoFold {
+        /// The unit of the size: `blocks`, or `bits` of layout `standard`.
+        unit: &'static str,
+        /// The size.
+        from: u64,
+        /// The factor given.
+        factor: u64,
+    },
     /// A digest belongs to another segment.
     OutsideSegment {
         /// The digest.
@@ -268,6 +277,10 @@ impl fmt::Display for Error {
                 f,
                 "a filter of layout {layout} has no segments, since the bits of a key are all over \
                  it; use layout blocked"
+            ),
+            Self::NoFold { unit, from, factor } => write!(
+                f,
+                "{from} {unit} do not fold by {factor}: a factor has to divide their number"
             ),
             Self::OutsideSegment { digest, first, last } => write!(
                 f,

@@ -295,3 +295,51 @@ impl<S: StorageMut> AnyFilter<S> {
         with_filter!(self, filter => filter.clear());
     }
 }
+
+impl<S: AsRef<[Block]>> AnyFilter<S> {
+    /// Same as [`crate::Filter::fold`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`crate::Filter::fold`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Layout};
+    /// let builder = AnyFilter::builder().layout(Layout::Standard).num_bytes(1 << 16);
+    /// let mut filter = builder.expected_items(100).build()?;
+    /// filter.insert("key");
+    /// let small = filter.fold(64)?;
+    /// assert_eq!(small.params().num_bytes(), 1 << 10);
+    /// assert!(small.contains("key") && !small.contains("other"));
+    /// assert_eq!(small.inserted_items(), 1);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fold(&self, factor: u64) -> Result<AnyFilter, Error> {
+        Ok(match self {
+            Self::Standard(filter) => AnyFilter::Standard(filter.fold(factor)?),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.fold(factor)?),
+            Self::Blocked128(filter) => AnyFilter::Blocked128(filter.fold(factor)?),
+            Self::Blocked64(filter) => AnyFilter::Blocked64(filter.fold(factor)?),
+        })
+    }
+
+    /// Same as [`crate::Filter::promising`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`crate::Filter::promising`].
+    pub fn promising(self, expected_items: u64, target_fpp: f64) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Standard(filter) => Self::Standard(filter.promising(expected_items, target_fpp)?),
+            Self::Blocked(filter) => Self::Blocked(filter.promising(expected_items, target_fpp)?),
+            Self::Blocked128(filter) => {
+                Self::Blocked128(filter.promising(expected_items, target_fpp)?)
+            }
+            Self::Blocked64(filter) => {
+                Self::Blocked64(filter.promising(expected_items, target_fpp)?)
+            }
+        })
+    }
+}

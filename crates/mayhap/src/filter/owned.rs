@@ -1,10 +1,10 @@
 //! Filters of one thread: queries of blocks that can be borrowed (owned, mapped or lent), and
-//! insertions into those that can be changed.
+//! insertions into those that can be changed; folds, by which a filter shrinks.
 
-use super::{ClearingFilter, Filter, for_each_digest_chunk};
-use crate::bits::{Block, OwnedBlocks, SharedBlocks, StorageMut};
-use crate::layout::LayoutKind;
-use crate::{Bitmap, Digest, Error, Key};
+use super::{ClearingFilter, Estimate, Filter, for_each_digest_chunk};
+use crate::bits::{Block, OwnedBlocks, SharedBlocks, StorageMut, block};
+use crate::layout::{Layout, LayoutKind};
+use crate::{Bitmap, Digest, Error, FilterParams, Key, simd};
 
 impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
@@ -194,5 +194,94 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
     /// concurrent phase it is the count expected for the number of keys estimated from the fill.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
+    }
+}
+
+impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
+    /// This filter at 1/`factor` of its size: bit for bit the one into which the same keys were
+    /// inserted at that size, without knowing them.
+    ///
+    /// A position is a share of the size, ⌊h·B / 2^64⌋ of B blocks, so that the OR of `factor`
+    /// adjacent blocks (of `standard`: bits) is the block of the smaller filter: ⌊⌊f·y⌋ / f⌋ = ⌊y⌋
+    /// for every whole f ([`crate::sizing::fold`]). k and p stay, and n becomes the number of keys
+    /// that keeps p there ([`FilterParams::folded`]). [`Filter::inserted_items`] becomes the count
+    /// that a filter of the smaller size is expected to have for the keys counted here, or, if the
+    /// bits contradict that, the one for the keys estimated from them.
+    ///
+    /// Reads every block once. Memory: the smaller filter, in addition to this one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`FilterParams::folded`]; [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::BlockedBloomFilter;
+    /// let of_size = |num_bytes| {
+    ///     let builder = BlockedBloomFilter::builder().num_bytes(num_bytes).target_fpp(0.01);
+    ///     builder.build().map(|mut filter| {
+    ///         filter.insert_batch(&(0..1_000u64).collect::<Vec<_>>());
+    ///         filter
+    ///     })
+    /// };
+    /// let (large, small) = (of_size(30 * 64)?, of_size(6 * 64)?);
+    /// let folded = large.fold(5)?;
+    /// assert_eq!(folded.storage().as_ref(), small.storage().as_ref());
+    /// assert_eq!(folded.params(), small.params());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fold(&self, factor: u64) -> Result<Filter<L, OwnedBlocks>, Error> {
+        let params = self.params.folded(factor)?;
+        let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
+        let (from, to) = (block::words(self.blocks.as_ref()), block::words_mut(blocks.as_mut()));
+        match L::LAYOUT {
+            Layout::Standard => simd::fold_bits(from, factor, to),
+            Layout::Blocked => simd::fold_groups::<8>(from, factor, to),
+            Layout::Blocked128 => simd::fold_groups::<2>(from, factor, to),
+            Layout::Blocked64 => simd::fold_groups::<1>(from, factor, to),
+        }
+        let (function, items) = (self.digest_function, self.inserted_items);
+        let mut folded = Filter::<L, _>::from_parts(params, function, blocks, items)?;
+        folded.is_settled = self.is_settled;
+        if factor > 1 {
+            folded.inserted_items = self.items_folded(&folded);
+        }
+        Ok(folded)
+    }
+
+    /// The count of the smaller filter, which is expected to have swallowed more keys: from this
+    /// one's, or from the bits if they contradict it.
+    fn items_folded(&self, folded: &Filter<L, OwnedBlocks>) -> u64 {
+        let counted = Estimate::from_inserted(&self.params, self.inserted_items);
+        if counted.items.is_finite() && counted.overlaps(&folded.estimated_items()) {
+            libm::round(folded.params.expected_inserted(counted.rounded())) as u64
+        } else {
+            folded.inserted_by_bits()
+        }
+    }
+
+    /// The same filter with another promise: `target_fpp` at `expected_items`. n and p determine no
+    /// bit, so its answers stay as they are; [`Filter::health`] compares with the new numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ZeroItems`]; [`Error::FppOutOfRange`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{BlockedBloomFilter, Health};
+    /// let builder = BlockedBloomFilter::builder().expected_items(1_000).target_fpp(1e-4);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..1_200u64).collect::<Vec<_>>());
+    /// assert_eq!(filter.health(), Health::OverCapacity);
+    /// let filter = filter.promising(2_000, 0.01)?;
+    /// assert_eq!(filter.health(), Health::Ok);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn promising(self, expected_items: u64, target_fpp: f64) -> Result<Self, Error> {
+        let (layout, m, k) = (L::LAYOUT, self.params.num_bits(), self.params.num_hashes());
+        Ok(Self { params: FilterParams::new(layout, m, k, expected_items, target_fpp)?, ..self })
     }
 }

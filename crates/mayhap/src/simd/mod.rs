@@ -8,7 +8,7 @@
 //! which ran.
 //!
 //! `probes/` has the kernels of `standard`, `rows/` the kernels of windows, `buckets/`
-//! those of compact filters. `cpu.rs`, `digest.rs`
+//! those of compact filters. `cpu.rs`, `digest.rs`, `fold.rs`
 //! and `popcount.rs` are loops compiled for the detected CPU, `pair.rs` sets two lanes in one
 //! locked instruction, and `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
@@ -37,6 +37,7 @@ mod batch;
 mod buckets;
 mod cpu;
 mod digest;
+mod fold;
 #[cfg(not(target_family = "wasm"))]
 mod kernel;
 mod limit;
@@ -63,6 +64,7 @@ pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut}
 pub(crate) use buckets::{Above, BucketKernel, BucketTask, Fronts, Place, Words, with_buckets};
 pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
+pub(crate) use fold::{fold_bits, fold_groups};
 pub use limit::InstructionSet;
 #[cfg(target_family = "wasm")]
 pub(crate) use only_scalar::Backend;

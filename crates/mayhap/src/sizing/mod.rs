@@ -20,6 +20,7 @@
 //! | `blocked.rs` | the rate model of `blocked`, `blocked128` and `blocked64` |
 //! | `compact.rs` | the size and rate of a compact filter |
 //! | `distinct/` | the number of distinct keys inserted into a filter |
+//! | `fold.rs` | filters that shrink without their keys |
 //! | `fuse.rs` | the size and rate of a binary fuse filter |
 //! | `limits.rs` | the sizes and rates that filters may have |
 //! | `matrix.rs` | the rate model of a `crate::BloomMatrix`'s sets: `blocked` with k lanes |
@@ -33,6 +34,7 @@
 pub mod blocked;
 pub mod compact;
 pub mod distinct;
+pub mod fold;
 pub mod fuse;
 pub(crate) mod limits;
 pub mod matrix;
@@ -43,6 +45,7 @@ mod search;
 pub mod standard;
 pub mod window;
 
+pub use fold::foldable;
 pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES, with_collisions_of};
 pub(crate) use limits::{
     check_fpp, check_items, check_num_hashes, check_target, check_whole_blocks,

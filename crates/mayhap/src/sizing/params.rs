@@ -1,9 +1,10 @@
 //! The parameters of a filter, checked once and carried everywhere.
 
 use super::limits::{check_num_hashes, check_whole_blocks};
-use super::{check_fpp, check_items, check_num_bits, expected_fpp};
+use super::{check_fpp, check_items, check_num_bits, expected_fpp, max_items_and_hashes};
 use crate::positions;
 use crate::{Digest, Error, Layout};
+use alloc::vec::Vec;
 
 /// The capacity and size of a filter: layout, m, k, n and the promised p.
 ///
@@ -107,6 +108,86 @@ impl FilterParams {
         let Self { layout, num_bits, num_hashes, .. } = *self;
         (0..num_hashes as usize)
             .map(move |i| positions::position(layout, num_bits, num_hashes, digest, i))
+    }
+
+    /// The positions that fold: blocks, or bits of `standard`.
+    const fn num_units(&self) -> (u64, &'static str) {
+        let unit = if let Layout::Standard = self.layout() { "bits" } else { "blocks" };
+        (self.num_bits() / self.layout().block_bits(), unit)
+    }
+
+    /// The parameters after a fold by `factor`: the same layout, k and p, m / `factor` bits, and
+    /// the largest n that keeps p there. Unchanged for a factor of 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoFold`] unless `factor` divides the number of blocks, or of `standard`'s bits;
+    /// [`Error::OutOfRange`] if what is left is smaller than any filter, or keeps p for no key.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Layout, sizing};
+    /// let params = sizing::for_bits(Layout::Blocked, 12_000 * 512, 500_000)?;
+    /// let third = params.folded(3)?;
+    /// assert_eq!((third.num_bits(), third.num_hashes()), (4_000 * 512, params.num_hashes()));
+    /// assert_eq!(third.target_fpp(), params.target_fpp());
+    /// assert!((166_000..167_000).contains(&third.expected_items()));
+    /// assert!(params.folded(7).is_err()); // 12,000 is no multiple of 7
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn folded(&self, factor: u64) -> Result<Self, Error> {
+        let (from, unit) = self.num_units();
+        if factor == 0 || !from.is_multiple_of(factor) {
+            return Err(Error::NoFold { unit, from, factor });
+        }
+        if factor == 1 {
+            return Ok(*self);
+        }
+        let (layout, num_bits, k) = (self.layout(), self.num_bits() / factor, self.num_hashes());
+        let items = max_items_and_hashes(layout, k, num_bits, self.target_fpp())?;
+        Self::new(layout, num_bits, k, items, self.target_fpp())
+    }
+
+    /// The largest factor by which the filter folds and keeps `target_fpp` for `items` keys; `None`
+    /// if it does not keep it as it is. A `standard` filter in whole blocks of memory stays so.
+    ///
+    /// Takes a time that grows with the square root of the size: less than a millisecond for 1 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{FilterParams, Layout};
+    /// let params = FilterParams::new(Layout::Blocked, 12_000 * 512, 8, 500_000, 0.01)?;
+    /// let factor = params.fold_factor(100_000, 0.01);
+    /// assert_eq!(factor, Some(6)); // 2,000 blocks, where 1,973 would do
+    /// assert!(params.folded(6)?.expected_fpp(100_000) <= 0.01);
+    /// assert_eq!(params.fold_factor(700_000, 0.01), None);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fold_factor(&self, items: u64, target_fpp: f64) -> Option<u64> {
+        let (layout, k) = (self.layout(), self.num_hashes());
+        let fpp = |num_bits| expected_fpp(layout, num_bits, k, items);
+        if fpp(self.num_bits()) > target_fpp {
+            return None;
+        }
+        let unit = match layout {
+            Layout::Standard if self.num_bits().is_multiple_of(512) => 512,
+            _ => layout.block_bits(),
+        };
+        let units = self.num_bits() / unit;
+        let is_possible = |factor: u64| {
+            let num_bits = self.num_bits() / factor;
+            num_bits >= layout.min_bits() && fpp(num_bits) <= target_fpp
+        };
+        let mut divisors: Vec<u64> = (1..=units.isqrt())
+            .filter(|divisor| units.is_multiple_of(*divisor))
+            .flat_map(|divisor| [divisor, units / divisor])
+            .collect();
+        divisors.sort_unstable();
+        // The rate rises with the factor.
+        let possible = divisors.partition_point(|&factor| is_possible(factor));
+        possible.checked_sub(1).map(|last| divisors[last])
     }
 
     /// [`Error::Incompatible`] for another layout.

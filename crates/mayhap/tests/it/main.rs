@@ -11,6 +11,7 @@ mod counting_cap;
 mod counting_saved;
 mod estimate;
 mod examples;
+mod fold;
 mod fuse;
 mod golden;
 mod huge;
