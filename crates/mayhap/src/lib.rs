@@ -31,7 +31,7 @@
 //! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | finding which of many sets (caches, shards, days) may hold a key |
 //! | [`Segment`] | one filter that many machines fill, each a part of it |
-//! | [`BinaryFuse`] | sets that never change: built once, smallest at 1/256 and 1/65,536 |
+//! | [`BinaryFuse`] | sets that never change: built once, the fewest bits at any rate |
 //! | [`AnyFilter`] | a layout known only at run time, from a file or a command line |
 //!
 //! # Data flow

@@ -167,12 +167,12 @@ pub(crate) fn forget(n: u64, p: f64) -> Table<u64> {
 pub(crate) fn frozen(n: u64) -> Table<u64> {
     let mut table = Table::new("Frozen", n, None);
     let fuse = |width| move || Fuse::new(width, n);
-    table.add("mayhap fuse 8", Single, fuse(FuseWidth::Bits8));
-    table.add("mayhap fuse 8, batch", Digests, fuse(FuseWidth::Bits8));
+    table.add("mayhap fuse 8", Single, fuse(FuseWidth::BITS_8));
+    table.add("mayhap fuse 8, batch", Digests, fuse(FuseWidth::BITS_8));
     table.add("xorf BinaryFuse8, xxh3 digest", Single, move || Static::<xorf::BinaryFuse8>::new(n));
     table.add("sux VFilter, 8 bits", Single, move || Sux::new(n));
-    table.add("mayhap fuse 16", Single, fuse(FuseWidth::Bits16));
-    table.add("mayhap fuse 16, batch", Digests, fuse(FuseWidth::Bits16));
+    table.add("mayhap fuse 16", Single, fuse(FuseWidth::BITS_16));
+    table.add("mayhap fuse 16, batch", Digests, fuse(FuseWidth::BITS_16));
     table.add("xorf BinaryFuse16, xxh3 digest", Single, move || {
         Static::<xorf::BinaryFuse16>::new(n)
     });

@@ -168,7 +168,7 @@ fn kinds() -> Vec<Vec<u8>> {
     let counting = CountingBloomFilter::builder().expected_items(50).target_fpp(0.01);
     let counting: CountingBloomFilter = counting.build().unwrap();
     let compact = CompactFilter::builder().expected_items(50).target_fpp(0.01).build().unwrap();
-    let fuse = BinaryFuse::build(FuseWidth::Bits8, function, vec![function.digest("a")]).unwrap();
+    let fuse = BinaryFuse::build(FuseWidth::BITS_8, function, vec![function.digest("a")]).unwrap();
     let matrix = BloomMatrix::builder().num_sets(3).expected_items(10).target_fpp(0.01);
     let scalable = mayhap::ScalableBloomFilter::new(50, 0.01, function).unwrap();
     let plain = mayhap::AnyFilter::builder().expected_items(100).target_fpp(0.01).build().unwrap();

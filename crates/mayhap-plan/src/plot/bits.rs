@@ -32,17 +32,23 @@ const fn curve(name: &'static str, color: RGBColor, shift: i32, bits: Model) -> 
     Curve { name, stroke: Stroke::solid(color), bits, shift }
 }
 
-const CURVES: [Curve; 6] = [
+const CURVES: [Curve; 7] = [
     curve("standard", BLUE, 8, |p| in_layout(Layout::Standard, p)),
     curve("blocked", RED, 0, |p| in_layout(Layout::Blocked, p)),
     curve("window", PURPLE, -30, of_window),
     curve("scalable, full", GREEN, 26, of_full_chain),
     curve("counting, 4 bits", OCHRE, 0, of_counters),
-    curve("compact", INK, 10, of_copies),
+    curve("compact", INK, 0, of_copies),
+    Curve { stroke: Stroke::dashed(INK), ..curve("binary fuse", INK, 16, of_fingerprints) },
 ];
 
 fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, Error> {
     Ok(sizing::for_items(layout, ITEMS, target_fpp)?.num_bits() as f64)
+}
+
+/// Three slots for each key of a set that never changes.
+fn of_fingerprints(target_fpp: f64) -> Result<f64, Error> {
+    Ok(fuse::num_bits(FuseWidth::check_target(ITEMS, target_fpp)?, ITEMS)? as f64)
 }
 
 /// Buckets of fingerprints.
@@ -116,17 +122,6 @@ fn paint(frame: &mut Frame<'_>, lines: &[(&Curve, Vec<(f64, f64)>)]) {
         }
     }
     blocks_change_k(frame);
-    for width in FuseWidth::ALL {
-        let point = (fuse::expected_fpp(width, ITEMS), frozen_bits(width));
-        let name = format!("binary fuse, {} bits", width.bits());
-        frame.dot(INK, point);
-        frame.text(INK, point, Side::Right, (-4, 44), &name);
-    }
-}
-
-/// Bits per key of a set that never changes; its rate follows from the width alone.
-fn frozen_bits(width: FuseWidth) -> f64 {
-    fuse::num_bits(width, ITEMS).map_or(f64::NAN, |bits| bits as f64 / ITEMS as f64)
 }
 
 /// Marks the rate from which on blocks are better with 16 bits per key than with 8.

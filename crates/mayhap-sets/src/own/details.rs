@@ -61,9 +61,11 @@ fn counting(filter: &CountingBloomFilter) -> Vec<Detail> {
 }
 
 fn fuse(filter: &BinaryFuse) -> Vec<Detail> {
-    let bits = filter.width().bits();
-    let text = format!("{bits} bits in each of 3 slots; immutable");
-    vec![Detail::new("fingerprint_bits", "fingerprint", text, bits)]
+    let bits = filter.params().mean_bits();
+    let text = format!("{bits:.2} bits in each of 3 slots; immutable").replace(".00 ", " ");
+    let whole = (bits.fract() == 0.0).then_some(bits as u64);
+    let number = whole.map_or_else(|| Value::from(bits), Value::from);
+    vec![Detail::new("fingerprint_bits", "fingerprint", text, number)]
 }
 
 fn scalable(filter: &ScalableBloomFilter) -> Vec<Detail> {

@@ -44,7 +44,7 @@ fn window() -> WindowBloomFilter {
 
 fn fuse() -> BinaryFuse {
     let function = DigestFunction::default();
-    BinaryFuse::build(FuseWidth::Bits16, function, digests(0..1_000)).unwrap()
+    BinaryFuse::build(FuseWidth::BITS_16, function, digests(0..1_000)).unwrap()
 }
 
 /// One of each kind that can be filled.

@@ -121,6 +121,6 @@ fn matrices() {
 #[test]
 fn frozen_sets() {
     let filter =
-        BinaryFuse::from_keys(FuseWidth::Bits8, DigestFunction::xxh3(1), 0..ITEMS).unwrap();
+        BinaryFuse::from_keys(FuseWidth::BITS_8, DigestFunction::xxh3(1), 0..ITEMS).unwrap();
     check(&filter, |filter, key| filter.contains(&key));
 }

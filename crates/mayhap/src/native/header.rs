@@ -3,7 +3,7 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
-//! | 8 | 2 | `version` | 3; 1 and 2 in files of earlier releases |
+//! | 8 | 2 | `version` | 3; 1 and 2 in files of earlier releases; 4 for fuse filters of new widths |
 //! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
 //! | 12 | 2 | `layout` | 1: standard, 2: blocked, 3: blocked128, 4: blocked64 |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
@@ -35,8 +35,11 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const HEADER_BYTES: usize = 4096;
 /// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
 pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The newest version of the format that this crate reads, and the version that it writes.
+/// The version of the format that this crate writes, but for what only [`NEWEST_VERSION`] has.
 pub const VERSION: u16 = 3;
+/// The newest version that this crate reads, which earlier releases refuse as newer than theirs: a
+/// fuse filter of a width other than 8 and 16.
+pub const NEWEST_VERSION: u16 = 4;
 /// The longest text of key options.
 pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
 
@@ -87,7 +90,7 @@ impl Header {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
         Self {
-            version: version_for(&fields),
+            version: version_for(kind, &fields),
             identity: None,
             kind,
             fields,
@@ -103,7 +106,7 @@ impl Header {
     /// identity.
     #[must_use]
     pub fn renewed(self) -> Self {
-        Self { version: version_for(&self.fields), identity: None, ..self }
+        Self { version: version_for(self.kind, &self.fields), identity: None, ..self }
     }
 
     /// The same header with another count of insertions, for a file merged from others.
@@ -359,8 +362,8 @@ impl Header {
             return Err(Error::WrongLength { field: "header", expected, found });
         };
         let version = u16_at(header, 8);
-        if version > VERSION {
-            return Err(Error::NewerVersion { found: version, supported: VERSION });
+        if version > NEWEST_VERSION {
+            return Err(Error::NewerVersion { found: version, supported: NEWEST_VERSION });
         }
         let (mut header, mut identity) = (*header, [0; IDENTITY_BYTES]);
         if version >= VERSION {
@@ -434,7 +437,12 @@ impl Header {
         }
         // Earlier writers used the oldest sufficient version.
         let is_first = kind == Kind::Bloom && fields.layout <= 2;
-        let is_right = has_identity || version == if is_first { 1 } else { 2 };
+        let is_right = match version {
+            NEWEST_VERSION => needs_newest(kind, &fields),
+            _ if needs_newest(kind, &fields) => false,
+            VERSION => true,
+            _ => version == if is_first { 1 } else { 2 },
+        };
         Error::check_field(is_right, "version", version.into())?;
         Ok(Self {
             version,
@@ -459,8 +467,19 @@ fn check_kind(found: Kind, wanted: Kind) -> Result<(), Error> {
 
 /// The version to write. A chain of 59 layers, which only unions create, leaves no room for an
 /// identity.
-const fn version_for(fields: &Fields) -> u16 {
-    if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY { VERSION - 1 } else { VERSION }
+const fn version_for(kind: Kind, fields: &Fields) -> u16 {
+    if needs_newest(kind, fields) {
+        NEWEST_VERSION
+    } else if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY {
+        VERSION - 1
+    } else {
+        VERSION
+    }
+}
+
+/// Whether earlier versions do not have this: a fuse filter whose slots are not 8 or 16 bits.
+const fn needs_newest(kind: Kind, fields: &Fields) -> bool {
+    matches!(kind, Kind::Fuse) && !matches!((fields.extra[0], fields.extra[4]), (8 | 16, 0))
 }
 
 fn array_at<const N: usize>(header: &[u8; HEADER_BYTES], offset: usize) -> [u8; N] {

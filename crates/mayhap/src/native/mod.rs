@@ -42,7 +42,7 @@ mod sniff;
 #[cfg(test)]
 mod tests;
 
-pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
+pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, NEWEST_VERSION, VERSION};
 pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 pub(crate) use kind::only_segment;
 pub use kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES};

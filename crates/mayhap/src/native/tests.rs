@@ -147,11 +147,13 @@ fn the_longest_key_options_survive() {
 
 #[test]
 fn a_newer_version_is_named_even_if_its_checksum_is_elsewhere() {
-    for version in [4u16, 5, u16::MAX] {
+    for version in [5u16, 6, u16::MAX] {
         let mut bytes = small();
         bytes[8..10].copy_from_slice(&version.to_le_bytes());
-        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 3 });
+        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 4 });
     }
+    // Version 4 is written only for what no earlier one has.
+    assert_eq!(bad_field(8, &4u16.to_le_bytes()), ("version", 4));
     // Version 2 was never written for files that version 1 can express.
     assert_eq!(bad_field(8, &2u16.to_le_bytes()), ("version", 2));
 }

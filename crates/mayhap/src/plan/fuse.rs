@@ -15,24 +15,19 @@ pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     let (items, num_bits) = match *wish {
         Wish::Bits { items, target_fpp } => {
             let Some(width) = FuseWidth::for_target(items, target_fpp) else {
-                let lowest_fpp = expected_fpp(FuseWidth::Bits16, items);
-                return Err(Reason::RateUnreachable { lowest_fpp });
+                return Err(rate_unreachable(items));
             };
             (items, bits(width, items)?)
         }
         Wish::Fpp { items, max_bytes } => {
-            let fitting = FuseWidth::ALL.into_iter().rev().find_map(|width| {
-                let bits = num_bits(width, items).ok()?;
-                (bits.div_ceil(512) <= max_bytes / 64).then_some(bits)
-            });
-            (items, fitting.ok_or(Reason::BudgetTooSmall { max_bytes })?)
+            let fitting = FuseWidth::fitting(items, max_bytes / 64 * 512);
+            (items, bits(fitting.ok_or(Reason::BudgetTooSmall { max_bytes })?, items)?)
         }
         Wish::Items { target_fpp, max_bytes } => {
             let max_bits = max_bytes * 8;
             // The rate hardly depends on n: n / 2^64.
             let Some(width) = FuseWidth::for_target(max_bits, target_fpp) else {
-                let lowest_fpp = expected_fpp(FuseWidth::Bits16, max_bits);
-                return Err(Reason::RateUnreachable { lowest_fpp });
+                return Err(rate_unreachable(max_bits));
             };
             match max_items(width, max_bits) {
                 0 => return Err(Reason::BudgetTooSmall { max_bytes }),
@@ -59,6 +54,15 @@ pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
     width_of(candidate.items, candidate.num_bits).map(|width| expected_fpp(width, items))
 }
 
+/// The width of a candidate: the only one with these bits, except for shares of the keys with one
+/// more that come to the same number of segments.
 fn width_of(items: u64, bits: u64) -> Option<FuseWidth> {
-    FuseWidth::ALL.into_iter().find(|&width| num_bits(width, items) == Ok(bits))
+    let whole_bytes = [FuseWidth::BITS_8, FuseWidth::BITS_16];
+    let found = whole_bytes.into_iter().find(|&width| num_bits(width, items) == Ok(bits));
+    found.or_else(|| FuseWidth::fitting(items, bits))
+}
+
+fn rate_unreachable(items: u64) -> Reason {
+    let widest = FuseWidth::from_bits(FuseWidth::MAX_BITS);
+    Reason::RateUnreachable { lowest_fpp: widest.map_or(1.0, |width| expected_fpp(width, items)) }
 }

@@ -138,24 +138,38 @@ fn a_plan_of_few_keys_is_what_a_builder_makes() {
 #[test]
 fn a_frozen_set_gets_a_fuse_filter_where_that_is_smaller() {
     let million = |target_fpp| Needs { frozen: true, ..sized(1_000_000, target_fpp) };
-    for (target_fpp, width) in [(0.004, FuseWidth::Bits8), (2e-5, FuseWidth::Bits16)] {
+    for target_fpp in [0.04, 0.01, 0.004, 1e-3, 2e-5, 1e-6, 1e-9] {
         let best = best(&million(target_fpp));
         assert_eq!((best.kind.kind, best.cache_lines.miss), (Kind::Fuse, 3.0));
+        let width = FuseWidth::for_target(1_000_000, target_fpp).unwrap();
+        assert!(
+            best.expected_fpp <= target_fpp && best.bits_per_item() < 5.4 * -target_fpp.log10()
+        );
         assert_eq!(best.num_bits, sizing::fuse::num_bits(width, 1_000_000).unwrap());
         assert_eq!(best.expected_fpp, sizing::fuse::expected_fpp(width, 1_000_000));
         // It takes no more.
         assert_eq!((best.fpp_at_2x, best.fpp_after(1_000_001)), (None, None));
     }
-    // A rate between its two: 18 bits where 15 do, in one cache line.
-    let between = plan(&million(1e-3)).unwrap();
-    assert_eq!(between.best.unwrap().name(), "blocked");
-    let (other, reason) = between.rejected.last().unwrap();
+    // Its narrowest fingerprints have 4 bits: a rate of 1/16, where blocks take fewer.
+    let high = plan(&million(0.2)).unwrap();
+    assert_eq!(high.best.unwrap().name(), "blocked");
+    let (other, reason) = high.rejected.last().unwrap();
     assert_eq!(other.name(), "fuse");
     assert!(matches!(reason, Reason::MoreBits { times } if *times > 1.1), "{reason}");
-    let plan = plan(&million(1e-6)).unwrap();
+    let low = plan(&million(1e-10)).unwrap();
     assert!(
-        matches!(unfit(&plan, "fuse"), Reason::RateUnreachable { lowest_fpp } if lowest_fpp > 1e-6)
+        matches!(unfit(&low, "fuse"), Reason::RateUnreachable { lowest_fpp } if lowest_fpp > 2e-10)
     );
+    // The widest that fits, and the most keys at a rate.
+    let fitting = Needs { frozen: true, max_bytes: Some(1_500_000), ..Needs::for_items(1_000_000) };
+    let wide = best(&fitting);
+    assert_eq!(wide.kind.kind, Kind::Fuse);
+    assert!(wide.num_bytes <= 1_500_000 && wide.num_bytes > 1_490_000, "{}", wide.num_bytes);
+    assert!((6.5e-4..7e-4).contains(&wide.expected_fpp), "{}", wide.expected_fpp);
+    let most = Needs { items: None, target_fpp: Some(1e-3), ..fitting };
+    let most = best(&most);
+    assert_eq!(most.kind.kind, Kind::Fuse);
+    assert!(most.items > 1_050_000 && most.expected_fpp <= 1e-3, "{}", most.items);
 }
 
 #[test]

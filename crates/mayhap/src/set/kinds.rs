@@ -458,10 +458,9 @@ impl Set for BinaryFuse {
     }
 
     fn by_bits(&self) -> ByBits {
-        let bits = u64::from(self.width().bits());
         ByBits {
             // The share of slots that a key chose.
-            fill_ratio: (self.len() * bits) as f64 / self.num_bits() as f64,
+            fill_ratio: self.len() as f64 / self.params().num_slots() as f64,
             estimated_fpp: self.expected_fpp(),
             estimated_items: None,
             distinct_items: exactly(self.len()),

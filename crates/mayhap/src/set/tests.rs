@@ -22,7 +22,7 @@ fn kinds() -> Vec<Box<dyn Set>> {
     let counting = CountingBloomFilter::builder().expected_items(1_000).target_fpp(1e-6);
     let items = WindowBloomFilter::builder().window_items(1_400).target_fpp(1e-6);
     let time = WindowBloomFilter::builder().window_time(64_000, 1_000).target_fpp(1e-6);
-    let fuse = BinaryFuse::build(FuseWidth::Bits16, function, digests(0..300));
+    let fuse = BinaryFuse::build(FuseWidth::BITS_16, function, digests(0..300));
     vec![
         Box::new(bloom.build().unwrap()),
         Box::new(compact.build().unwrap()),

@@ -13,6 +13,7 @@ mod estimate;
 mod examples;
 mod fold;
 mod fuse;
+mod fuse_widths;
 mod golden;
 mod huge;
 mod kernels;

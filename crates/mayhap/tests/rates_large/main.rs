@@ -5,6 +5,7 @@
 
 #[path = "../rates/check.rs"]
 mod check;
+mod fuse;
 
 use check::{check_every_k, check_sized};
 use mayhap::{BlockedBloomFilter, Build, DigestFunction, Layout, sizing};

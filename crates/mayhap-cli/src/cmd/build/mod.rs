@@ -30,6 +30,7 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 #[command(mut_arg("bitmaps", |arg| arg.hide(true)))]
+#[command(mut_arg("layout", |arg| arg.default_value_if("frozen", "true", "fuse")))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Input files, or - for standard input, the default
@@ -47,6 +48,9 @@ pub struct Args {
     /// What to do when the filter is full
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with = "overfill")]
     on_full: OnFull,
+    /// The keys never change: the fewest bits at the rate -p (--layout fuse)
+    #[arg(long, conflicts_with = "layout")]
+    frozen: bool,
     /// Keep the digests of all keys beside the filter, for mayhap grow: 5 to 6 bytes each
     #[arg(long)]
     keep_digests: bool,

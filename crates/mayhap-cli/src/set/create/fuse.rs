@@ -8,8 +8,8 @@ use crate::memory;
 use mayhap::{BinaryFuse, Digest, DigestFunction, FuseWidth};
 use mayhap_lists::LineReader;
 
-/// Bytes of memory per line while a filter is built, at most: its building takes 24, after our
-/// digests of 8 are freed.
+/// Bytes of memory per line while a filter is built, at most: its building takes 23 at 0.1 % and 27
+/// at the lowest rate, after our digests of 8 are freed.
 const BYTES_PER_LINE: u64 = 28;
 
 /// Builds a filter of all lines; none is added later.
@@ -54,23 +54,29 @@ pub fn check(size: &SizeArgs) -> Result<(), Error> {
     if size.is_fixed() {
         return Err(Error::usage(
             "a fuse filter is sized by its keys, but -n or --mem is given",
-            "omit them; -p 1% or -p 1e-4 chooses between its two rates",
+            "omit them; -p sets its rate",
         ));
     }
-    width(size, 1).map(drop)
+    FuseWidth::check_target(1, target_fpp(size)).map(drop).map_err(|error| match error {
+        mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => Error::usage(
+            format!("a fuse filter cannot keep the rate {}", rate(target_fpp)),
+            format!("its lowest is {}; --layout standard keeps lower ones", rate(lowest_fpp)),
+        ),
+        error => error.into(),
+    })
 }
 
 /// A filter of digests, repeats among them.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] for a rate that it cannot keep, [`Error::Filter`].
+/// [`Error::Filter`].
 pub fn of_digests(
     size: &SizeArgs,
     function: DigestFunction,
     digests: Vec<Digest>,
 ) -> Result<BinaryFuse, Error> {
-    Ok(BinaryFuse::build(width(size, digests.len() as u64)?, function, digests)?)
+    Ok(BinaryFuse::build_for_target(target_fpp(size), function, digests)?)
 }
 
 /// The bytes of memory that building it from this many digests takes.
@@ -78,12 +84,6 @@ pub fn building_bytes(digests: u64) -> u64 {
     digests.saturating_mul(BYTES_PER_LINE)
 }
 
-fn width(size: &SizeArgs, items: u64) -> Result<FuseWidth, Error> {
-    let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    FuseWidth::for_target(items, fpp).ok_or_else(|| {
-        Error::usage(
-            format!("a fuse filter cannot keep the rate {}", rate(fpp)),
-            "it has the rates 1/256 and 1/65,536; --layout standard keeps lower ones",
-        )
-    })
+fn target_fpp(size: &SizeArgs) -> f64 {
+    size.fpp.unwrap_or(DEFAULT_FPP)
 }

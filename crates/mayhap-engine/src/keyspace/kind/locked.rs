@@ -428,7 +428,7 @@ mod tests {
     /// It needs no more than its face, and a name.
     #[test]
     fn what_a_kind_cannot_do_is_an_error_that_names_it() {
-        let set = BinaryFuse::build(FuseWidth::Bits16, DigestFunction::default(), digests(0..100));
+        let set = BinaryFuse::build(FuseWidth::BITS_16, DigestFunction::default(), digests(0..100));
         let charge = Budget::new(u64::MAX).empty();
         let filter = Locked::new(Owned::new(set.unwrap(), Shape::File), charge);
         let refused = Error::NotOfKind { operation: "insert", kind: "fuse" };
@@ -442,7 +442,7 @@ mod tests {
         assert!(!filter.unites() && filter.contains(digests(5..6)[0], 0));
         let info = filter.info();
         assert_eq!((info.kind, info.capacity, info.items), ("fuse", 100, 100));
-        assert!((info.expected_fpp / FuseWidth::Bits16.fpp() - 1.0).abs() < 1e-6);
+        assert!((info.expected_fpp / FuseWidth::BITS_16.fpp() - 1.0).abs() < 1e-6);
     }
 
     #[test]

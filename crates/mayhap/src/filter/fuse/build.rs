@@ -5,7 +5,7 @@
 //! removed, and so on until none is left (which a random seed nearly always allows with 1.125 slots
 //! per key); then the slots are set in reverse order.
 
-use super::slots::{Places, fingerprint};
+use super::slots::Places;
 use crate::Error;
 use crate::bits::advise_huge_pages;
 use alloc::vec::Vec;
@@ -127,15 +127,10 @@ fn room_for_two<N: Number>(stack: &mut Vec<N>, len: usize) -> Result<(), Error> 
     Ok(())
 }
 
-/// Sets the slots: `set(slots, own, fingerprint)` must change only the slot `own`, so that the
-/// exclusive or of the three slots becomes the fingerprint.
-pub(super) fn assign<N: Number>(
-    places: Places,
-    order: &Order<N>,
-    mut set: impl FnMut([usize; 3], usize, u16),
-) {
+/// Sets the slots: `set(hash, own)` must change only the slot `own`, so that the exclusive or of
+/// the three slots of this hash becomes its fingerprint.
+pub(super) fn assign<N: Number>(order: &Order<N>, mut set: impl FnMut(u64, usize)) {
     for &slot in order.slots.iter().rev() {
-        let hash = order.hashes[slot.get()];
-        set(places.slots(hash).map(|slot| slot as usize), slot.get(), fingerprint(hash));
+        set(order.hashes[slot.get()], slot.get());
     }
 }

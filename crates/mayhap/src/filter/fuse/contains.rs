@@ -1,5 +1,6 @@
 //! Queries of a static filter.
 
+use super::packed;
 use super::slots::{fingerprint, mix};
 use super::{BinaryFuse, for_each_digest_chunk};
 use crate::bits::Block;
@@ -29,7 +30,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
     /// Whether the key may be in the set: `false` is certain, `true` is wrong with probability
     /// 2^−w.
     ///
-    /// Cache lines: 3.
+    /// Cache lines: 3; one more for a slot of neither 8 nor 16 bits that continues in the next one.
     #[inline(always)]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digest_function.digest(key))
@@ -43,8 +44,9 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         }
         let blocks = self.blocks.as_ref();
         match self.width() {
-            FuseWidth::Bits8 => is_in(bytemuck::cast_slice(blocks), self.probe8(digest)),
-            FuseWidth::Bits16 => is_in(bytemuck::cast_slice(blocks), self.probe16(digest)),
+            FuseWidth::BITS_8 => is_in(bytemuck::cast_slice(blocks), self.probe8(digest)),
+            FuseWidth::BITS_16 => is_in(bytemuck::cast_slice(blocks), self.probe16(digest)),
+            _ => self.probe_packed(digest).is_in(blocks),
         }
     }
 
@@ -83,15 +85,25 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         let blocks = self.blocks.as_ref();
         let cached = fits_cache(blocks.len());
         match self.width() {
-            FuseWidth::Bits8 => {
+            FuseWidth::BITS_8 => {
                 let slots: &[u8] = bytemuck::cast_slice(blocks);
-                answer(slots, cached, digests, words, |digest| self.probe8(digest));
+                answer_slots(slots, cached, digests, words, |digest| self.probe8(digest));
             }
-            FuseWidth::Bits16 => {
+            FuseWidth::BITS_16 => {
                 let slots: &[u16] = bytemuck::cast_slice(blocks);
-                answer(slots, cached, digests, words, |digest| self.probe16(digest));
+                answer_slots(slots, cached, digests, words, |digest| self.probe16(digest));
+            }
+            _ => {
+                let probe = |digest| self.probe_packed(digest);
+                let request = |probe: &packed::Probe| probe.request(blocks);
+                answer(cached, digests, words, probe, request, |probe| probe.is_in(blocks));
             }
         }
+    }
+
+    #[inline(always)]
+    fn probe_packed(&self, digest: Digest) -> packed::Probe {
+        self.packed.probe_digest(digest.get(), self.params.seed())
     }
 
     #[inline(always)]
@@ -115,9 +127,8 @@ where
     slots[places[0]] ^ slots[places[1]] ^ slots[places[2]] == fingerprint
 }
 
-/// Group after group, with the next one's cache lines requested while this one is answered.
 #[inline(always)]
-fn answer<F>(
+fn answer_slots<F>(
     slots: &[F],
     cached: bool,
     digests: &[Digest],
@@ -126,28 +137,42 @@ fn answer<F>(
 ) where
     F: Copy + Default + PartialEq + core::ops::BitXor<Output = F>,
 {
+    let request = |probe: &Probe<F>| probe.0.iter().for_each(|&place| prefetch(slots, place));
+    answer(cached, digests, words, probe, request, |probe| is_in(slots, probe));
+}
+
+/// Group after group, with the next one's cache lines requested while this one is answered.
+#[inline(always)]
+fn answer<P: Copy + Default>(
+    cached: bool,
+    digests: &[Digest],
+    words: &mut [u64],
+    probe: impl Fn(Digest) -> P,
+    request: impl Fn(&P),
+    is_in: impl Fn(P) -> bool,
+) {
     if cached {
         for (word, group) in words.iter_mut().zip(digests.chunks(64)) {
             for (bit, &digest) in group.iter().enumerate() {
-                *word |= u64::from(is_in(slots, probe(digest))) << bit;
+                *word |= u64::from(is_in(probe(digest))) << bit;
             }
         }
         return;
     }
-    let request = |group: &[Digest], probes: &mut [Probe<F>; GROUP]| {
+    let request = |group: &[Digest], probes: &mut [P; GROUP]| {
         for (&digest, kept) in group.iter().zip(probes) {
             *kept = probe(digest);
-            kept.0.iter().for_each(|&place| prefetch(slots, place));
+            request(kept);
         }
     };
-    let mut probes = [[Probe::<F>::default(); GROUP]; 2];
+    let mut probes = [[P::default(); GROUP]; 2];
     let mut groups = digests.chunks(GROUP).enumerate().peekable();
     request(groups.peek().map_or(&[], |(_, group)| group), &mut probes[0]);
     while let Some((i, group)) = groups.next() {
         request(groups.peek().map_or(&[], |(_, group)| group), &mut probes[(i + 1) % 2]);
         let mut found = 0;
         for (bit, &kept) in probes[i % 2][..group.len()].iter().enumerate() {
-            found |= u64::from(is_in(slots, kept)) << bit;
+            found |= u64::from(is_in(kept)) << bit;
         }
         words[i * GROUP / 64] |= found << (i * GROUP % 64);
     }

@@ -2,7 +2,8 @@
 //!
 //! `slots.rs` computes the slots and fingerprint of a digest, `hashes.rs` keeps the keys while
 //! `build.rs` finds the slot values, `contains.rs` queries, `params.rs` has the parameters,
-//! `native.rs` is the file.
+//! `native.rs` is the file. Slots of 8 and 16 bits are bytes and 16-bit numbers, as in the files of
+//! all releases; `packed.rs` has those of any other width.
 //!
 //! This is an implementation of our own because `xorf` (0.12) has the construction but not the
 //! rest: its sizes have 32 bits, duplicates panic in debug builds, failed allocations abort, and
@@ -12,6 +13,7 @@ mod build;
 mod contains;
 mod hashes;
 mod native;
+mod packed;
 mod params;
 mod slots;
 #[cfg(test)]
@@ -25,19 +27,23 @@ use crate::sizing::fuse::{FuseWidth, Segments, num_bits};
 use crate::{Digest, DigestFunction, Error, Key};
 use alloc::vec::Vec;
 use hashes::Hashes;
-use slots::Places;
+use packed::Packed;
+use slots::{Places, fingerprint};
 
 /// A static filter: built once from all keys, immutable from then on.
 ///
-/// There is no `insert`: if the set changes, rebuild the filter. A key's fingerprint of 8 (16) bits
-/// is the exclusive or of three slots, so the answer for an absent key is "maybe" with p = 1/256
-/// (1/65,536) exactly, whatever the filter holds (Graf & Lemire 2022, *Binary Fuse Filters: Fast
-/// and Smaller Than Xor Filters*).
+/// There is no `insert`: if the set changes, rebuild the filter. A key's fingerprint of w bits is
+/// the exclusive or of three slots, so the answer for an absent key is "maybe" with p = 2^−w
+/// exactly, whatever the filter holds (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller
+/// Than Xor Filters*). Where a share of the keys has one bit more, p is any rate from 1/16 down to
+/// 2^−32: see [`FuseWidth`].
 ///
-/// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`]
-/// needs 12.2 (27.4). A query touches 3 cache lines. Building takes 23 (24) bytes per key, 5 more
-/// for 2^32 slots or more; only the fingerprints remain. Keys that are given twice take up to twice
-/// the time. Any number of threads may query.
+/// Memory: 1.11 to 1.13 · w bits per key from a million keys on: 9.0 at 1/256, 11.1 at 0.1 %, where
+/// [`crate::BlockedBloomFilter`] needs 12.2 and 15.7. A query reads three slots, each in one cache
+/// line; one that is not of 8 or 16 bits continues in the next line with a probability of w / 512.
+/// Building takes 22 bytes per key and the filter, 5 more for 2^32 slots or more; only the
+/// fingerprints remain. Keys that are given twice take up to twice the time. Any number of threads
+/// may query.
 ///
 /// # Examples
 ///
@@ -45,7 +51,7 @@ use slots::Places;
 /// use mayhap::{BinaryFuse, DigestFunction, FuseWidth};
 ///
 /// let weak = ["123456", "password", "qwerty", "123456"]; // a key twice is no harm
-/// let filter = BinaryFuse::from_keys(FuseWidth::Bits16, DigestFunction::default(), weak)?;
+/// let filter = BinaryFuse::from_keys(FuseWidth::BITS_16, DigestFunction::default(), weak)?;
 /// assert_eq!(filter.len(), 3);
 /// assert!(filter.contains("qwerty") && !filter.contains("correct horse"));
 /// # Ok::<(), mayhap::Error>(())
@@ -54,6 +60,7 @@ use slots::Places;
 pub struct BinaryFuse<S = OwnedBlocks> {
     params: FuseParams,
     places: Places,
+    packed: Packed,
     blocks: S,
     digest_function: DigestFunction,
 }
@@ -78,7 +85,7 @@ impl BinaryFuse {
     ///
     /// let function = DigestFunction::default();
     /// let digests = (0..1_000_000u64).map(|id| function.digest(&id));
-    /// let filter = BinaryFuse::build(FuseWidth::Bits8, function, digests)?;
+    /// let filter = BinaryFuse::build(FuseWidth::BITS_8, function, digests)?;
     /// assert!((0..1_000_000u64).all(|id| filter.contains(&id)));
     /// let maybe = (1_000_000..2_000_000u64).filter(|id| filter.contains(id)).count();
     /// assert!((3_700..4_110).contains(&maybe)); // 1 in 256
@@ -90,11 +97,53 @@ impl BinaryFuse {
         digest_function: DigestFunction,
         digests: impl IntoIterator<Item = Digest>,
     ) -> Result<Self, Error> {
+        Self::build_with(|_| Ok(width), digest_function, digests)
+    }
+
+    /// Like [`BinaryFuse::build`], with the narrowest width that keeps `target_fpp` for the number
+    /// of distinct digests ([`FuseWidth::for_target`]).
+    ///
+    /// # Errors
+    ///
+    /// Same as [`BinaryFuse::build`]; [`Error::FppOutOfRange`], and [`Error::FppUnreachable`] below
+    /// 2^−32 plus digest collisions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{BinaryFuse, DigestFunction};
+    ///
+    /// let function = DigestFunction::default();
+    /// let digests = (0..1_000_000u64).map(|id| function.digest(&id));
+    /// let filter = BinaryFuse::build_for_target(0.001, function, digests)?;
+    /// assert!((0..1_000_000u64).all(|id| filter.contains(&id)));
+    /// let maybe = (1_000_000..2_000_000u64).filter(|id| filter.contains(id)).count();
+    /// assert!((905..1_095).contains(&maybe)); // 1 in 1000
+    /// assert!(filter.num_bytes() * 8 <= 11_300_000); // 11.3 bits per key; 10.0 are the least
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn build_for_target(
+        target_fpp: f64,
+        digest_function: DigestFunction,
+        digests: impl IntoIterator<Item = Digest>,
+    ) -> Result<Self, Error> {
+        let width_for = |items| FuseWidth::check_target(items, target_fpp);
+        width_for(0)?;
+        Self::build_with(width_for, digest_function, digests)
+    }
+
+    /// With the width for a number of distinct digests.
+    fn build_with(
+        width_for: impl Fn(u64) -> Result<FuseWidth, Error>,
+        digest_function: DigestFunction,
+        digests: impl IntoIterator<Item = Digest>,
+    ) -> Result<Self, Error> {
         let mut hashes = Hashes::new(collect(digests.into_iter().map(Digest::get))?)?;
         while hashes.seeds_tried() < build::MAX_SEEDS {
             let items = hashes.all().len() as u64;
+            let width = width_for(items)?;
             num_bits(width, items)?;
-            let Segments { log2_length, count } = Segments::for_items(items);
+            let Segments { log2_length, count } = Segments::of(width, items);
             let params = FuseParams::new(width, items, hashes.seed(), log2_length, count)?;
             // Numbers of slots: 32 bits if they suffice.
             let blocks = if u32::try_from(params.segments().num_slots()).is_ok() {
@@ -103,8 +152,7 @@ impl BinaryFuse {
                 try_seed::<u64>(hashes.all(), &params)?
             };
             if let Some(blocks) = blocks {
-                let places = Places::new(params.segments());
-                return Ok(Self { params, places, blocks, digest_function });
+                return Ok(Self::assembled(params, digest_function, blocks));
             }
             hashes.next()?;
         }
@@ -159,20 +207,28 @@ fn try_seed<N: build::Number>(
     let num_slots = usize::try_from(num_slots).map_err(|_| Error::OutOfMemory { bytes })?;
     let Some(order) = build::peel::<N>(hashes, places, num_slots)? else { return Ok(None) };
     let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
+    let slots_of = |hash| places.slots(hash).map(|slot| slot as usize);
     match params.width() {
-        FuseWidth::Bits8 => {
+        FuseWidth::BITS_8 => {
             let slots: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
-            build::assign(places, &order, |[a, b, c], own, fingerprint| {
-                let [a, b, c, own] = [a, b, c, own].map(contains::byte_index);
-                slots[own] = fingerprint as u8 ^ slots[a] ^ slots[b] ^ slots[c];
+            build::assign(&order, |hash, own| {
+                let [a, b, c] = slots_of(hash).map(contains::byte_index);
+                slots[contains::byte_index(own)] =
+                    fingerprint(hash) as u8 ^ slots[a] ^ slots[b] ^ slots[c];
             });
         }
-        FuseWidth::Bits16 => {
+        FuseWidth::BITS_16 => {
             let slots: &mut [u16] = bytemuck::cast_slice_mut(blocks.as_mut());
-            build::assign(places, &order, |[a, b, c], own, fingerprint| {
-                let [a, b, c, own] = [a, b, c, own].map(contains::half_index);
-                slots[own] = fingerprint ^ slots[a] ^ slots[b] ^ slots[c];
+            build::assign(&order, |hash, own| {
+                let [a, b, c] = slots_of(hash).map(contains::half_index);
+                slots[contains::half_index(own)] =
+                    fingerprint(hash) ^ slots[a] ^ slots[b] ^ slots[c];
             });
+        }
+        width => {
+            let packed = Packed::new(width, params.segments());
+            let blocks = blocks.as_mut();
+            build::assign(&order, |hash, own| packed.set(blocks, hash, own as u64));
         }
     }
     Ok(Some(blocks))
@@ -192,7 +248,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
     ) -> Result<Self, Error> {
         let lanes = crate::bits::block::words(blocks.as_ref());
         Error::check_length("body", params.num_bytes(), lanes.len() as u64 * 8)?;
-        let used_bits = if params.items() == 0 { 0 } else { params.num_bits() };
+        let used_bits = if params.items() == 0 { 0 } else { params.slot_bits() };
         let past_end = |lane: usize| match used_bits.saturating_sub(lane as u64 * 64) {
             bits @ 0..64 => lanes[lane] >> bits,
             _ => 0,
@@ -200,8 +256,13 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         let found: u32 =
             ((used_bits / 64) as usize..lanes.len()).map(|lane| past_end(lane).count_ones()).sum();
         Error::check_field(found == 0, "bits past the last slot", found.into())?;
+        Ok(Self::assembled(params, digest_function, blocks))
+    }
+
+    const fn assembled(params: FuseParams, digest_function: DigestFunction, blocks: S) -> Self {
         let places = Places::new(params.segments());
-        Ok(Self { params, places, blocks, digest_function })
+        let packed = Packed::new(params.width(), params.segments());
+        Self { params, places, packed, blocks, digest_function }
     }
 
     /// The parameters of the filter: width, keys, seed, segments.
@@ -209,7 +270,8 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         &self.params
     }
 
-    /// The fingerprints: slot `i` of width w is bits `i · w` to `(i + 1) · w − 1`.
+    /// The fingerprints: slot `i` of width w is bits `i · w` to `(i + 1) · w − 1`; if the first x
+    /// slots have one bit more, slot `i` begins min(i, x) bits later.
     pub const fn storage(&self) -> &S {
         &self.blocks
     }
@@ -241,7 +303,8 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         self.params.width()
     }
 
-    /// The bits of all slots; at most [`crate::sizing::MAX_NUM_BITS`].
+    /// The bits of all slots, and 64 more if they are not whole bytes; at most
+    /// [`crate::sizing::MAX_NUM_BITS`].
     pub const fn num_bits(&self) -> u64 {
         self.params.num_bits()
     }
@@ -251,8 +314,8 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         self.params.num_bytes()
     }
 
-    /// The false-positive probability, which never changes: 2^−w + n / 2^64, or 0 for an empty
-    /// filter.
+    /// The false-positive probability, which never changes, or 0 for an empty filter:
+    /// [`crate::sizing::fuse::expected_fpp`].
     pub fn expected_fpp(&self) -> f64 {
         self.params.expected_fpp()
     }

@@ -18,7 +18,7 @@ impl FuseParams {
             self.log2_segment_length().into(),
             self.segment_count(),
             self.seed(),
-            0,
+            self.width().wider().into(),
             0,
             0,
         ];
@@ -35,9 +35,13 @@ impl FuseParams {
     }
 
     fn from_fields(fields: &Fields) -> Result<Self, Error> {
-        let [width, log2_segment_length, segment_count, seed, ..] = fields.extra;
-        let Some(width) = u32::try_from(width).ok().and_then(FuseWidth::from_bits) else {
-            return Error::bad_field("width", width);
+        let [bits, log2_segment_length, segment_count, seed, wider, ..] = fields.extra;
+        let Ok(wider) = u32::try_from(wider) else {
+            return Error::bad_field("wider share", wider);
+        };
+        let width = u32::try_from(bits).ok().and_then(|bits| FuseWidth::mixed(bits, wider));
+        let Some(width) = width else {
+            return Error::bad_field("width", bits);
         };
         let Ok(log2_segment_length) = u32::try_from(log2_segment_length) else {
             return Error::bad_field("log2_segment_length", log2_segment_length);
@@ -56,7 +60,7 @@ impl FuseParams {
         ] {
             Error::check_field(found == expected, field, found)?;
         }
-        fields.check_extra_is_zero(4)?;
+        fields.check_extra_is_zero(5)?;
         Ok(params)
     }
 }

@@ -1,7 +1,7 @@
 //! The parameters of a static filter, checked once.
 
 use crate::sizing::MAX_NUM_BITS;
-use crate::sizing::fuse::{FuseWidth, MAX_LOG2_SEGMENT, Segments, expected_fpp};
+use crate::sizing::fuse::{FuseWidth, MAX_LOG2_SEGMENT, SPARE_BITS, Segments};
 use crate::{Block, Error};
 
 /// The parameters of a [`crate::BinaryFuse`] apart from its fingerprints: width, number of keys,
@@ -34,7 +34,8 @@ impl FuseParams {
         let max_log2 = MAX_LOG2_SEGMENT.into();
         Error::check_range("log2_segment_length", 0..=max_log2, log2_segment_length.into())?;
         let segments = Segments { log2_length: log2_segment_length, count: segment_count };
-        let max_slots = MAX_NUM_BITS / u64::from(width.bits());
+        let widest = width.bits() + u32::from(width.wider() > 0);
+        let max_slots = (MAX_NUM_BITS - SPARE_BITS) / u64::from(widest);
         let max_count = (max_slots >> log2_segment_length) - 2;
         Error::check_range("segment_count", 1..=max_count, segment_count)?;
         Error::check_range("items", 0..=segments.num_slots(), items)?;
@@ -44,6 +45,12 @@ impl FuseParams {
     /// The width of the fingerprints.
     pub const fn width(&self) -> FuseWidth {
         self.width
+    }
+
+    /// The bits of a fingerprint on average over the keys.
+    pub fn mean_bits(&self) -> f64 {
+        let wider = self.segments.wider(self.width) as f64 / self.segments.count as f64;
+        f64::from(self.width.bits()) + wider
     }
 
     /// The number of distinct keys.
@@ -66,9 +73,14 @@ impl FuseParams {
         self.segments.count
     }
 
-    /// The bits of all slots.
+    /// The number of slots: (c + 2) · 2^s.
+    pub const fn num_slots(&self) -> u64 {
+        self.segments.num_slots()
+    }
+
+    /// The bits of all slots, and 64 more if they are not whole bytes.
     pub const fn num_bits(&self) -> u64 {
-        self.segments.num_slots() * self.width.bits() as u64
+        self.segments.num_bits(self.width)
     }
 
     /// The slots in memory and in files, in 64-byte blocks.
@@ -81,9 +93,14 @@ impl FuseParams {
         self.num_blocks() * 64
     }
 
-    /// The false-positive probability: [`expected_fpp`].
+    /// The false-positive probability: [`crate::sizing::fuse::expected_fpp`].
     pub fn expected_fpp(&self) -> f64 {
-        expected_fpp(self.width, self.items)
+        self.segments.expected_fpp(self.width, self.items)
+    }
+
+    /// The bits of all slots.
+    pub(super) const fn slot_bits(&self) -> u64 {
+        self.segments.slot_bits(self.width)
     }
 
     pub(super) const fn segments(&self) -> Segments {

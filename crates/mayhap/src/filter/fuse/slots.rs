@@ -5,6 +5,8 @@ use crate::sizing::fuse::Segments;
 
 /// The multiplier from which the places in the segments and the fingerprint are computed.
 pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+/// The multiplier from which a fingerprint of any width is computed.
+const LONG_MULTIPLIER: u64 = 0xD6E8_FEB8_6659_FD93;
 
 /// The digest under a seed, as 64 bits without a pattern for any digests chosen without regard to
 /// the seeds: `fmix64(digest + seed)` (`MurmurHash3`'s finaliser, Appleby 2011).
@@ -68,4 +70,11 @@ impl Places {
 #[inline(always)]
 pub(super) const fn fingerprint(hash: u64) -> u16 {
     (hash.wrapping_mul(MULTIPLIER) >> 8) as u16
+}
+
+/// The fingerprint of a mixed digest for the other widths, which take its low bits: the upper half
+/// of another product, since the first has too few bits that the slots leave.
+#[inline(always)]
+pub(super) const fn long_fingerprint(hash: u64) -> u64 {
+    hash.wrapping_mul(LONG_MULTIPLIER) >> 32
 }
