@@ -23,11 +23,13 @@
 //! |---|---|
 //! | `bytes.rs` | a filter of any kind as bytes of the native format |
 //! | `capabilities.rs` | what a kind can do, known before there is a filter |
+//! | `face.rs` | methods of the face that are the same for many kinds |
 //! | `kinds.rs` | the face of each kind, and the table of all |
 //! | `numbers.rs` | what a filter reports about itself |
 
 mod bytes;
 mod capabilities;
+mod face;
 mod kinds;
 mod numbers;
 #[cfg(test)]
