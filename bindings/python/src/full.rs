@@ -14,7 +14,7 @@ pub(crate) fn limit_of(set: &dyn Set) -> u64 {
     }
     let numbers = set.numbers();
     // A filter that counts every insertion counts false positives, too.
-    let limit = if can.removes { numbers.capacity } else { numbers.inserted_when_full };
+    let limit = if can.removes { numbers.capacity } else { set.inserted_when_full() };
     limit.unwrap_or(u64::MAX)
 }
 
