@@ -26,8 +26,7 @@
 //! |---|---|
 //! | `header.rs` | the 4 KiB header: the description of the filter, with its own checksum |
 //! | `identity.rs` | the state of which a file is an image |
-//! | `kind.rs` | how every kind of filter is represented in a file and restored from one |
-//! | `kinds.rs` | the table of kinds |
+//! | `kind.rs` | how every kind of filter is represented in a file and restored from one; all kinds |
 //! | `packed.rs` | a small file without its zeros |
 //! | `pages.rs` | the body: blocks as little-endian bytes in pages, each with a checksum |
 //! | `sniff.rs` | the kind of a file that is not one of our filters |
@@ -35,7 +34,6 @@
 mod header;
 mod identity;
 mod kind;
-mod kinds;
 mod packed;
 mod pages;
 mod sniff;
