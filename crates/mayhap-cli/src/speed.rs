@@ -65,8 +65,8 @@ pub struct Measured {
 pub enum Inserts {
     /// It is empty: it is filled with this number of keys, then queried.
     First(u64),
-    /// It is queried as it is, then refilled (a plain one) or filled further with this number of
-    /// keys.
+    /// It is queried as it is, then refilled (a plain one, and one that refuses keys when it is
+    /// full) or filled further with this number of keys.
     Then(u64),
     /// It takes no keys.
     Never,
@@ -171,6 +171,9 @@ impl Bench {
         if let Some(filter) = set.plain_mut() {
             // It also touches all memory, so that no insertion waits for a page of it.
             filter.clear();
+        } else if set.numbers(Repeats::Renew).is_hard {
+            // It refuses keys beyond those that it was made for.
+            set.clear()?;
         }
         let (mut times, start) = (Times::default(), Instant::now());
         let (mut next, mut passes) = (0, 0);

@@ -82,6 +82,11 @@ fn kinds_are_asked_in_batches() {
     let report = measured(folder, &["fuse"]);
     assert!(is_time(&report["miss"]["batch"]) && report["hit"]["batch"].is_null(), "{report}");
     check_rate(&report);
+    // It refuses more keys than it has.
+    succeed(folder, &["build", "-o", "full", "--layout", "compact", "-p", "1%", "keys"], b"");
+    let report = measured(folder, &["full"]);
+    assert_eq!((&report["items"], &report["inserted_keys"]), (&1000.into(), &1000.into()));
+    check_rate(&report);
     for layout in ["compact", "counting", "window:20k", "scalable"] {
         let items = if layout.starts_with("window") { vec![] } else { vec!["-n", "20k"] };
         let report = measured(folder, &[&["--layout", layout, "-p", "1%"], &items[..]].concat());
