@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is not a `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
+    /// The address is not a URL of [`crate::Address`].
     #[error(
         "{url} is not the address of a server: {reason}; for example \
          redis://127.0.0.1:6379/0/name"

@@ -22,6 +22,11 @@ pub enum Trouble {
     OtherProtocol,
     /// It replied with a TLS alert: it requires TLS.
     NeedsTls,
+    /// It is a replica, which takes no writes.
+    Replica {
+        /// Its master, as `host:port`, if it says so.
+        master: Option<String>,
+    },
     /// The TLS handshake failed.
     Tls {
         /// The library's message.
@@ -86,6 +91,12 @@ impl fmt::Display for Trouble {
             Self::Closed => "closed the connection",
             Self::OtherProtocol => "does not speak the protocol of Redis",
             Self::NeedsTls => "wants TLS",
+            Self::Replica { master: None } => {
+                "is a replica, which takes no writes: name its master"
+            }
+            Self::Replica { master: Some(master) } => {
+                return write!(f, "is a replica, which takes no writes: name its master, {master}");
+            }
             Self::Tls { reason } => {
                 return write!(f, "speaks no TLS that can be trusted: {reason}");
             }

@@ -3,19 +3,25 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-const SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+cluster://", "rediss+cluster://"];
-
-/// Whether a filter on a server is meant, and not a file.
+/// Whether a filter on a server is meant, and not a file: whether it begins with any scheme and
+/// `://`. Schemes that no server has are refused where the URL is read.
 ///
 /// ```
 /// use mayhap_sets::is_url;
 ///
 /// assert!(is_url("redis://127.0.0.1:6379/0/seen"));
+/// assert!(is_url("unix:///run/redis.sock"));
 /// assert!(!is_url("seen.mayhap"));
+/// assert!(!is_url("lists/a://b"));
 /// ```
 pub fn is_url(path: impl AsRef<OsStr>) -> bool {
     let bytes = path.as_ref().as_encoded_bytes();
-    SCHEMES.iter().any(|scheme| bytes.starts_with(scheme.as_bytes()))
+    let letters = bytes
+        .iter()
+        .take_while(|&&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    let scheme = letters.count();
+    // One letter is a drive.
+    scheme > 1 && bytes[0].is_ascii_alphabetic() && bytes[scheme..].starts_with(b"://")
 }
 
 /// A path as it may be shown.

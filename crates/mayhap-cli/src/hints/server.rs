@@ -105,6 +105,9 @@ fn way_out(trouble: &Trouble) -> &'static str {
         Trouble::Tls { .. } => {
             "certificates are checked against those of this machine; without TLS use redis://"
         }
+        Trouble::Replica { .. } => {
+            "give the URL of the master, or wait longer for a failover with --timeout TIME"
+        }
         Trouble::Other { reason } => way_out_of(reason),
         _ => "wait longer with --timeout TIME",
     }

@@ -11,6 +11,7 @@ use std::fmt;
 /// | `redis://host:port/db/name` | one server; port 6379 and database 0 if left out |
 /// | `redis+cluster://host:port,host:port/name` | a cluster: one or more of its nodes |
 /// | `rediss://`, `rediss+cluster://` | the same with TLS |
+/// | `valkey://`, `valkeys://`, `valkey+cluster://`, `valkeys+cluster://` | the same |
 ///
 /// User and password precede the host (`redis://user:password@host`), percent-encoded as in any
 /// URL. The name is everything after the database, percent-decoded. [`fmt::Display`] and
@@ -40,11 +41,16 @@ pub struct Address {
     name: Option<String>,
 }
 
-const SCHEMES: [(&str, bool, bool); 4] = [
+/// Scheme, whether it uses TLS, whether it is a cluster.
+const SCHEMES: [(&str, bool, bool); 8] = [
     ("redis://", false, false),
     ("rediss://", true, false),
     ("redis+cluster://", false, true),
     ("rediss+cluster://", true, true),
+    ("valkey://", false, false),
+    ("valkeys://", true, false),
+    ("valkey+cluster://", false, true),
+    ("valkeys+cluster://", true, true),
 ];
 
 impl Address {
@@ -56,17 +62,23 @@ impl Address {
     pub fn parse(url: &str) -> Result<Self, Error> {
         let bad = |reason: &str| Error::BadUrl { url: redacted(url), reason: reason.into() };
         let found = SCHEMES.iter().find_map(|&(scheme, tls, cluster)| {
-            url.strip_prefix(scheme).map(|rest| (rest, tls, cluster))
+            let (first, rest) = url.split_at_checked(scheme.len())?;
+            first.eq_ignore_ascii_case(scheme).then_some((rest, tls, cluster))
         });
         let Some((rest, tls, cluster)) = found else {
             return Err(bad("it begins with none of redis://, rediss://, redis+cluster:// and \
-                            rediss+cluster://"));
+                            rediss+cluster://, nor with valkey in place of redis"));
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, hosts) = match authority.rsplit_once('@') {
             Some((user, hosts)) => (format!("{user}@"), hosts),
             None => (String::new(), authority),
         };
+        // The next host would be taken for a part of the password.
+        if user.split_once('@').is_some_and(|(_, more)| more.contains(',')) {
+            return Err(bad("user and password are given once, before the first host; @ in a \
+                            password is written %40"));
+        }
         let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
         if hosts.iter().any(String::is_empty) {
             return Err(bad("a host is missing"));
@@ -211,6 +223,33 @@ mod tests {
         assert_eq!(urls(cluster), nodes);
         assert_eq!(parse("redis+cluster://a/0/name"), parse("redis+cluster://a/name"));
         assert_eq!(parse("redis+cluster://a/7").name(), Some("7"));
+    }
+
+    #[test]
+    fn schemes_of_valkey_are_those_of_redis_in_letters_of_any_case() {
+        for (url, same) in [
+            ("valkey://host/2/a", "redis://host/2/a"),
+            ("VALKEYS://host/2/a", "rediss://host/2/a"),
+            ("valkey+cluster://a,b/n", "redis+cluster://a,b/n"),
+            ("Valkeys+Cluster://a,b/n", "rediss+cluster://a,b/n"),
+            ("REDIS://host/2/a", "redis://host/2/a"),
+        ] {
+            assert_eq!(Address::parse(url).unwrap(), Address::parse(same).unwrap(), "{url}");
+        }
+        for url in ["unix:///tmp/redis.sock", "http://host/", "redis:/host/", "é://", "redis"] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(error.contains("begins with none of redis://"), "{url}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_password_for_each_host_is_refused() {
+        for url in ["redis+cluster://u:pw@a,u:pw@b/x", "redis+cluster://u:pw@a:1,b:2,u:pw@c/x"] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(error.contains("once, before the first host"), "{error}");
+            assert!(!error.contains("pw"), "{error}");
+        }
+        assert!(Address::parse("redis://u:p%40w@a/0/x").is_ok());
     }
 
     #[test]

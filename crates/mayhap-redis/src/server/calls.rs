@@ -11,7 +11,7 @@ use crate::trouble::reason;
 use crate::{Error, Trouble};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, poll};
-use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+use redis::{ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -38,7 +38,8 @@ struct Inner {
 }
 
 impl Server {
-    /// Connects. Logs a warning if the server has no persistence.
+    /// Connects: a server that refuses connections, is silent or loads its data is tried again until
+    /// [`ServerOptions::deadline`]. Logs a warning if the server has no persistence.
     ///
     /// # Errors
     ///
@@ -50,24 +51,9 @@ impl Server {
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         let name = address.server();
-        let connect = async {
-            Ok::<Box<dyn Backend>, RedisError>(if address.is_cluster() {
-                Box::new(Cluster::connect(address, &options).await?)
-            } else {
-                Box::new(Single::connect(address, &options).await?)
-            })
-        };
-        let (limit, started) = (options.connect_timeout, Instant::now());
-        let backend = match tokio::time::timeout(limit, connect).await {
-            Ok(Ok(backend)) => backend,
-            Ok(Err(error)) => return Err(no_connection(&name, started.elapsed(), &error)),
-            Err(_) => {
-                let (after, trouble) = (limit, Trouble::Silent);
-                return Err(Error::Unavailable { server: name, node: None, after, trouble });
-            }
-        };
+        let backend = connect_in_time(address, &options, &name).await?;
         let server = Self { inner: Arc::new(Inner { name, options, backend }) };
-        if server.persistence().await? == Persistence::Nothing {
+        if server.persistence_now().await == Persistence::Nothing {
             log::warn!(
                 "{} keeps nothing when it is killed (save is empty, appendonly is no): its \
                  filters will be empty then, and forget keys they were given",
@@ -94,13 +80,27 @@ impl Server {
     /// [`Error::Unavailable`].
     pub async fn persistence(&self) -> Result<Persistence, Error> {
         let settings = self.settings(["appendonly", "save"]).await?;
-        let least = settings.iter().map(|[log, save]| match (log.as_deref(), save.as_deref()) {
-            (Some("yes"), _) => Persistence::Log,
-            (Some(_), Some("")) => Persistence::Nothing,
-            (Some(_), Some(_)) => Persistence::Snapshots,
-            _ => Persistence::Unknown,
-        });
-        Ok(least.min().unwrap_or(Persistence::Unknown))
+        Ok(least(&settings))
+    }
+
+    /// The same by a single attempt: a proxy may close the connection on `CONFIG`.
+    async fn persistence_now(&self) -> Persistence {
+        let backend = &self.inner.backend;
+        let mut settings = Vec::new();
+        for slot in self.masters() {
+            let mut get = Pipeline::new();
+            let names = ["appendonly", "save"];
+            for name in names {
+                get.add_command(words(&["CONFIG", "GET", name]));
+            }
+            let node = backend.place(slot, false).node;
+            let Ok(values) = backend.send(&node, &get, false).await else {
+                return Persistence::Unknown;
+            };
+            settings
+                .extend(values.as_chunks::<2>().0.iter().map(|pair| pair.each_ref().map(setting)));
+        }
+        least(&settings)
     }
 
     /// The policy by which a server evicts keys once its memory is full, if it may: the policy of
@@ -209,7 +209,23 @@ impl Server {
         if let (Some(confirmed), Some(wait)) = (call.unconfirmed(), options.wait_replicas) {
             return Err(Error::NotReplicated { wanted: wait.replicas, confirmed });
         }
-        Err(self.unavailable(started, call.trouble()))
+        let (mut trouble, node) = call.trouble();
+        if matches!(&trouble, Trouble::Other { reason } if reason.starts_with("READONLY ")) {
+            trouble = Trouble::Replica { master: self.master_of_replica().await };
+        }
+        Err(self.unavailable(started, (trouble, node)))
+    }
+
+    /// The master of a single server that is a replica, as it says.
+    async fn master_of_replica(&self) -> Option<String> {
+        let [slot] = self.masters()[..] else { return None };
+        let node = self.inner.backend.place(slot, false).node;
+        let mut role = Pipeline::new();
+        role.cmd("ROLE");
+        let values = self.inner.backend.send(&node, &role, false).await.ok()?;
+        let Value::Array(role) = values.first()? else { return None };
+        let [_, host, Value::Int(port), ..] = &role[..] else { return None };
+        Some(format!("{}:{port}", text(host)?))
     }
 
     /// In each round one pipeline for each node.
@@ -272,6 +288,70 @@ impl Server {
     }
 }
 
+/// Connects, again and again until the deadline where that may help.
+async fn connect_in_time(
+    address: &Address,
+    options: &ServerOptions,
+    name: &str,
+) -> Result<Box<dyn Backend>, Error> {
+    let started = Instant::now();
+    let until = started + options.deadline;
+    let mut pause = FIRST_PAUSE;
+    let mut has_warned = false;
+    loop {
+        let connect = async {
+            Ok::<Box<dyn Backend>, RedisError>(if address.is_cluster() {
+                Box::new(Cluster::connect(address, options).await?)
+            } else {
+                Box::new(Single::connect(address, options).await?)
+            })
+        };
+        let limit = options.connect_timeout.min(until.saturating_duration_since(Instant::now()));
+        let error = match tokio::time::timeout(limit, connect).await {
+            Ok(Ok(backend)) => return Ok(backend),
+            Ok(Err(error)) => no_connection(name, started.elapsed(), &error),
+            Err(_) => {
+                let (server, after, trouble) = (name.into(), started.elapsed(), Trouble::Silent);
+                Error::Unavailable { server, node: None, after, trouble }
+            }
+        };
+        if !may_pass(&error) || Instant::now() + pause >= until {
+            return Err(error);
+        }
+        if !has_warned && started.elapsed() >= LAST_PAUSE {
+            log::warn!("{error}; trying again for up to {:.0} s", options.deadline.as_secs_f64());
+            has_warned = true;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LAST_PAUSE);
+    }
+}
+
+/// Whether a later attempt to connect may succeed: the server is about to start, loads its data, or
+/// holds its clients.
+fn may_pass(error: &Error) -> bool {
+    let loads = |reason: &str| {
+        ["LOADING", "MASTERDOWN", "CLUSTERDOWN"].iter().any(|code| reason.contains(code))
+    };
+    match error {
+        Error::Unavailable { trouble: Trouble::Refused | Trouble::Silent, .. } => true,
+        Error::Unavailable { trouble: Trouble::Other { reason }, .. }
+        | Error::Refused { reason, .. } => loads(reason),
+        _ => false,
+    }
+}
+
+/// The least that these masters keep.
+fn least(settings: &[[Option<String>; 2]]) -> Persistence {
+    let kept = settings.iter().map(|[log, save]| match (log.as_deref(), save.as_deref()) {
+        (Some("yes"), _) => Persistence::Log,
+        (Some(_), Some("")) => Persistence::Nothing,
+        (Some(_), Some(_)) => Persistence::Snapshots,
+        _ => Persistence::Unknown,
+    });
+    kept.min().unwrap_or(Persistence::Unknown)
+}
+
 /// `CONFIG GET` of one setting: a map, or an array of name and value.
 fn setting(value: &Value) -> Option<String> {
     match value {
@@ -284,6 +364,7 @@ fn setting(value: &Value) -> Option<String> {
 fn no_connection(server: &str, after: Duration, error: &RedisError) -> Error {
     let (server, reason) = (server.to_owned(), reason(error));
     match error.kind() {
+        _ if error.code() == Some("NOAUTH") => Error::Unauthorized { server, reason },
         ErrorKind::AuthenticationFailed => Error::Unauthorized { server, reason },
         // Errors that a retry will not fix: no such database, no cluster.
         ErrorKind::Server(ServerErrorKind::ResponseError | ServerErrorKind::NoPerm)

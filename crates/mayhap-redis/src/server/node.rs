@@ -4,7 +4,10 @@ use super::{Address, ServerOptions};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, Client, ErrorKind, IntoConnectionInfo, Pipeline, RedisError,
+    RedisResult, Value,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,7 +60,10 @@ impl Node {
         let replicas = options.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
         // Twice: a WAIT of a cancelled caller may be queued before it.
         let longest = options.response_timeout.saturating_add(replicas.saturating_mul(2));
-        let client = Client::open(url)?;
+        let info = url.into_connection_info()?;
+        // Proxies may close the connection on `CLIENT SETINFO`.
+        let settings = info.redis_settings().clone().set_skip_set_lib_name();
+        let client = Client::open(info.set_redis_settings(settings))?;
         Ok(Self {
             plain: Line::new(&client, options.connect_timeout, options.response_timeout),
             waiting: Line::new(&client, options.connect_timeout, longest),
@@ -82,6 +88,16 @@ impl Node {
     pub(crate) fn lost_at(&self) -> u64 {
         // ORDERING: SeqCst, as in [`Losses`].
         self.lost_at.load(Ordering::SeqCst)
+    }
+
+    /// The error of a server that is none of Redis and spoke first: a connection of which a reply is
+    /// expected at once reports its words.
+    pub(crate) async fn first_word(&self) -> Option<RedisError> {
+        let info = self.client.get_connection_info();
+        let settings = info.redis_settings().clone().set_lib_name("mayhap", "0");
+        let client = Client::open(info.clone().set_redis_settings(settings)).ok()?;
+        let connected = client.get_multiplexed_async_connection_with_config(&self.plain.config);
+        connected.await.err().filter(|error| error.kind() == ErrorKind::Parse)
     }
 
     /// Sends a pipeline, once. `waits`: there is a `WAIT` in it.

@@ -5,7 +5,7 @@ use super::node::{Failure, Losses, Node, Sent};
 use super::{Address, ServerOptions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use redis::{Pipeline, RedisResult, ServerError};
+use redis::{Pipeline, RedisResult, ServerError, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,7 +23,14 @@ impl Single {
         let mut ping = Pipeline::new();
         ping.cmd("PING");
         match node.send(&ping, false).await {
-            Ok(_) => Ok(Self { node, place: Route { node: name.into(), how: How::Plain }, losses }),
+            // A user who may not do anything gets an error too, but not this one.
+            Ok(values) => match values.into_iter().next() {
+                Some(Value::ServerError(error)) if error.code() == "NOAUTH" => Err(error.into()),
+                _ => Ok(Self { node, place: Route { node: name.into(), how: How::Plain }, losses }),
+            },
+            Err(Failure::Lost(error)) if error.is_connection_dropped() => {
+                Err(node.first_word().await.unwrap_or(error))
+            }
             Err(Failure::Unsent(error) | Failure::Lost(error)) => Err(error),
         }
     }

@@ -1,5 +1,6 @@
 //! Filters on real servers: one binary, one module per promise.
 
+mod acl;
 mod between;
 mod bf;
 mod bf_mayhap;
