@@ -36,6 +36,7 @@
 // | `programs.rs` | which programs are here, and what a test does when some are not |
 // | `redis.rs` | one Redis or Valkey server |
 // | `resp.rs` | as much of the Redis protocol as a test needs |
+// | `sentinels.rs` | three sentinels that watch a master and its replicas |
 // | `view.rs` | `CLUSTER NODES`, as one node tells it |
 
 mod bf;
@@ -48,6 +49,7 @@ mod process;
 mod programs;
 mod redis;
 mod resp;
+mod sentinels;
 mod view;
 
 pub use bf::{BfServer, Dialect};
@@ -57,3 +59,4 @@ pub use line::{Line, Trips};
 pub use postgres::Postgres;
 pub use programs::{missing, ready, skipped, tool};
 pub use redis::{RedisOptions, RedisServer};
+pub use sentinels::RedisSentinels;

@@ -10,9 +10,11 @@ use std::fmt;
 /// |---|---|
 /// | `redis://host:port/db/name` | one server; port 6379 and database 0 if left out |
 /// | `redis+cluster://host:port,host:port/name` | a cluster: one or more of its nodes |
-/// | `rediss://`, `rediss+cluster://` | the same with TLS |
-/// | `valkey://`, `valkeys://`, `valkey+cluster://`, `valkeys+cluster://` | the same |
+/// | `redis+sentinel://host:port,host:port/master/name` | a master, by the name it has for sentinels |
+/// | `rediss://`, `rediss+cluster://`, `rediss+sentinel://` | the same with TLS |
+/// | `valkey` and `valkeys` for `redis` and `rediss` | the same |
 ///
+/// Sentinels have port 26379 if left out, and a database may precede the name behind them too.
 /// User and password precede the host (`redis://user:password@host`), percent-encoded as in any
 /// URL. The name is everything after the database, percent-decoded. [`fmt::Display`] and
 /// [`fmt::Debug`] omit the password.
@@ -33,7 +35,9 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     tls: bool,
-    cluster: bool,
+    kind: Kind,
+    /// The name that sentinels have for the master.
+    master: Option<String>,
     /// `user:password@`, as it was given.
     user: String,
     hosts: Vec<String>,
@@ -41,16 +45,31 @@ pub struct Address {
     name: Option<String>,
 }
 
-/// Scheme, whether it uses TLS, whether it is a cluster.
-const SCHEMES: [(&str, bool, bool); 8] = [
-    ("redis://", false, false),
-    ("rediss://", true, false),
-    ("redis+cluster://", false, true),
-    ("rediss+cluster://", true, true),
-    ("valkey://", false, false),
-    ("valkeys://", true, false),
-    ("valkey+cluster://", false, true),
-    ("valkeys+cluster://", true, true),
+/// What the hosts of a URL are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One server.
+    Single,
+    /// Nodes of a cluster.
+    Cluster,
+    /// Sentinels.
+    Sentinel,
+}
+
+/// Scheme, and whether it uses TLS.
+const SCHEMES: [(&str, bool, Kind); 12] = [
+    ("redis://", false, Kind::Single),
+    ("rediss://", true, Kind::Single),
+    ("redis+cluster://", false, Kind::Cluster),
+    ("rediss+cluster://", true, Kind::Cluster),
+    ("redis+sentinel://", false, Kind::Sentinel),
+    ("rediss+sentinel://", true, Kind::Sentinel),
+    ("valkey://", false, Kind::Single),
+    ("valkeys://", true, Kind::Single),
+    ("valkey+cluster://", false, Kind::Cluster),
+    ("valkeys+cluster://", true, Kind::Cluster),
+    ("valkey+sentinel://", false, Kind::Sentinel),
+    ("valkeys+sentinel://", true, Kind::Sentinel),
 ];
 
 impl Address {
@@ -61,13 +80,13 @@ impl Address {
     /// [`Error::BadUrl`], without the password.
     pub fn parse(url: &str) -> Result<Self, Error> {
         let bad = |reason: &str| Error::BadUrl { url: redacted(url), reason: reason.into() };
-        let found = SCHEMES.iter().find_map(|&(scheme, tls, cluster)| {
+        let found = SCHEMES.iter().find_map(|&(scheme, tls, kind)| {
             let (first, rest) = url.split_at_checked(scheme.len())?;
-            first.eq_ignore_ascii_case(scheme).then_some((rest, tls, cluster))
+            first.eq_ignore_ascii_case(scheme).then_some((rest, tls, kind))
         });
-        let Some((rest, tls, cluster)) = found else {
-            return Err(bad("it begins with none of redis://, rediss://, redis+cluster:// and \
-                            rediss+cluster://, nor with valkey in place of redis"));
+        let Some((rest, tls, kind)) = found else {
+            return Err(bad("it begins with none of redis://, redis+cluster:// and \
+                            redis+sentinel://, nor with rediss, valkey or valkeys for redis"));
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (user, hosts) = match authority.rsplit_once('@') {
@@ -83,17 +102,28 @@ impl Address {
         if hosts.iter().any(String::is_empty) {
             return Err(bad("a host is missing"));
         }
-        if !cluster && hosts.len() > 1 {
-            return Err(bad("several hosts are for redis+cluster://"));
+        if kind == Kind::Single && hosts.len() > 1 {
+            return Err(bad("several hosts are for redis+cluster:// and redis+sentinel://"));
         }
         // Text such as ?protocol=resp3 would end up in the name.
         if path.contains(['?', '#']) {
             return Err(bad("? and # in a name are written %3F and %23"));
         }
-        let (database, name) = split_path(path, cluster).map_err(bad)?;
-        let name = percent_decode_str(name).decode_utf8().map_err(|_| bad("it is no UTF-8"))?;
-        let name = (!name.is_empty()).then(|| name.into_owned());
-        let address = Self { tls, cluster, user, hosts, database, name };
+        let decoded = |text: &str| match percent_decode_str(text).decode_utf8() {
+            Ok(text) => Ok((!text.is_empty()).then(|| text.into_owned())),
+            Err(_) => Err(bad("it is no UTF-8")),
+        };
+        let (master, path) = match (kind, path.split_once('/')) {
+            (Kind::Sentinel, Some((master, path))) => (decoded(master)?, path),
+            (Kind::Sentinel, None) => (decoded(path)?, ""),
+            _ => (None, path),
+        };
+        if kind == Kind::Sentinel && master.is_none() {
+            return Err(bad("the name of the master follows the sentinels: /master/name"));
+        }
+        let (database, name) = split_path(path, kind).map_err(bad)?;
+        let name = decoded(name)?;
+        let address = Self { tls, kind, master, user, hosts, database, name };
         for node in address.node_names() {
             // URLs that the client would reject are rejected here, before anything is connected.
             let url = address.node_url(&node);
@@ -104,7 +134,20 @@ impl Address {
 
     /// Whether it is a cluster.
     pub fn is_cluster(&self) -> bool {
-        self.cluster
+        self.kind == Kind::Cluster
+    }
+
+    /// The name that sentinels have for the master, if the hosts are sentinels.
+    ///
+    /// ```
+    /// use mayhap_redis::Address;
+    ///
+    /// let address = Address::parse("redis+sentinel://10.0.0.1,10.0.0.2/main/seen")?;
+    /// assert_eq!((address.master(), address.name()), (Some("main"), Some("seen")));
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    pub fn master(&self) -> Option<&str> {
+        self.master.as_deref()
     }
 
     /// Whether the connection uses TLS.
@@ -142,7 +185,11 @@ impl Address {
         self.hosts.iter().map(|host| {
             // For [::1] the port follows the bracket.
             let after = host.rfind(']').unwrap_or(0);
-            let port = if host[after..].contains(':') { "" } else { ":6379" };
+            let port = match self.kind {
+                _ if host[after..].contains(':') => "",
+                Kind::Sentinel => ":26379",
+                Kind::Single | Kind::Cluster => ":6379",
+            };
             format!("{host}{port}")
         })
     }
@@ -153,23 +200,30 @@ impl Address {
         format!("{scheme}://{}{name}/{}", self.user, self.database)
     }
 
+    /// The URL of a sentinel, which has users and databases of its own.
+    pub(crate) fn sentinel_url(&self, name: &str) -> String {
+        format!("{}://{name}", if self.tls { "rediss" } else { "redis" })
+    }
+
     /// The server without the name, and without the password.
     pub(crate) fn server(&self) -> String {
-        let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.cluster));
-        format!("{}{}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
+        let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.kind));
+        let master = self.master.iter().map(|master| format!("/{master}")).collect::<String>();
+        format!("{}{}{master}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
     }
 }
 
-/// Database and name: `/2/name`, or `/name` for a cluster, which has no databases.
-fn split_path(path: &str, cluster: bool) -> Result<(u32, &str), &'static str> {
+/// Database and name: `/2/name`, or `/name` for a cluster, which has no databases; behind sentinels
+/// either.
+fn split_path(path: &str, kind: Kind) -> Result<(u32, &str), &'static str> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
-    match (cluster, is_number) {
-        (true, true) if first == "0" => Ok((0, rest)),
-        (true, _) => Ok((0, path)),
-        (false, true) => Ok((first.parse().map_err(|_| "no server has that database")?, rest)),
-        (false, false) if path.is_empty() => Ok((0, "")),
-        (false, false) => Err("the database comes before the name: /0/name"),
+    match (kind, is_number) {
+        (Kind::Cluster, true) if first == "0" => Ok((0, rest)),
+        (Kind::Cluster, _) | (Kind::Sentinel, false) => Ok((0, path)),
+        (_, true) => Ok((first.parse().map_err(|_| "no server has that database")?, rest)),
+        (Kind::Single, false) if path.is_empty() => Ok((0, "")),
+        (Kind::Single, false) => Err("the database comes before the name: /0/name"),
     }
 }
 
@@ -186,7 +240,7 @@ fn redacted(url: &str) -> String {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.server())?;
-        if !self.cluster {
+        if self.kind == Kind::Single || self.kind == Kind::Sentinel && self.database > 0 {
             write!(f, "/{}", self.database)?;
         }
         self.name.as_ref().map_or(Ok(()), |name| write!(f, "/{name}"))
@@ -240,6 +294,25 @@ mod tests {
             let error = Address::parse(url).unwrap_err().to_string();
             assert!(error.contains("begins with none of redis://"), "{url}: {error}");
         }
+    }
+
+    #[test]
+    fn the_master_behind_sentinels_precedes_database_and_name() {
+        for (url, parts, shown) in [
+            ("redis+sentinel://a,b:7/m/n", (0, "m", Some("n")), "redis+sentinel://a,b:7/m/n"),
+            ("redis+sentinel://a/m/2/n", (2, "m", Some("n")), "redis+sentinel://a/m/2/n"),
+            ("valkeys+sentinel://u:pw@a/m%20x", (0, "m x", None), "rediss+sentinel://a/m x"),
+        ] {
+            let address = Address::parse(url).unwrap();
+            let (database, master, name) = parts;
+            assert_eq!((address.database, address.master()), (database, Some(master)), "{url}");
+            assert_eq!((address.name(), &*address.to_string()), (name, shown));
+        }
+        let address = Address::parse("redis+sentinel://u:pw@a,b:7/m/n").unwrap();
+        assert!(address.node_names().eq(["a:26379", "b:7"]));
+        assert_eq!(address.sentinel_url("b:7"), "redis://b:7");
+        assert!(Address::parse("redis+sentinel://a").is_err());
+        assert!(Address::parse("redis+sentinel://a//n").is_err());
     }
 
     #[test]

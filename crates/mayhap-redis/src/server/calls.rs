@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::call::{Call, Fatal};
 use super::cluster::Cluster;
 use super::command::{Command, Reply, words};
+use super::sentinel::Sentinel;
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
 use crate::replies::text;
@@ -302,6 +303,8 @@ async fn connect_in_time(
         let connect = async {
             Ok::<Box<dyn Backend>, RedisError>(if address.is_cluster() {
                 Box::new(Cluster::connect(address, options).await?)
+            } else if address.master().is_some() {
+                Box::new(Sentinel::connect(address, options).await?)
             } else {
                 Box::new(Single::connect(address, options).await?)
             })
@@ -331,7 +334,9 @@ async fn connect_in_time(
 /// holds its clients.
 fn may_pass(error: &Error) -> bool {
     let loads = |reason: &str| {
-        ["LOADING", "MASTERDOWN", "CLUSTERDOWN"].iter().any(|code| reason.contains(code))
+        ["LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY"]
+            .iter()
+            .any(|code| reason.contains(code))
     };
     match error {
         Error::Unavailable { trouble: Trouble::Refused | Trouble::Silent, .. } => true,

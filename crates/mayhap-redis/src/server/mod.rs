@@ -1,7 +1,7 @@
 //! One server or a cluster of them: by the crate `redis`, behind one small trait.
 //!
 //! `address.rs` reads URLs, `command.rs` has commands with the slots of their keys, `backend.rs`
-//! the trait; `single.rs` and `cluster.rs` connect, `node.rs` is one connection, `topology.rs` the
+//! the trait; `single.rs`, `cluster.rs` and `sentinel.rs` connect, `node.rs` is one connection, `topology.rs` the
 //! assignment of slots to nodes. `calls.rs` sends commands and retries them until they are done;
 //! `call.rs` is their state meanwhile, including lost replies. `options.rs` has the time-outs and
 //! replicas.
@@ -17,6 +17,7 @@ mod cluster;
 mod command;
 mod node;
 mod options;
+mod sentinel;
 mod single;
 mod topology;
 

@@ -1,12 +1,13 @@
 //! One node, over connections that all callers share and that are replaced when they fail.
 
 use super::{Address, ServerOptions};
+use crate::replies::text;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{
     AsyncConnectionConfig, Client, ErrorKind, IntoConnectionInfo, Pipeline, RedisError,
-    RedisResult, Value,
+    RedisResult, ServerErrorKind, Value,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +57,12 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(url: &str, options: &ServerOptions, losses: &Losses) -> RedisResult<Self> {
+    fn new(
+        url: &str,
+        options: &ServerOptions,
+        losses: &Losses,
+        must_be_master: bool,
+    ) -> RedisResult<Self> {
         let replicas = options.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
         // Twice: a WAIT of a cancelled caller may be queued before it.
         let longest = options.response_timeout.saturating_add(replicas.saturating_mul(2));
@@ -65,8 +71,13 @@ impl Node {
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         let client = Client::open(info.set_redis_settings(settings))?;
         Ok(Self {
-            plain: Line::new(&client, options.connect_timeout, options.response_timeout),
-            waiting: Line::new(&client, options.connect_timeout, longest),
+            plain: Line::new(
+                &client,
+                options.connect_timeout,
+                options.response_timeout,
+                must_be_master,
+            ),
+            waiting: Line::new(&client, options.connect_timeout, longest, must_be_master),
             turn: tokio::sync::Mutex::new(()),
             client,
             losses: losses.clone(),
@@ -81,7 +92,26 @@ impl Node {
         options: &ServerOptions,
         losses: &Losses,
     ) -> RedisResult<Self> {
-        Self::new(&address.node_url(name), options, losses)
+        Self::new(&address.node_url(name), options, losses, false)
+    }
+
+    /// A node that is used only while it says that it is a master.
+    pub(crate) fn master(
+        address: &Address,
+        name: &str,
+        options: &ServerOptions,
+        losses: &Losses,
+    ) -> RedisResult<Self> {
+        Self::new(&address.node_url(name), options, losses, true)
+    }
+
+    /// A sentinel.
+    pub(crate) fn sentinel(
+        address: &Address,
+        name: &str,
+        options: &ServerOptions,
+    ) -> RedisResult<Self> {
+        Self::new(&address.sentinel_url(name), options, &Losses::default(), false)
     }
 
     /// The number of the last loss of a connection to it; 0 if none was lost.
@@ -120,6 +150,7 @@ type Connecting = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>
 struct Line {
     config: AsyncConnectionConfig,
     response_timeout: Duration,
+    must_be_master: bool,
     state: Mutex<State>,
 }
 
@@ -133,14 +164,19 @@ struct State {
 }
 
 impl Line {
-    fn new(client: &Client, connect_timeout: Duration, response_timeout: Duration) -> Self {
+    fn new(
+        client: &Client,
+        connect_timeout: Duration,
+        response_timeout: Duration,
+        must_be_master: bool,
+    ) -> Self {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(connect_timeout))
             .set_response_timeout(Some(response_timeout))
             .set_pipeline_buffer_size(MOST_WAITING);
-        let connecting = connect(client, &config);
+        let connecting = connect(client, &config, must_be_master);
         let state = Mutex::new(State { connecting, age: 0, silent: None });
-        Self { config, response_timeout, state }
+        Self { config, response_timeout, must_be_master, state }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -179,16 +215,34 @@ impl Line {
         let mut state = self.state();
         if state.age == age {
             note();
-            *state =
-                State { connecting: connect(client, &self.config), age: age + 1, silent: None };
+            *state = State {
+                connecting: connect(client, &self.config, self.must_be_master),
+                age: age + 1,
+                silent: None,
+            };
         }
     }
 }
 
-/// Begins when it is first awaited.
-fn connect(client: &Client, config: &AsyncConnectionConfig) -> Connecting {
+/// Begins when it is first awaited. A node that must be a master and is none is an error: as a
+/// replica it would answer queries, and may lack the newest keys.
+fn connect(client: &Client, config: &AsyncConnectionConfig, must_be_master: bool) -> Connecting {
     let (client, config) = (client.clone(), config.clone());
-    async move { client.get_multiplexed_async_connection_with_config(&config).await }
-        .boxed()
-        .shared()
+    async move {
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        if must_be_master {
+            let role = connection.req_packed_command(&redis::cmd("ROLE")).await?.extract_error()?;
+            let is_master = match &role {
+                Value::Array(role) => role.first().and_then(text) == Some("master"),
+                _ => false,
+            };
+            if !is_master {
+                let what = "the node that the sentinels name is no master yet".to_owned();
+                return Err((ServerErrorKind::ReadOnly.into(), "READONLY", what).into());
+            }
+        }
+        Ok(connection)
+    }
+    .boxed()
+    .shared()
 }

@@ -17,6 +17,7 @@ mod native;
 mod observe;
 mod proxy;
 mod redisson;
+mod sentinel;
 mod trouble;
 mod undone;
 mod union;
