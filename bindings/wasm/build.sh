@@ -66,11 +66,11 @@ both full plain,write,plan "$small"
 both foreign foreign "$small"
 both kinds kinds "$small"
 module page plain,kinds,plan,foreign,lists "$small" "$out/raw/page"
-cp package/*.json package/*.js package/*.d.ts "$out/package/"
+cp package/*.json package/*.js package/*.d.ts package/README.md "$root"/LICENSE-* "$out/package/"
 
 # For pages that are opened from a folder, where no module can be fetched: one classic script.
 "$tools/node_modules/.bin/esbuild" page.js --bundle --format=iife --minify \
-	--global-name=mayhap --external:node:fs/promises --define:import.meta.url='""' \
+	--global-name=mayhap --define:import.meta.url='""' \
 	--log-level=warning --outfile="$out/raw/page.iife.js"
 "$tools/node_modules/.bin/esbuild" page-worker.js --bundle --format=iife --minify \
 	--define:import.meta.url='""' --log-level=warning --outfile="$out/raw/page-worker.iife.js"

@@ -12,7 +12,7 @@ import { root, serve } from './browser.mjs';
 const web = `${root}target/web/`;
 const { default: puppeteer } = createRequire(`${web}tools/`)('puppeteer-core');
 const { hashOf } = await import(`${web}extension/checker.js`);
-const { load } = await import(`${web}package/full.js`);
+const { load } = await import(`${web}package/node-full.js`);
 const { Filter } = await load();
 
 const listed = Array.from({ length: 1000 }, (_, i) => `login-${i}.example/${i}/verify`);

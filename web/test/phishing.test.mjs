@@ -12,7 +12,7 @@ const web = `${root}target/web/`;
 const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const { expressions } = await import(`${web}extension/expressions.js`);
 const { Checker, hashOf } = await import(`${web}extension/checker.js`);
-const { load } = await import(`${web}package/full.js`);
+const { load } = await import(`${web}package/node-full.js`);
 const { Filter } = await load();
 
 /** Numbers from a seed: the list is the same every time. */

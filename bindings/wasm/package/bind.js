@@ -17,11 +17,9 @@ const PLAIN = 1;
 /** The kinds that are created by the companion. */
 const OTHER_KINDS = ['counting', 'scalable'];
 
-async function bytesOf(name) {
-  const url = new URL(`./wasm/${name}.wasm`, import.meta.url);
-  if (url.protocol !== 'file:') return fetch(url);
-  const { readFile } = await import('node:fs/promises');
-  return readFile(url);
+/** The bytes of a module beside this file, in browsers. */
+async function fetched(name) {
+  return fetch(new URL(`./wasm/${name}.wasm`, import.meta.url));
 }
 
 /** The companion for a file, if it needs one. */
@@ -30,13 +28,17 @@ function companionFor(bytes) {
   return bytes[KIND_OFFSET] === PLAIN && bytes[KIND_OFFSET + 1] === 0 ? null : 'kinds';
 }
 
+/** Whether options are given that are not those of the first call. */
+const differ = (options = {}, first = {}) =>
+  ['module', 'simd', 'companions'].some((name) => name in options && options[name] !== first[name]);
+
 /**
  * A function that loads the module once. `glue` is its JavaScript wrapper, and `companions` the
  * wrappers of the modules beside it: `foreign` for files of other systems, `kinds` for the other
  * kinds of ours. Where there is no companion, the module itself is used. `more(glue)` returns its
- * functions besides filters.
+ * functions besides filters; `bytesOf(name)` the bytes of a module, `fetched` unless given.
  */
-export function bind(glue, name, companions = {}, more = () => ({})) {
+export function bind(glue, name, companions = {}, more = () => ({}), bytesOf = fetched) {
   const start = async ({ module, simd = WebAssembly.validate(SIMD), companions: given = {} } = {}) => {
     const instantiate = async (glue, name, module) => {
       const bytes = module ?? (await bytesOf(`${name}${simd ? '-simd' : ''}`));
@@ -59,5 +61,17 @@ export function bind(glue, name, companions = {}, more = () => ({})) {
     return { Filter, ...more(glue), simd };
   };
   let loading;
-  return (options) => (loading ??= start(options));
+  let given;
+  return (options) => {
+    if (loading && differ(options, given)) {
+      return Promise.reject(new TypeError('the module is loaded already, with other options'));
+    }
+    given ??= options;
+    loading ??= start(options).catch((error) => {
+      // The next call tries again.
+      [loading, given] = [];
+      throw error;
+    });
+    return loading;
+  };
 }

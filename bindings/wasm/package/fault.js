@@ -9,7 +9,7 @@ const SENTENCES = {
   BadField: (f) => `${f.about} has a value that no filter has`,
   WrongKind: (f) => (f.about === 'compact'
     ? 'a compact filter is not opened in the browser: query it with the command, Rust or Python'
-    : `a ${f.about || 'filter of this'} kind needs the whole module, not the reader`),
+    : `a ${f.about || 'filter of another'} kind is not opened by this module`),
   WrongKey: () => 'the filter has a secret key: give its 16 bytes',
   ZeroItems: () => 'the number of keys is 0: give at least 1',
   FppOutOfRange: (f) => `the rate is ${f.found}: give one above 0 and below 1`,

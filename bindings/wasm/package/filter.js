@@ -7,13 +7,85 @@ import { named } from './info.js';
 const BATCH = 1 << 11;
 const utf8 = new TextEncoder();
 
+/** The kinds that `create` takes. */
+const CREATED = ['', 'standard', 'blocked', 'blocked128', 'blocked64', 'counting', 'scalable'];
+
 /** Lengths of the texts of a batch, before there is room for them in the module. */
 const textLengths = new Uint32Array(BATCH);
+
+/** Bytes of a stream from which a file of ours is known to be damaged, or how long it is. */
+const HEADER_BYTES = 4096;
 
 /** Whether bytes begin like gzip. */
 const isGzip = (bytes) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-const unpacked = (stream) => stream.pipeThrough(new DecompressionStream('gzip'));
+/** Also of another window or realm. */
+const isBytes = (value) => ArrayBuffer.isView(value) && value[Symbol.toStringTag] === 'Uint8Array';
+
+/** An error about a value of a type that is not taken. */
+function wrong(taken, value) {
+  const name = value === null ? 'null' : value?.constructor?.name ?? typeof value;
+  return new TypeError(`${taken}, not ${/^[AEIOU]/i.test(name) ? 'an' : 'a'} ${name}`);
+}
+
+function needs(is, taken, value) {
+  if (!is) throw wrong(taken, value);
+}
+
+/** The bytes of a stream, unpacked while they come; `look` refuses it by its first bytes. */
+async function bytesOf(stream, look) {
+  const reader = stream.getReader();
+  const parts = [];
+  let length = 0;
+  let isLooked = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      needs(isBytes(value), 'a stream of Uint8Arrays is read', value);
+      parts.push(value);
+      length += value.length;
+      if (!isLooked && isGzip(joined(parts, length))) {
+        reader.releaseLock();
+        return bytesOf(restOf(parts, stream).pipeThrough(new DecompressionStream('gzip')), look);
+      }
+      if (!isLooked && length >= HEADER_BYTES) {
+        await look(joined(parts, length).subarray(0, HEADER_BYTES));
+        isLooked = true;
+      }
+    }
+  } catch (error) {
+    // What is refused need not arrive.
+    reader.cancel(error).catch(() => {});
+    throw error;
+  }
+  return joined(parts, length);
+}
+
+/** A stream that begins with what was read of it. */
+function restOf(parts, stream) {
+  const reader = stream.getReader();
+  return new ReadableStream({
+    async pull(control) {
+      const value = parts.shift();
+      if (value) return control.enqueue(value);
+      const next = await reader.read();
+      return next.done ? control.close() : control.enqueue(next.value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function joined(parts, length) {
+  if (parts.length === 1) return parts[0];
+  const all = new Uint8Array(length);
+  let place = 0;
+  for (const part of parts) {
+    all.set(part, place);
+    place += part.length;
+  }
+  return all;
+}
 
 const view = ({ wasm }, Type, start, length) => new Type(wasm.memory.buffer, start >>> 0, length);
 
@@ -25,6 +97,7 @@ const view = ({ wasm }, Type, start, length) => new Type(wasm.memory.buffer, sta
 function writeTexts(module, inner, keys, start, end) {
   let joined = '';
   for (let i = start; i < end; i += 1) {
+    if (typeof keys[i] !== 'string') throw wrong('a key here is a string', keys[i]);
     joined += keys[i];
     textLengths[i - start] = keys[i].length;
   }
@@ -42,7 +115,10 @@ function writeTexts(module, inner, keys, start, end) {
 
 function writeBytes(module, inner, keys, start, end) {
   let total = 0;
-  for (let i = start; i < end; i += 1) total += keys[i].length;
+  for (let i = start; i < end; i += 1) {
+    if (!isBytes(keys[i])) throw wrong('a key here is a Uint8Array', keys[i]);
+    total += keys[i].length;
+  }
   inner.text_room(total, end - start);
   const lengths = view(module, Uint32Array, inner.lengths(), end - start);
   const bytes = view(module, Uint8Array, inner.texts(), total);
@@ -85,15 +161,24 @@ export function makeFilter(reading, creating) {
     }
 
     static async open(bytes, { secretKey } = {}) {
+      needs(isBytes(bytes), 'open takes the bytes of a file as a Uint8Array', bytes);
+      needs(secretKey === undefined || isBytes(secretKey), 'a secret key is a Uint8Array', secretKey);
       const module = await reading(bytes);
       const { glue } = module;
       return new Filter(module, faults(glue, () => glue.Filter.open(bytes, secretKey)));
     }
 
     static async fromStream(stream, options) {
-      const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-      if (!isGzip(bytes)) return Filter.open(bytes, options);
-      return Filter.fromStream(unpacked(new Blob([bytes]).stream()), options);
+      needs(typeof stream?.getReader === 'function', 'fromStream takes a ReadableStream', stream);
+      // A header that is damaged, or of another release, is known before the rest has come.
+      const look = async (start) => {
+        try {
+          (await Filter.open(start, options)).free();
+        } catch (error) {
+          if (['NewerVersion', 'HeaderDamaged'].includes(error.code)) throw error;
+        }
+      };
+      return Filter.open(await bytesOf(stream, look), options);
     }
 
     static async fetch(url, options) {
@@ -103,6 +188,13 @@ export function makeFilter(reading, creating) {
     }
 
     static async create({ kind = '', items, fpp, seed = 0n, maxBytes = Infinity }) {
+      needs(typeof kind === 'string', 'kind is a string', kind);
+      needs(typeof items === 'number', 'items is a number', items);
+      needs(typeof fpp === 'number', 'fpp is a number', fpp);
+      needs(typeof maxBytes === 'number', 'maxBytes is a number', maxBytes);
+      if (!CREATED.includes(kind)) {
+        throw new RangeError(`the kind ${kind} is not created here: take ${CREATED.slice(1).join(', ')}`);
+      }
       const seed64 = BigInt.asUintN(64, BigInt(seed));
       const module = await creating(kind);
       const { glue } = module;
@@ -112,65 +204,113 @@ export function makeFilter(reading, creating) {
     }
 
     contains(key) {
-      if (typeof key === 'bigint') return this.containsU64(BigUint64Array.of(key))[0] === 1;
-      return (typeof key === 'string' ? this.containsMany([key]) : this.containsBytes([key]))[0] === 1;
+      if (typeof key === 'string') return this.containsMany([key])[0] === 1;
+      if (typeof key === 'bigint') {
+        if (BigInt.asUintN(64, key) !== key) throw new RangeError(`${key} is no integer from 0 to 2^64 - 1`);
+        return this.containsU64(BigUint64Array.of(key))[0] === 1;
+      }
+      needs(isBytes(key), 'a key is a string, a Uint8Array or a bigint', key);
+      return this.containsBytes([key])[0] === 1;
     }
 
     containsMany(keys) {
-      const inner = this.#inner;
+      needs(Array.isArray(keys), 'keys are an array of strings', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeTexts, () => inner.contains_texts());
     }
 
     containsBytes(keys) {
-      const inner = this.#inner;
+      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeBytes, () => inner.contains_texts());
     }
 
     containsU64(keys) {
-      const inner = this.#inner;
+      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeNumbers, () => inner.contains_numbers());
     }
 
     insertMany(keys) {
-      const inner = this.#inner;
+      needs(Array.isArray(keys), 'keys are an array of strings', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeTexts, () => inner.insert_texts());
     }
 
     insertBytes(keys) {
-      const inner = this.#inner;
+      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeBytes, () => inner.insert_texts());
     }
 
     insertU64(keys) {
-      const inner = this.#inner;
+      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
+      const inner = this.#live;
       return batches(this.#module, inner, keys, writeNumbers, () => inner.insert_numbers());
     }
 
+    removeMany(keys) {
+      needs(Array.isArray(keys), 'keys are an array of strings', keys);
+      const inner = this.#removing;
+      return batches(this.#module, inner, keys, writeTexts, () => inner.remove_texts());
+    }
+
+    removeBytes(keys) {
+      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
+      const inner = this.#removing;
+      return batches(this.#module, inner, keys, writeBytes, () => inner.remove_texts());
+    }
+
+    removeU64(keys) {
+      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
+      // As the eight bytes that a number is, least significant first.
+      return this.removeBytes(Array.from(keys, (key) => {
+        const bytes = new Uint8Array(8);
+        new DataView(bytes.buffer).setBigUint64(0, key, true);
+        return bytes;
+      }));
+    }
+
     union(other) {
+      needs(other instanceof Filter, 'a filter is united with a Filter', other);
       if (other.#module !== this.#module) {
         throw new MayhapError({ code: 'Incompatible', about: 'kind', bound: NaN, found: NaN });
       }
-      faults(this.#module.glue, () => this.#inner.union(other.#inner));
+      faults(this.#module.glue, () => this.#live.union(other.#live));
     }
 
     encode(keyOptions = '') {
-      return faults(this.#module.glue, () => this.#inner.encode(keyOptions));
+      return faults(this.#module.glue, () => this.#live.encode(keyOptions));
     }
 
     positions(key) {
-      return Array.from(this.#inner.positions(typeof key === 'string' ? utf8.encode(key) : key));
+      return Array.from(this.#live.positions(typeof key === 'string' ? utf8.encode(key) : key));
     }
 
     bits(start, length) {
-      return this.#inner.bits(start, length);
+      return this.#live.bits(start, length);
     }
 
     info() {
-      return named(this.#inner.info(), this.#inner.info_texts());
+      const inner = this.#live;
+      return named(inner.info(), inner.info_texts());
     }
 
     free() {
-      this.#inner.free();
+      this.#inner?.free();
+      this.#inner = null;
+    }
+
+    /** The filter in the module, unless its memory was given back. */
+    get #live() {
+      if (!this.#inner) throw new Error('the filter was freed: open or create it again');
+      return this.#inner;
+    }
+
+    /** The same, if keys can be removed from it. */
+    get #removing() {
+      if (this.#live.remove_texts) return this.#live;
+      throw new MayhapError({ code: 'Unsupported', about: 'remove', bound: NaN, found: NaN });
     }
   };
 }

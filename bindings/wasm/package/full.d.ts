@@ -7,6 +7,10 @@ export interface Filter extends OpenFilter {
   insertMany(keys: string[]): Uint8Array;
   insertBytes(keys: Uint8Array[]): Uint8Array;
   insertU64(keys: BigUint64Array): Uint8Array;
+  /** Removes keys from a counting filter; a byte a key: 1 for a key that was there. */
+  removeMany(keys: string[]): Uint8Array;
+  removeBytes(keys: Uint8Array[]): Uint8Array;
+  removeU64(keys: BigUint64Array): Uint8Array;
   /** Takes over the keys of a filter with the same parameters. */
   union(other: Filter): void;
   /** The file, byte for byte as `mayhap` writes it. */

@@ -23,7 +23,7 @@ export interface Info {
   numParts: number;
 }
 
-/** The reason why a call failed. */
+/** The reason why a call failed; wrong types are a `TypeError`. */
 export class MayhapError extends Error {
   code: string;
   about: string;
@@ -50,12 +50,16 @@ export interface Filters<F> {
    * module does not have, a companion is fetched first, once.
    */
   open(bytes: Uint8Array, options?: { secretKey?: Uint8Array }): Promise<F>;
-  /** Opens a stream, unpacked if it is gzip. */
+  /** Opens a stream, unpacked as it comes if it is gzip, and refused by its header. */
   fromStream(stream: ReadableStream<Uint8Array>, options?: { secretKey?: Uint8Array }): Promise<F>;
   fetch(url: string | URL, options?: { secretKey?: Uint8Array }): Promise<F>;
 }
 
-export type ModuleSource = BufferSource | WebAssembly.Module | Response | Promise<Response>;
+/**
+ * The bytes of a module, a `WebAssembly.Module`, or a `Response` or a promise of one: an object, so
+ * that these types need no library of the browser's.
+ */
+export type ModuleSource = object;
 
 /** How the module is loaded: from `module` instead of the file beside this one. */
 export interface LoadOptions {
@@ -71,5 +75,5 @@ export interface Reader {
   simd: boolean;
 }
 
-/** Loads the module; the same promise every time. */
+/** Loads the module; the same promise every time, until one fails. */
 export function load(options?: LoadOptions): Promise<Reader>;

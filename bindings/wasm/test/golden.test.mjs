@@ -13,15 +13,16 @@ const utf8 = new TextEncoder();
 
 /** A module of its own, with its companions: `load` of the package keeps the first. */
 async function fresh(name, simd) {
-  const { load } = await import(`${web}package/${name}.js?${simd}`);
+  const { load } = await import(`${web}package/node-${name}.js?${simd}`);
   const { bind } = await import(`${web}package/bind.js`);
   const glue = (which) => import(`${web}package/wasm/${which}.js?${name}${simd}`);
   assert.equal(typeof load, 'function');
   const companions = { foreign: await glue('foreign') };
   if (name === 'full') companions.kinds = await glue('kinds');
+  const { bytesOf } = await import(`${web}package/node-bytes.js`);
   const { makePlanner } = await import(`${web}package/planner.js`);
   const more = name === 'full' ? makePlanner : undefined;
-  const loaded = await bind(await glue(name), name, companions, more)({ simd });
+  const loaded = await bind(await glue(name), name, companions, more, bytesOf)({ simd });
   assert.equal(loaded.simd, simd);
   return loaded;
 }
@@ -234,7 +235,7 @@ test('a companion is fetched when a file needs it, and once', async () => {
   };
   const { Filter } = await bind(await watched('full'), 'full', {
     foreign: await watched('foreign'), kinds: await watched('kinds'),
-  })({ simd: false, module: bytes('full'), companions: { foreign: bytes('foreign') } });
+  }, undefined, bytes)({ simd: false, module: bytes('full'), companions: { foreign: bytes('foreign') } });
   const plain = await Filter.create({ items: 100, fpp: 0.01 });
   await Filter.open(plain.encode());
   assert.deepEqual(started, ['full']);
