@@ -24,6 +24,7 @@ function update(library) {
       page.byId('needs').elements[name].classList.toggle('solved', given === null);
     }
     page.showSizes(library, needs, plan);
+    page.showFormulas(library, needs, plan.candidates[0]);
     page.showCurves(library, plan);
     page.showCost(library, plan.candidates[0]);
     page.showLines(library, needs, plan.candidates[0]);

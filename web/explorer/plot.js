@@ -42,7 +42,7 @@ page.plot = ({ curves, xs, marks, label, xText }) => {
     while (taken.some((other) => Math.abs(other - at) < 14)) at += 14;
     taken.push(at);
     svg.append(element('text', { class: 'name', x: x(lastX) + 8, y: at }, name));
-    svg.append(element('line', { class: `curve c${i % 5}`, x1: x(lastX), x2: x(lastX) + 6, y1: y(lastY), y2: at - 4 }));
+    svg.append(element('line', { class: 'leader', x1: x(lastX), x2: x(lastX) + 6, y1: y(lastY), y2: at - 4 }));
   });
   return svg;
 };

@@ -39,6 +39,31 @@ test('the answer for 10 M keys at 0.1 % is that of the library', () => open('', 
   await checkAccess(page);
 }));
 
+test('it says what a Bloom filter is, and its formulas have the numbers of the page', async () => {
+  await open('#n=1M&p=1%25', async (page) => {
+    assert.match(await page.textContent('#what'), /array of m bits/);
+    const text = await page.textContent('#formulas');
+    assert.match(text, /m = −n ln p \/ \(ln 2\)2 = −1,000,000 · ln 0\.01 \/ 0\.4805 = 9,585,059 bits/);
+    assert.match(text, /k = \(m \/ n\) ln 2 = 9\.59 · 0\.6931 = 6\.64, so 7/);
+    assert.match(text, /p = \(1 − e−kn\/m\)k = .* = 1 %/);
+    assert.match(text, /in blocked, all bits of a key are in one block/);
+  });
+  // The textbook of the library says the same.
+  await open('#n=1M&m=1MiB', async (page) => {
+    const shown = /\)k = .* = ([\d.]+) %/.exec(await page.textContent('#formulas'))[1];
+    const [m, k] = await page.evaluate(() => [page.plan.candidates[0].numBits, 6]);
+    const fpp = await page.evaluate(([bits, hashes]) => page.library.textbookFpp(bits, hashes, 1e6), [m, k]);
+    assert.ok(Math.abs(Number(shown) - 100 * fpp) < 0.01, `${shown} % is not ${100 * fpp} %`);
+  });
+});
+
+test('no page is wider than a telephone', () => open('', async (page) => {
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `the page is ${wide} px too wide`);
+  await page.screenshot({ path: `${shots}explorer-narrow.png`, fullPage: true });
+  await checkAccess(page);
+}, { viewport: { width: 360, height: 780 } }));
+
 test('any two of n, p and m solve the third', async () => {
   await open('#n=1G&m=2GiB', async (page) => {
     assert.match(await page.textContent('#answer'), /A rate of 0\.\d+ % is kept/);
@@ -187,6 +212,34 @@ test('the worked examples show bits and verdicts', () => open('', async (page) =
   await page.fill('[name=query]', 'é');
   await page.click('#bits button');
   assert.match(await page.textContent('#bits-words'), /é → bits .*maybe, and it is inside/);
+}));
+
+test('a living bit array fills, and its rate climbs along the curve', () => open('', async (page) => {
+  assert.equal(await page.isVisible('[name=more]'), false);
+  await page.selectOption('[name=preset]', '4');
+  const now = async () => {
+    const text = await page.textContent('#bits-curve p');
+    const [, keys, rate] = /^([\d,]+) keys .* by its bits, ([\d.e-]+)( %)? of/.exec(text);
+    const on = await page.locator('.bit.on').count();
+    return [Number(keys.replace(',', '')), Number(rate) * (text.includes(' %') ? 1 : 100), on];
+  };
+  const steps = [await now()];
+  for (let i = 0; i < 3; i += 1) {
+    await page.click('[name=more]');
+    steps.push(await now());
+  }
+  assert.deepEqual(steps.map(([keys]) => keys), [3, 103, 203, 303]);
+  assert.ok(steps[1][1] > 0.6 && steps[1][1] < 1.6, `${steps[1]} % at 103 of 100 keys`);
+  for (let i = 1; i < 4; i += 1) {
+    assert.ok(steps[i][1] > steps[i - 1][1] && steps[i][2] > steps[i - 1][2], steps.join(' '));
+  }
+  await page.fill('[name=query]', 'more-50');
+  await page.click('#bits button:not([name])');
+  assert.match(await page.textContent('#bits-words'), /303 keys. more-50 → bits .*maybe, and it is inside/);
+  assert.equal(await page.locator('.bit.probe').count() > 3, true);
+  await page.locator('#bits-view').scrollIntoViewIfNeeded();
+  await page.screenshot({ path: `${shots}explorer-bits.png` });
+  await checkAccess(page);
 }));
 
 test('all is reached by keyboard, in the dark and on paper', () => open('', async (page) => {
