@@ -1,5 +1,6 @@
 // The dashboard: which view is open, and the stream of numbers that keeps it up to date.
 
+import { makeStream } from '/ui/stream.js';
 import { makeTable } from '/ui/table.js';
 import { count, pairs, size, time } from '/ui/text.js';
 import { fetchJson, makeClients, makeDurability, makeFilter, makeSlow } from '/ui/views.js';
@@ -11,23 +12,25 @@ const report = (text) => {
   problem.hidden = text === '';
 };
 
+const stale = document.getElementById('stale');
 let view;
-let stream;
 let last;
 
-/** Opens the stream again, for the filters on the screen. */
-function watch(keys) {
-  stream?.close();
-  stream = new EventSource(`/ui/events?${new URLSearchParams({ filters: keys.join(',') })}`);
-  stream.onmessage = ({ data }) => {
-    const numbers = JSON.parse(data);
+const stream = makeStream((numbers, keys) => {
+  if (numbers.server.problem) report(numbers.server.problem);
+  else if (last?.problem) report('');
+  if (keys) {
     strip(numbers.server);
-    view.update(numbers);
-  };
-  stream.onerror = () => {
-    if (stream.readyState === EventSource.CLOSED) report('The server sends no numbers any more: load the page again.');
-  };
-}
+    view.update(numbers, keys);
+  }
+  last = numbers.server;
+}, (text) => {
+  if (stale.textContent === text) return;
+  stale.textContent = text;
+  stale.hidden = text === '';
+  document.body.classList.toggle('stale', text !== '');
+});
+const { watch } = stream;
 
 function strip(server) {
   const seconds = last ? (server.at - last.at) / 1000 : 0;
@@ -44,8 +47,6 @@ function strip(server) {
       ? [['Queried / s', perSecond('items_checked')], ['Added / s', perSecond('items_added')]] : []),
     ['Up', time(server.uptime_seconds)],
   ]));
-  if (server.problem) report(server.problem);
-  last = server;
 }
 
 /** The table, filled page by page: the first page is on the screen before the second is requested. */
@@ -56,26 +57,49 @@ function makeFilters() {
     clearTimeout(waiting);
     waiting = setTimeout(() => view.element === table.element && watch(keys), 200);
   });
+  // The list is read again when their number is another one, and now and then.
+  let known;
+  let filled = 0;
+  let filling = false;
   const fill = async () => {
-    let cursor = 0;
+    filling = true;
+    const started = Date.now();
     const slow = setTimeout(() => report('The filters are being looked for among the keys of the server.'), 1000);
-    do {
-      const limit = cursor ? 1000 : 200;
-      const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`)
-        .finally(() => clearTimeout(slow));
-      if (!cursor) report('');
-      table.put(page.filters, Date.now());
-      performance.mark('filters');
-      if (page.is_cut) report('There are more filters than are shown.');
-      else if (page.unnamed) report(`Not shown: ${count(page.unnamed)} whose name is not UTF-8.`);
-      cursor = page.next;
-    } while (cursor && view.element === table.element);
+    const paths = new Set();
+    let cursor = 0;
+    try {
+      do {
+        const limit = cursor ? 1000 : 200;
+        const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`)
+          .finally(() => clearTimeout(slow));
+        if (!cursor && !known) report('');
+        page.filters.forEach(({ path }) => paths.add(path));
+        table.put(page.filters, Date.now());
+        performance.mark('filters');
+        if (page.is_cut) report('There are more filters than are shown.');
+        else if (page.unnamed) report(`Not shown: ${count(page.unnamed)} whose name is not UTF-8.`);
+        cursor = page.next;
+      } while (cursor && view.element === table.element);
+      if (!cursor) table.keep(paths);
+      known ??= paths.size;
+    } finally {
+      filling = false;
+      // A long list is not read again at once.
+      filled = Date.now() + 10 * (Date.now() - started);
+    }
   };
+  const begin = () => fill().catch((error) => report(error.message));
   return {
     element: table.element,
     keys: [],
-    begin: () => fill().catch((error) => report(error.message)),
-    update: ({ filters, server }) => table.put(filters, server.at),
+    begin,
+    update: ({ filters, server }, keys) => {
+      table.put(filters, server.at);
+      table.drop(keys, filters);
+      if (filling || Date.now() < filled + (server.filters === known ? 60_000 : 1000)) return;
+      known = server.filters;
+      begin();
+    },
   };
 }
 

@@ -1,13 +1,25 @@
 // The table of filters: only the rows on the screen exist, so that 10,000 filters scroll as ten do.
 
-import { count, element, keyOf, nameOf, promise, rate, size, time } from '/ui/text.js';
+import { count, crowded, element, fullness, isFull, isOver, keyOf, nameOf, rate, size, time } from '/ui/text.js';
 
 const ROW = 29;
-const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Queried / s', 'Added / s', 'Expires'];
+const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Queries/s', 'Adds/s', 'Expires'];
+
+/** Parts of the line above the table, each of which leaves only its filters in it. */
+const PARTS = [
+  { is: isOver, kind: 'bad', write: (found, all) =>
+    `${count(found)} of ${count(all)} ${found === 1 ? 'breaks its' : 'break their'} promise` },
+  { is: isFull, kind: 'bad', write: (found) => `${count(found)} full, which refuse keys` },
+  { is: ({ expires_at: at }) => Boolean(at) && at < Date.now() + 3_600_000, kind: 'warn',
+    write: (found) => `${count(found)} ${found === 1 ? 'expires' : 'expire'} within the hour` },
+];
 
 /** A table; `watch` is called with the keys of the filters on the screen when those change. */
 export function makeTable(watch) {
-  const filters = [];
+  let filters = [];
+  // Those of the part of the summary that is chosen, or all.
+  let chosen = null;
+  let rows = filters;
   const places = new Map();
   let shown = '';
   const body = element('tbody');
@@ -18,20 +30,45 @@ export function makeTable(watch) {
 
   function range() {
     const first = Math.max(0, Math.floor(scroll.scrollTop / ROW) - 5);
-    const rows = Math.ceil((scroll.clientHeight || 600) / ROW) + 10;
-    return [first, Math.min(filters.length, first + rows)];
+    const onScreen = Math.ceil((scroll.clientHeight || 600) / ROW) + 10;
+    return [Math.min(first, rows.length), Math.min(rows.length, first + onScreen)];
   }
 
   function draw() {
+    rows = chosen ? filters.filter(chosen) : filters;
     const [first, end] = range();
-    const rows = filters.slice(first, end).map((filter, i) => row(filter, first + i));
-    table.setAttribute('aria-rowcount', filters.length + 1);
-    body.replaceChildren(space(first), ...rows, space(filters.length - end));
-    const keys = filters.slice(first, end).map(keyOf);
+    const shownRows = rows.slice(first, end);
+    table.setAttribute('aria-rowcount', rows.length + 1);
+    body.replaceChildren(space(first), ...shownRows.map((filter, i) => row(filter, first + i)),
+      space(rows.length - end));
+    summarize();
+    const keys = shownRows.map(keyOf);
     if (keys.join() !== shown) {
       shown = keys.join();
       watch(keys);
     }
+  }
+
+  const summary = element('p', { class: 'summary', 'aria-label': 'What needs a look' });
+  const parts = PARTS.map(({ is }) => {
+    const button = element('button', { type: 'button', 'aria-pressed': 'false' });
+    button.addEventListener('click', () => {
+      chosen = chosen === is ? null : is;
+      parts.forEach((part, i) => part.setAttribute('aria-pressed', String(PARTS[i].is === chosen)));
+      scroll.scrollTop = 0;
+      draw();
+    });
+    return button;
+  });
+  summary.append(...parts);
+
+  function summarize() {
+    const known = filters.filter((filter) => filter.num_bytes !== undefined);
+    PARTS.forEach(({ is, write, kind }, i) => {
+      const found = known.filter(is).length;
+      parts[i].textContent = write(found, known.length);
+      parts[i].className = found ? kind : '';
+    });
   }
 
   let asked = 0;
@@ -59,7 +96,25 @@ export function makeTable(watch) {
     draw();
   }
 
-  return { element: scroll, put, draw };
+  /** Leaves only the filters for which this is true. */
+  function leave(stays) {
+    const left = filters.filter(stays);
+    if (left.length === filters.length) return;
+    filters = left;
+    places.clear();
+    filters.forEach(({ path }, place) => places.set(path, place));
+    draw();
+  }
+  /** Removes those that are on no list any more. */
+  const keep = (paths) => leave(({ path }) => paths.has(path));
+  /** Removes those that were asked for by `keys` and are not among the answers. */
+  function drop(keys, answers) {
+    const asked = new Set(keys);
+    answers.forEach((filter) => asked.delete(keyOf(filter)));
+    if (asked.size) leave((filter) => !asked.has(keyOf(filter)));
+  }
+
+  return { element: element('section', {}, summary, scroll), put, keep, drop, draw };
 }
 
 const space = (rows) => {
@@ -69,7 +124,6 @@ const space = (rows) => {
 };
 
 function row(filter, index) {
-  const full = filter.capacity ? filter.items / filter.capacity : null;
   const number = (text, kind = '') => element('td', { class: `number ${kind}` }, text);
   const link = element('a', { href: `#filter=${keyOf(filter)}` }, nameOf(filter));
   const expires = filter.expires_at ? time((filter.expires_at - Date.now()) / 1000) : '–';
@@ -77,8 +131,8 @@ function row(filter, index) {
     element('td', { title: nameOf(filter) }, link),
     element('td', filter.problem ? { title: filter.problem, class: 'bad' } : {}, filter.problem ? 'unusable' : filter.kind),
     number(count(filter.items)),
-    number(full === null ? '–' : `${Math.round(full * 100)} %`, full > 0.8 && !filter.expansion && !filter.grows ? 'bad' : ''),
-    number(rate(filter.expected_fpp), promise(filter)),
+    number(fullness(filter) === null ? '–' : `${Math.floor(fullness(filter) * 100)} %`, crowded(filter)),
+    number(rate(filter.expected_fpp), isOver(filter) ? 'bad' : ''),
     number(rate(filter.target_fpp)),
     number(size(filter.num_bytes)),
     number(filter.queried === undefined ? '–' : count(Math.round(filter.queried))),

@@ -22,10 +22,31 @@ export function rate(number) {
   return number < 1e-4 ? number.toExponential(1) : `${Number((number * 100).toPrecision(3))} %`;
 }
 
-/** Whether a filter keeps its rate, as the class of an element; nothing if either is unknown. */
-export function promise({ expected_fpp: now, target_fpp: promised }) {
-  if (typeof now !== 'number' || typeof promised !== 'number') return '';
-  return now > promised * 1.01 ? 'bad' : 'good';
+/** Whether a filter breaks its promise; false if either rate is unknown. */
+export const isOver = ({ expected_fpp: now, target_fpp: promised }) =>
+  typeof now === 'number' && typeof promised === 'number' && now > promised * 1.01;
+
+/** Kinds that refuse keys beyond their capacity. */
+const REFUSING = ['blocked', 'standard', 'compact', 'bf'];
+const refuses = ({ kind, expansion, grows }) => REFUSING.includes(kind) && !expansion && !grows;
+
+/** The part of the capacity that is in use; null if there is none. */
+export const fullness = ({ items, capacity }) =>
+  (capacity && Number.isFinite(items) ? items / capacity : null);
+
+/** The class of a fullness: from four fifths on where keys are refused, none for other kinds. */
+export const crowded = (filter) => (refuses(filter) && fullness(filter) >= 0.8 ? 'warn' : '');
+
+/** Whether a filter refuses every new key. */
+export const isFull = (filter) => refuses(filter) && fullness(filter) >= 1;
+
+/** The state of a filter in words, with its class. */
+export function stateOf(filter) {
+  if (filter.problem) return [filter.problem, 'bad'];
+  if (isOver(filter)) return ['over its promise', 'bad'];
+  if (isFull(filter)) return ['full: adds are refused', 'bad'];
+  if (crowded(filter)) return ['nearly full', 'warn'];
+  return ['good', 'good'];
 }
 
 export function size(bytes) {

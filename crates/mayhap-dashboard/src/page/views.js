@@ -1,6 +1,6 @@
 // The views next to the table: one filter, durability, clients, slow requests.
 
-import { count, element, keyOf, nameOf, pairs, promise, rate, size, time } from '/ui/text.js';
+import { count, element, isOver, nameOf, pairs, rate, size, stateOf, time } from '/ui/text.js';
 
 /** JSON of a path; the server's own words if it refuses. */
 export async function fetchJson(path, options) {
@@ -30,27 +30,47 @@ function makeChart(title, write) {
       values.push(value);
       if (values.length > 300) values.shift();
       const most = Math.max(...values) || 1;
-      const points = values.map((y, x) => `${x + 300 - values.length},${98 - (y / most) * 94}`);
+      // From half a minute on it grows to five.
+      const width = Math.max(30, values.length) - 1;
+      const points = values.map((y, x) => `${(300 * (x + width + 1 - values.length)) / width},${98 - (y / most) * 94}`);
       line.setAttribute('points', points.join(' '));
-      caption.textContent = `${title}: ${write(value)}; the top is ${write(most)}, the width five minutes`;
+      caption.textContent = `${title}: ${write(value)}; the top is ${write(most)}, the width ${time(width + 1)}`;
       svg.setAttribute('aria-label', caption.textContent);
     },
   };
 }
 
-/** The time when a filter will be full, by the keys added since the page was opened. */
-function forecast(filter, first, at) {
-  const seconds = (at - first.at) / 1000;
-  const perSecond = seconds > 0 ? (filter.items - first.items) / seconds : 0;
-  if (!filter.capacity || perSecond <= 0) return '–';
-  const left = filter.capacity - filter.items;
-  return left <= 0 ? 'now' : `${time(left / perSecond)}, at ${count(Math.round(perSecond))} keys/s`;
+/** The time of which keys are counted for a forecast. */
+const FORECAST_MS = 60_000;
+
+/** The time when a filter will be full, by the keys added in the last minute. */
+function makeForecast() {
+  const samples = [];
+  return (filter, at) => {
+    samples.push([at, filter.items]);
+    while (samples.length > 2 && samples[1][0] <= at - FORECAST_MS) samples.shift();
+    const [[first, items]] = samples;
+    const perSecond = at > first ? (filter.items - items) / ((at - first) / 1000) : 0;
+    if (!filter.capacity || !Number.isFinite(filter.items)) return '–';
+    const left = filter.capacity - filter.items;
+    if (left <= 0) return 'it is full';
+    return perSecond > 0 ? `${time(left / perSecond)}, at ${count(Math.round(perSecond))} keys/s` : '–';
+  };
+}
+
+/** A key as it is in the path, as text; as it is if it is none. */
+function decoded(key) {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
 }
 
 /** The page of one filter. */
 export function makeFilter(key, report) {
   // As in the path, until the first event has the name, which need not be text.
-  const title = element('h2', {}, key);
+  const title = element('h2', {}, decoded(key));
   const facts = element('dl', { class: 'column' });
   const now = makeChart('Rate now', rate);
   const keys = makeChart('Keys', count);
@@ -58,7 +78,7 @@ export function makeFilter(key, report) {
   const items = element('textarea', { rows: '2' });
   const answer = element('p', { role: 'status' });
   const copy = element('span', {}, element('a', { href: `${path}/file`, download: '' }, 'Download'));
-  let first;
+  const forecast = makeForecast();
   let measured;
 
   const send = async (verb) => {
@@ -91,33 +111,40 @@ export function makeFilter(key, report) {
   });
 
   function put(filter, at) {
-    first ??= { at, items: filter.items };
+    const [state, kind] = stateOf(filter);
     title.textContent = nameOf(filter);
+    document.title = `${nameOf(filter)}: ${state} – mayhap`;
     if (filter.pull) copy.replaceChildren('Copy it to a file: ', element('code', {}, filter.pull));
     facts.replaceChildren(...pairs([
-      ['Kind', filter.kind], ['Keys', `${count(filter.items)} of ${count(filter.capacity)}`],
-      ['Full in', forecast(filter, first, at)],
-      ['Rate now', element('span', { class: promise(filter) }, rate(filter.expected_fpp))],
+      ['State', element('span', { class: kind }, state)], ['Kind', filter.kind], ['Keys', `${count(filter.items)} of ${count(filter.capacity)}`],
+      ['Full in', forecast(filter, at)],
+      ['Rate now', element('span', { class: isOver(filter) ? 'bad' : 'good' }, rate(filter.expected_fpp))],
       ['Rate promised', rate(filter.target_fpp)],
       ['Rate from the bits', rate(measured?.estimated_fpp)], ['Fill', rate(measured?.fill_ratio)],
       'shards' in filter ? ['Values that hold it', count(filter.shards)] : ['Layers', count(filter.layers)],
       ['Memory', size(filter.num_bytes)],
       ...('items_checked' in filter ? [['Queried since the start', count(filter.items_checked)]] : []),
       ['Expires', filter.expires_at ? time((filter.expires_at - at) / 1000) : 'never'],
-      ['Problem', filter.problem ?? 'none'],
     ]));
     if (Number.isFinite(filter.expected_fpp)) now.put(filter.expected_fpp);
     if (Number.isFinite(filter.items)) keys.put(filter.items);
   }
 
-  return {
-    element: element('section', {}, title, facts,
+  const section = element('section', {}, title, facts,
       element('p', {}, measure, ' ', copy),
       element('form', {}, element('label', {}, 'Keys, a line each', items),
         button('Query', 'check'), button('Add', 'add')),
-      answer, now.element, keys.element),
+      answer, now.element, keys.element);
+  return {
+    element: section,
     keys: [key],
-    update: ({ filters, server }) => filters.filter((f) => keyOf(f) === key).forEach((f) => put(f, server.at)),
+    update: ({ filters: [filter], server }) => {
+      const wasGone = section.classList.contains('gone');
+      section.classList.toggle('gone', !filter);
+      if (filter && wasGone) report('');
+      if (filter) put(filter, server.at);
+      else report(`There is no filter ${title.textContent}: it was deleted, or expired, or never was.`);
+    },
   };
 }
 
@@ -126,8 +153,8 @@ const good = (is, yes, no) => element('span', { class: is ? 'good' : 'bad' }, is
 /** The persistence of Redis and Valkey, and whether they evict filters for lack of memory. */
 const kept = (persistence, at) => pairs([
   ['Append-only file', good(persistence.has_log, 'on', 'off: what was added since the snapshot ends with the server')],
-  ['Last snapshot', persistence.saved_at ? `${time((at - persistence.saved_at) / 1000)} ago` : 'none yet'],
-  ['Last writes', good(persistence.is_saved, 'good', 'failed')],
+  ['Last snapshot', persistence.saved_at ? `${time((at - persistence.saved_at) / 1000)} ago` : 'none yet, since the server was started'],
+  ['Last writes', persistence.saved_at || persistence.has_log ? good(persistence.is_saved, 'good', 'failed') : 'none yet'],
   ['Changes in no snapshot', count(persistence.unsaved_changes)],
   ['At the limit of memory', good(persistence.eviction === 'noeviction', 'writes are refused',
     `keys are removed (${persistence.eviction}), filters too`)],
@@ -138,10 +165,14 @@ const kept = (persistence, at) => pairs([
 export function makeDurability() {
   const facts = element('dl', { class: 'column' });
   const lag = makeChart('Not yet on disk, milliseconds', count);
-  function update({ server: { log, at, persistence } }) {
+  function update({ server: { log, at, persistence, problem } }) {
     lag.element.hidden = !log;
     if (persistence) {
       facts.replaceChildren(...kept(persistence, at));
+      return;
+    }
+    if (problem) {
+      facts.replaceChildren(...pairs([['Durability', 'not known: the server does not tell']]));
       return;
     }
     if (!log) {

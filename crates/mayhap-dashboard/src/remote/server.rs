@@ -4,7 +4,7 @@ use super::describe::now;
 use super::failure::{Answer, Failure, json};
 use super::state::State;
 use axum::extract::State as From;
-use mayhap_redis::Status;
+use mayhap_redis::{Error, Status};
 use serde_json::{Value, json};
 
 /// Rows of an answer.
@@ -17,7 +17,11 @@ pub(super) async fn numbers(state: &State) -> Value {
     let server = &state.server;
     let mut numbers = match server.status().await {
         Ok(status) => of_status(&status),
-        Err(error) => json!({ "problem": mayhap_sets::server::problem(server.name(), &error) }),
+        // Of a server that only refuses to tell, the filters are known.
+        Err(error) => json!({
+            "problem": mayhap_sets::server::problem(server.name(), &error),
+            "is_lost": matches!(error, Error::Unavailable { .. }),
+        }),
     };
     numbers["at"] = now().into();
     numbers["filters"] = state.names.count().into();
@@ -41,7 +45,7 @@ fn of_status(status: &Status) -> Value {
             "evicted_keys": status.evicted_keys,
             "has_log": status.has_log,
             "is_saved": status.is_saved,
-            "saved_at": status.saved_at.saturating_mul(1000),
+            "saved_at": status.saved_at.map(|at| at.saturating_mul(1000)),
             "unsaved_changes": status.unsaved_changes,
         },
     })
@@ -102,7 +106,7 @@ mod tests {
             evicted_keys: 8,
             has_log: true,
             is_saved: false,
-            saved_at: 1_700_000_000,
+            saved_at: Some(1_700_000_000),
             unsaved_changes: 9,
         };
         let expected = json!({

@@ -29,8 +29,9 @@ pub struct Status {
     pub has_log: bool,
     /// Whether the last writes of log and snapshot went well.
     pub is_saved: bool,
-    /// When the oldest last snapshot was made, in seconds since 1970.
-    pub saved_at: u64,
+    /// When the oldest last snapshot was made, in seconds since 1970; `None` if one has made none
+    /// since its start, as servers that count them report.
+    pub saved_at: Option<u64>,
     /// Changes that are in no snapshot.
     pub unsaved_changes: u64,
 }
@@ -69,7 +70,10 @@ impl Status {
             is_saved: is_ok("rdb_last_bgsave_status")
                 && is_ok("aof_last_bgrewrite_status")
                 && is_ok("aof_last_write_status"),
-            saved_at: numbers("rdb_last_save_time").min().unwrap_or(0),
+            // Until the first one it is the time of the start.
+            saved_at: numbers("rdb_last_save_time")
+                .min()
+                .filter(|_| numbers("rdb_saves").all(|n| n > 0)),
             unsaved_changes: sum("rdb_changes_since_last_save"),
         }
     }
@@ -112,10 +116,27 @@ mod tests {
             evicted_keys: 2,
             has_log: false,
             is_saved: false,
-            saved_at: 5,
+            saved_at: Some(5),
             unsaved_changes: 6,
         };
         assert_eq!(status, wanted);
+    }
+
+    #[test]
+    fn a_snapshot_that_was_never_made_has_no_time() {
+        let saved_at = |saves: &[&str]| {
+            let page = |saves: &&str| format!("rdb_last_save_time:7\r\n{saves}");
+            Status::of(&saves.iter().map(page).collect::<Vec<_>>()).saved_at
+        };
+        // Older servers do not count them.
+        for (saves, at) in [
+            (&["rdb_saves:0"][..], None),
+            (&["rdb_saves:3"], Some(7)),
+            (&[""], Some(7)),
+            (&["rdb_saves:1", "rdb_saves:0"], None),
+        ] {
+            assert_eq!(saved_at(saves), at, "{saves:?}");
+        }
     }
 
     #[test]

@@ -80,7 +80,8 @@ fn the_page_runs_only_scripts_of_its_own() {
         text.matches("<script type=\"module\" src=").count()
     );
     assert!(!text.contains("<style") && !text.contains(" style=") && !text.contains(" on"));
-    for path in ["/ui/style.css", "/ui/main.js", "/ui/table.js", "/ui/views.js", "/ui/text.js"] {
+    for name in ["style.css", "main.js", "stream.js", "table.js", "views.js", "text.js"] {
+        let path = &format!("/ui/{name}");
         assert_eq!(server.get(path).status, 200, "{path}");
     }
 }

@@ -1,0 +1,199 @@
+// The dashboard of a server that dies, and of filters that come and go while one looks.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { checkAccess, launch, root } from './browser.mjs';
+
+const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
+const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
+
+/** A server on these ports, or on free ones. */
+async function serve(ports = { redis: 0, http: 0 }) {
+  const server = spawn(binary, ['serve', '--port', String(ports.redis), '--http', String(ports.http)],
+    { stdio: ['ignore', 'ignore', 'pipe'] });
+  const found = {};
+  for await (const line of createInterface({ input: server.stderr })) {
+    const [, what, port] = /(Redis clients|HTTP): \S*?:(\d+)\b/.exec(line) ?? [];
+    if (what) found[what === 'HTTP' ? 'http' : 'redis'] = Number(port);
+    if (found.http && found.redis) break;
+  }
+  server.stderr.resume();
+  const ended = new Promise((done) => server.once('exit', done));
+  const stop = async (signal = 'SIGTERM') => {
+    server.kill(signal);
+    await ended;
+  };
+  return { ...found, url: `http://127.0.0.1:${found.http}`, stop };
+}
+
+/** Sends lines of commands to a server, and waits for as many replies. */
+async function commands(port, lines) {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(lines.map((line) => `${line}\r\n`).join(''));
+  let replies = 0;
+  for await (const data of socket) {
+    replies += data.toString().split('\r\n').length - 1;
+    if (replies >= lines.length) break;
+  }
+  socket.destroy();
+}
+
+let server;
+let browser;
+before(async () => {
+  server = await serve();
+  await commands(server.redis, ['BF.RESERVE hot:sale 0.01 1000 NONSCALING', 'BF.RESERVE quiet 0.01 1000']);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function open(hash, use) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/ui${hash}`);
+  await use(page);
+  await context.close();
+}
+
+test('filters appear and vanish in the table, and a deleted filter’s page says so', () =>
+  open('', async (page) => {
+    const link = (name) => page.getByRole('link', { name, exact: true });
+    await link('quiet').waitFor();
+    await commands(server.redis, ['BF.RESERVE late 0.01 1000', 'BF.RESERVE short 0.01 1000']);
+    await link('late').waitFor();
+    await link('short').waitFor();
+    await commands(server.redis, ['PEXPIRE short 100']);
+    await link('short').waitFor({ state: 'detached' });
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}/ui#filter=late`);
+    await other.getByText('0 of 1,000').waitFor();
+    await commands(server.redis, ['DEL late']);
+    await link('late').waitFor({ state: 'detached' });
+    await other.getByText('There is no filter late').waitFor();
+    assert.equal(await other.isVisible('dl.column'), false);
+    await checkAccess(other);
+    assert.equal(await link('quiet').count(), 1);
+  }));
+
+test('a filter’s page opens under any spelling of its name, and tells of one that is not there', async () => {
+  for (const hash of ['#filter=hot%3Asale', '#filter=hot:sale', '#filter=h%6ft:sale']) {
+    await open(hash, async (page) => {
+      await page.getByRole('heading', { name: 'hot:sale', exact: true, level: 2 }).waitFor();
+      await page.getByText('0 of 1,000').waitFor();
+    });
+  }
+  await open('#filter=no%20such', (page) => page.getByText('There is no filter no such').waitFor());
+});
+
+test('a fixed filter that is full says so, and its forecast is of the last minute', () =>
+  open('#filter=hot%3Asale', async (page) => {
+    const fact = (name) => page.locator('dl.column > div', { has: page.getByText(name, { exact: true }) })
+      .locator('dd');
+    const add = (from, to) => commands(server.redis,
+      Array.from({ length: to - from }, (_, i) => `BF.ADD hot:sale key-${from + i}`));
+    await fact('State').getByText('good').waitFor();
+    await add(0, 850);
+    await fact('State').getByText('nearly full').waitFor();
+    assert.match(await fact('Full in').textContent(), /keys\/s/);
+    await add(850, 1100);
+    await fact('State').getByText('full: adds are refused').waitFor();
+    assert.equal(await fact('Full in').textContent(), 'it is full');
+    assert.match(await page.title(), /hot:sale: full/);
+    await page.screenshot({ path: `${shots}dashboard-full.png` });
+  }));
+
+test('red is for what breaks its promise, amber for what will refuse keys', async () => {
+  await commands(server.redis, [
+    'BF.RESERVE grows 0.01 100', 'BF.RESERVE last 0.01 100 WINDOW 100',
+    ...Array.from({ length: 90 }, (_, i) => `BF.ADD grows ${i}`),
+    ...Array.from({ length: 300 }, (_, i) => `BF.ADD last ${i}`)]);
+  await open('', async (page) => {
+    const cells = (name) => page.locator('tr', { has: page.getByRole('link', { name, exact: true }) })
+      .locator('td.bad, td.warn');
+    await page.getByRole('link', { name: 'grows', exact: true }).waitFor();
+    assert.deepEqual(await cells('grows').count(), 0);
+    assert.deepEqual(await cells('last').count(), 0);
+    assert.equal(await page.locator('tr', { has: page.getByRole('link', { name: 'last', exact: true }) })
+      .locator('td').nth(1).textContent(), 'window');
+    assert.deepEqual(await cells('hot:sale').evaluateAll((all) => all.map((cell) => cell.className)),
+      ['number warn']);
+    // The line above the table says it first, and each part of it leaves its filters alone.
+    const part = (name) => page.locator('.summary').getByRole('button', { name });
+    await part('0 of 4 break their promise').waitFor();
+    await part('0 expire within the hour').waitFor();
+    await page.screenshot({ path: `${shots}dashboard-summary.png` });
+    await part('1 full, which refuse keys').click();
+    assert.deepEqual(await page.locator('tbody a').allTextContents(), ['hot:sale']);
+    await commands(server.redis, ['EXPIRE grows 600']);
+    await part('1 full, which refuse keys').click();
+    await part('1 expires within the hour').click();
+    assert.deepEqual(await page.locator('tbody a').allTextContents(), ['grows']);
+    await checkAccess(page);
+  });
+});
+
+test('a telephone shows how full a filter is, and its rate', async () => {
+  const context = await browser.newContext({ viewport: { width: 360, height: 780 }, colorScheme: 'dark' });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/ui`);
+  await page.getByRole('link', { name: 'quiet', exact: true }).waitFor();
+  const heads = await page.locator('th').evaluateAll((all) =>
+    all.filter((head) => head.getBoundingClientRect().right <= innerWidth && head.checkVisibility())
+      .map((head) => head.textContent));
+  assert.deepEqual(heads, ['Name', 'Full', 'Rate now']);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await page.screenshot({ path: `${shots}dashboard-phone.png` });
+  await checkAccess(page);
+  await context.close();
+});
+
+test('a hidden page has no stream, and is live again when it is shown', () => open('', async (page) => {
+  const up = () => page.locator('#server dd').last().textContent();
+  await page.locator('#server dd').last().waitFor();
+  const hide = (hidden) => page.evaluate((is) => {
+    Object.defineProperty(document, 'hidden', { value: is, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await hide(true);
+  // Other pages get their streams: nothing comes for this one.
+  const before = await up();
+  await open('', async (other) => {
+    const first = other.locator('#server dd').last();
+    await first.waitFor();
+    const text = await first.textContent();
+    await other.waitForFunction((old) => [...document.querySelectorAll('#server dd')].at(-1).textContent !== old, text);
+  });
+  assert.equal(await up(), before);
+  assert.equal(await page.isHidden('#stale'), true);
+  await hide(false);
+  await page.waitForFunction((old) => [...document.querySelectorAll('#server dd')].at(-1).textContent !== old, before);
+}));
+
+test('a server that dies is told of, on every view, and one that comes back too', () => open('', async (page) => {
+  const filter = await page.context().newPage();
+  await filter.goto(`${server.url}/ui#filter=quiet`);
+  await filter.getByText('0 of 1,000').waitFor();
+  await page.locator('#server dd').last().waitFor();
+  assert.equal(await page.isHidden('#stale'), true);
+  const { redis, http } = server;
+  await server.stop('SIGKILL');
+  const dead = Date.now();
+  for (const view of [page, filter]) {
+    await view.locator('#stale', { hasText: /^No answer since \d\d:\d\d:\d\d/ }).waitFor();
+    assert.equal(await view.evaluate(() => getComputedStyle(document.querySelector('main dd, main td a')).fontStyle), 'italic');
+    await checkAccess(view);
+  }
+  console.log(`told ${Date.now() - dead} ms after the end, with two runs of axe`);
+  await page.screenshot({ path: `${shots}dashboard-dead.png` });
+  server = await serve({ redis, http });
+  await page.locator('#stale').waitFor({ state: 'hidden' });
+  // It keeps nothing, and so has no filters.
+  await page.getByRole('link', { name: 'quiet', exact: true }).waitFor({ state: 'detached' });
+  await filter.getByText('There is no filter quiet').waitFor();
+}));
