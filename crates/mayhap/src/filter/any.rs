@@ -310,18 +310,18 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
     /// let builder = AnyFilter::builder().layout(Layout::Standard).num_bytes(1 << 16);
     /// let mut filter = builder.expected_items(100).build()?;
     /// filter.insert("key");
-    /// let small = filter.fold(64)?;
+    /// let small = filter.fold(64, 0.01)?;
     /// assert_eq!(small.params().num_bytes(), 1 << 10);
     /// assert!(small.contains("key") && !small.contains("other"));
     /// assert_eq!(small.inserted_items(), 1);
     /// # Ok::<(), mayhap::Error>(())
     /// ```
-    pub fn fold(&self, factor: u64) -> Result<AnyFilter, Error> {
+    pub fn fold(&self, factor: u64, target_fpp: f64) -> Result<AnyFilter, Error> {
         Ok(match self {
-            Self::Standard(filter) => AnyFilter::Standard(filter.fold(factor)?),
-            Self::Blocked(filter) => AnyFilter::Blocked(filter.fold(factor)?),
-            Self::Blocked128(filter) => AnyFilter::Blocked128(filter.fold(factor)?),
-            Self::Blocked64(filter) => AnyFilter::Blocked64(filter.fold(factor)?),
+            Self::Standard(filter) => AnyFilter::Standard(filter.fold(factor, target_fpp)?),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.fold(factor, target_fpp)?),
+            Self::Blocked128(filter) => AnyFilter::Blocked128(filter.fold(factor, target_fpp)?),
+            Self::Blocked64(filter) => AnyFilter::Blocked64(filter.fold(factor, target_fpp)?),
         })
     }
 

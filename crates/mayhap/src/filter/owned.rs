@@ -203,10 +203,10 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
     ///
     /// A position is a share of the size, ⌊h·B / 2^64⌋ of B blocks, so that the OR of `factor`
     /// adjacent blocks (of `standard`: bits) is the block of the smaller filter: ⌊⌊f·y⌋ / f⌋ = ⌊y⌋
-    /// for every whole f ([`crate::sizing::fold`]). k and p stay, and n becomes the number of keys
-    /// that keeps p there ([`FilterParams::folded`]). [`Filter::inserted_items`] becomes the count
-    /// that a filter of the smaller size is expected to have for the keys counted here, or, if the
-    /// bits contradict that, the one for the keys estimated from them.
+    /// for every whole f ([`crate::sizing::fold`]). k stays, and the promise becomes `target_fpp`
+    /// for the largest n that keeps it there ([`FilterParams::folded`]). [`Filter::inserted_items`]
+    /// becomes the count that a filter of the smaller size is expected to have for the keys counted
+    /// here, or, if the bits contradict that, the one for the keys estimated from them.
     ///
     /// Reads every block once. Memory: the smaller filter, in addition to this one.
     ///
@@ -226,13 +226,13 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
     ///     })
     /// };
     /// let (large, small) = (of_size(30 * 64)?, of_size(6 * 64)?);
-    /// let folded = large.fold(5)?;
+    /// let folded = large.fold(5, 0.01)?;
     /// assert_eq!(folded.storage().as_ref(), small.storage().as_ref());
     /// assert_eq!(folded.params(), small.params());
     /// # Ok::<(), mayhap::Error>(())
     /// ```
-    pub fn fold(&self, factor: u64) -> Result<Filter<L, OwnedBlocks>, Error> {
-        let params = self.params.folded(factor)?;
+    pub fn fold(&self, factor: u64, target_fpp: f64) -> Result<Filter<L, OwnedBlocks>, Error> {
+        let params = self.params.folded(factor, target_fpp)?;
         let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
         let (from, to) = (block::words(self.blocks.as_ref()), block::words_mut(blocks.as_mut()));
         match L::LAYOUT {

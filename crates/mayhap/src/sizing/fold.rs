@@ -40,7 +40,7 @@ const MULTIPLES: u64 = 16;
 /// use mayhap::{Layout, sizing};
 /// let params = sizing::foldable(Layout::Blocked, 8 << 20, 0.01)?; // 1 MiB
 /// assert_eq!(params.num_bits() / 512, 22 * 720); // of 16,384 blocks
-/// let sizes = (1..=15_840).filter(|&factor| params.folded(factor).is_ok());
+/// let sizes = (1..=15_840).filter(|&factor| params.folded(factor, 0.01).is_ok());
 /// assert_eq!(sizes.count(), 72);
 /// # Ok::<(), mayhap::Error>(())
 /// ```

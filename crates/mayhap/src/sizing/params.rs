@@ -116,43 +116,69 @@ impl FilterParams {
         (self.num_bits() / self.layout().block_bits(), unit)
     }
 
-    /// The parameters after a fold by `factor`: the same layout, k and p, m / `factor` bits, and
-    /// the largest n that keeps p there. Unchanged for a factor of 1.
+    /// The parameters after a fold by `factor`: the same layout and k, m / `factor` bits, and the
+    /// largest n that keeps `target_fpp` there.
     ///
     /// # Errors
     ///
     /// [`Error::NoFold`] unless `factor` divides the number of blocks, or of `standard`'s bits;
-    /// [`Error::OutOfRange`] if what is left is smaller than any filter, or keeps p for no key.
+    /// [`Error::FppOutOfRange`]; [`Error::OutOfRange`] if what is left is smaller than any filter,
+    /// or keeps the rate for no key.
     ///
     /// # Examples
     ///
     /// ```
     /// use mayhap::{Layout, sizing};
     /// let params = sizing::for_bits(Layout::Blocked, 12_000 * 512, 500_000)?;
-    /// let third = params.folded(3)?;
+    /// let third = params.folded(3, params.target_fpp())?;
     /// assert_eq!((third.num_bits(), third.num_hashes()), (4_000 * 512, params.num_hashes()));
-    /// assert_eq!(third.target_fpp(), params.target_fpp());
     /// assert!((166_000..167_000).contains(&third.expected_items()));
-    /// assert!(params.folded(7).is_err()); // 12,000 is no multiple of 7
+    /// assert!(params.folded(7, 0.1).is_err()); // 12,000 is no multiple of 7
     /// # Ok::<(), mayhap::Error>(())
     /// ```
-    pub fn folded(&self, factor: u64) -> Result<Self, Error> {
+    pub fn folded(&self, factor: u64, target_fpp: f64) -> Result<Self, Error> {
         let (from, unit) = self.num_units();
         if factor == 0 || !from.is_multiple_of(factor) {
             return Err(Error::NoFold { unit, from, factor });
         }
-        if factor == 1 {
-            return Ok(*self);
-        }
         let (layout, num_bits, k) = (self.layout(), self.num_bits() / factor, self.num_hashes());
-        let items = max_items_and_hashes(layout, k, num_bits, self.target_fpp())?;
-        Self::new(layout, num_bits, k, items, self.target_fpp())
+        let items = max_items_and_hashes(layout, k, num_bits, target_fpp)?;
+        Self::new(layout, num_bits, k, items, target_fpp)
     }
 
-    /// The largest factor by which the filter folds and keeps `target_fpp` for `items` keys; `None`
-    /// if it does not keep it as it is. A `standard` filter in whole blocks of memory stays so.
+    /// The factors by which the filter folds to a size that filters have, in ascending order, from
+    /// 1 on. Of a `standard` filter in whole blocks of memory only those that leave whole blocks.
     ///
     /// Takes a time that grows with the square root of the size: less than a millisecond for 1 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{FilterParams, Layout};
+    /// let params = FilterParams::new(Layout::Blocked, 12 * 512, 8, 100, 0.01)?;
+    /// assert_eq!(params.fold_factors(), [1, 2, 3, 4, 6, 12]);
+    /// let params = FilterParams::new(Layout::Standard, 1_000, 7, 100, 0.01)?;
+    /// assert_eq!(params.fold_factors(), [1, 2, 4, 5, 8, 10]); // 64 bits are the smallest filter
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fold_factors(&self) -> Vec<u64> {
+        let unit = match self.layout {
+            Layout::Standard if self.num_bits.is_multiple_of(512) => 512,
+            layout => layout.block_bits(),
+        };
+        let units = self.num_bits / unit;
+        let mut factors: Vec<u64> = (1..=units.isqrt())
+            .filter(|divisor| units.is_multiple_of(*divisor))
+            .flat_map(|divisor| [divisor, units / divisor])
+            .filter(|factor| self.num_bits / factor >= self.layout.min_bits())
+            .collect();
+        factors.sort_unstable();
+        factors.dedup();
+        factors
+    }
+
+    /// The largest of [`FilterParams::fold_factors`] that keeps `target_fpp` for `items` keys;
+    /// `None` if the filter does not keep it as it is.
     ///
     /// # Examples
     ///
@@ -161,33 +187,19 @@ impl FilterParams {
     /// let params = FilterParams::new(Layout::Blocked, 12_000 * 512, 8, 500_000, 0.01)?;
     /// let factor = params.fold_factor(100_000, 0.01);
     /// assert_eq!(factor, Some(6)); // 2,000 blocks, where 1,973 would do
-    /// assert!(params.folded(6)?.expected_fpp(100_000) <= 0.01);
+    /// assert!(params.folded(6, 0.01)?.expected_fpp(100_000) <= 0.01);
     /// assert_eq!(params.fold_factor(700_000, 0.01), None);
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn fold_factor(&self, items: u64, target_fpp: f64) -> Option<u64> {
-        let (layout, k) = (self.layout(), self.num_hashes());
-        let fpp = |num_bits| expected_fpp(layout, num_bits, k, items);
-        if fpp(self.num_bits()) > target_fpp {
-            return None;
-        }
-        let unit = match layout {
-            Layout::Standard if self.num_bits().is_multiple_of(512) => 512,
-            _ => layout.block_bits(),
+        let keeps = |&factor: &u64| {
+            let num_bits = self.num_bits / factor;
+            expected_fpp(self.layout, num_bits, self.num_hashes, items) <= target_fpp
         };
-        let units = self.num_bits() / unit;
-        let is_possible = |factor: u64| {
-            let num_bits = self.num_bits() / factor;
-            num_bits >= layout.min_bits() && fpp(num_bits) <= target_fpp
-        };
-        let mut divisors: Vec<u64> = (1..=units.isqrt())
-            .filter(|divisor| units.is_multiple_of(*divisor))
-            .flat_map(|divisor| [divisor, units / divisor])
-            .collect();
-        divisors.sort_unstable();
+        let factors = self.fold_factors();
         // The rate rises with the factor.
-        let possible = divisors.partition_point(|&factor| is_possible(factor));
-        possible.checked_sub(1).map(|last| divisors[last])
+        let kept = factors.partition_point(keeps);
+        kept.checked_sub(1).map(|last| factors[last])
     }
 
     /// [`Error::Incompatible`] for another layout.

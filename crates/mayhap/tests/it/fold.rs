@@ -49,7 +49,7 @@ fn every_factor_folds_to_the_filter_built_small() {
             for filter in [&mut large, &mut small] {
                 filter.insert_digests_into(&[Digest::new(u64::MAX), Digest::new(0)], &mut new);
             }
-            let folded = large.fold(factor).unwrap();
+            let folded = large.fold(factor, 0.9).unwrap();
             assert!(bits(&folded) == bits(&small), "{layout} {num_bits} k {num_hashes} × {factor}");
             assert!(folded.count_ones() < num_bits * 3 / 4 + 8, "{layout} {num_bits} {factor}");
             assert_eq!(folded.params().num_bits(), num_bits);
@@ -88,12 +88,12 @@ fn folds<L: LayoutKind>(
     let (mut small, mut large) = (empty::<L>(small), empty::<L>(large));
     small.insert_digests(digests);
     large.insert_digests(digests);
-    let folded = large.fold(factor).unwrap();
+    let folded = large.fold(factor, 0.9).unwrap();
     prop_assert!(folded.storage().as_ref() == small.storage().as_ref());
     prop_assert!(digests.iter().all(|&digest| folded.contains_digest(digest)));
     // In two steps as in one.
     if factor.is_multiple_of(2) {
-        let twice = large.fold(2).unwrap().fold(factor / 2).unwrap();
+        let twice = large.fold(2, 0.9).unwrap().fold(factor / 2, 0.9).unwrap();
         prop_assert!(twice.storage().as_ref() == small.storage().as_ref());
     }
     Ok(())
@@ -102,17 +102,17 @@ fn folds<L: LayoutKind>(
 #[test]
 fn a_factor_that_does_not_divide_the_size_is_refused() {
     let blocked = of_shape(Layout::Blocked, 12 * 512, 8);
-    let error = |factor| blocked.fold(factor).unwrap_err();
+    let error = |factor| blocked.fold(factor, 0.9).unwrap_err();
     assert_eq!(error(5), Error::NoFold { unit: "blocks", from: 12, factor: 5 });
     assert_eq!(error(0), Error::NoFold { unit: "blocks", from: 12, factor: 0 });
     assert_eq!(error(24), Error::NoFold { unit: "blocks", from: 12, factor: 24 });
     assert!(error(5).to_string().contains("12 blocks do not fold by 5"));
     let standard = of_shape(Layout::Standard, 1_000, 3);
-    let error = |factor| standard.fold(factor).unwrap_err();
+    let error = |factor| standard.fold(factor, 0.9).unwrap_err();
     assert_eq!(error(7), Error::NoFold { unit: "bits", from: 1_000, factor: 7 });
     // 50 bits are fewer than any filter has.
     assert!(matches!(error(20), Error::OutOfRange { found: 50, .. }), "{}", error(20));
-    assert_eq!(blocked.fold(12).unwrap().params().num_bits(), 512);
+    assert_eq!(blocked.fold(12, 0.9).unwrap().params().num_bits(), 512);
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn counts_rates_and_health_are_those_of_the_smaller_filter() {
             filter
         };
         let (large, small) = (build(960 << 10), build(32 << 10));
-        let folded = large.fold(30).unwrap();
+        let folded = large.fold(30, 0.05).unwrap();
         assert_eq!(folded.params(), small.params());
-        assert_eq!(folded.params(), &large.params().folded(30).unwrap());
+        assert_eq!(folded.params(), &large.params().folded(30, 0.05).unwrap());
         assert!(folded.inserted_items() < large.inserted_items());
         // About 300 of 40,000 are swallowed, give or take 17.
         assert!(folded.inserted_items().abs_diff(small.inserted_items()) < 60);
@@ -137,10 +137,10 @@ fn counts_rates_and_health_are_those_of_the_smaller_filter() {
         assert_eq!(folded.estimated_fpp(), small.estimated_fpp());
         assert_eq!(folded.health(), small.health());
         // More than it holds at 5 %, and reported so.
-        let full = large.fold(60).unwrap();
+        let full = large.fold(60, 0.05).unwrap();
         assert_eq!(full.health(), Health::OverCapacity);
         assert!(full.expected_fpp(40_000) > 0.05);
-        assert!(large.fold(1).unwrap().inserted_items() == large.inserted_items());
+        assert!(large.fold(1, 0.05).unwrap().inserted_items() == large.inserted_items());
     }
 }
 
@@ -149,13 +149,13 @@ fn a_count_that_the_bits_contradict_is_not_carried() {
     let mut filter = of_shape(Layout::Blocked, 1_200 * 512, 8);
     filter.insert_batch(&(0..2_000u64).collect::<Vec<_>>());
     filter.set_inserted_items(0);
-    let items = filter.fold(12).unwrap().inserted_items();
+    let items = filter.fold(12, 0.9).unwrap().inserted_items();
     assert!((1_900..=2_000).contains(&items), "{items}");
     // All bits set: no count follows from them, and none is made up.
     let full = vec![Block([u64::MAX; 8]); 12];
     let params = shape(Layout::Blocked, 12 * 512, 8);
     let full = AnyFilter::from_parts(params, DigestFunction::xxh3(0), &*full, 5).unwrap();
-    let folded = full.fold(4).unwrap();
+    let folded = full.fold(4, 0.9).unwrap();
     assert_eq!(folded.health(), Health::OverCapacity);
     assert_eq!(folded.estimated_fpp(), 1.0);
 }
@@ -170,7 +170,7 @@ fn a_settled_fold_is_the_reproducible_file_of_the_smaller_size() {
         let items = large.distinct_items().rounded();
         let factor = params.fold_factor(items, fpp).unwrap();
         assert!(factor > 2, "{layout} {factor}");
-        let mut folded = large.fold(factor).unwrap();
+        let mut folded = large.fold(factor, fpp).unwrap();
         assert!(folded.expected_fpp(items) <= fpp);
         folded.settle_inserted_items();
         let builder = AnyFilter::builder().layout(layout).num_bytes(folded.params().num_bytes());
