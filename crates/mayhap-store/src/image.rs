@@ -9,7 +9,7 @@ use mayhap::native::{
     self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, Kind, MAGIC, Native, looks_like,
 };
 use mayhap::set::{Set, from_segments};
-use mayhap::{DigestFunction, OwnedBlocks, SecretKey};
+use mayhap::{AnyFilter, DigestFunction, OwnedBlocks, SecretKey};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,8 +104,26 @@ impl Image {
         secret_key: Option<SecretKey>,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<(DigestFunction, Vec<OwnedBlocks>), Error> {
+        let digest_function = self.header.digest_function(secret_key);
+        Ok((digest_function.map_err(Error::format(&self.path))?, self.read_body(&mut progress)?))
+    }
+
+    /// A plain filter with these bits and this count, for work on bits alone, which needs no key:
+    /// the digest function is any.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`crate::load()`], except for the key.
+    pub(crate) fn load_bits(&self) -> Result<AnyFilter, Error> {
+        let params = self.header.params().map_err(Error::format(&self.path))?;
+        let blocks = self.read_body(|_, _| {})?.swap_remove(0);
+        let (function, items) = (DigestFunction::default(), self.header.inserted_items());
+        AnyFilter::from_parts(params, function, blocks, items).map_err(Error::format(&self.path))
+    }
+
+    /// The segments of the body.
+    fn read_body(&self, mut progress: impl FnMut(u64, u64)) -> Result<Vec<OwnedBlocks>, Error> {
         let Self { file, path, header } = self;
-        let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
         let mut body = Body::new(&**file, path, header);
         let mut segments = Vec::new();
         for &num_blocks in header.segment_blocks() {
@@ -115,7 +133,7 @@ impl Image {
             segments.push(blocks);
         }
         body.finish()?;
-        Ok((digest_function, segments))
+        Ok(segments)
     }
 
     /// Checks every byte without keeping it, in constant memory; `progress` as for [`Image::load`].

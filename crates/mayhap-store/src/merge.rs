@@ -33,7 +33,8 @@ impl FilterLock {
     /// key is needed if it is keyed; the others need no key.
     ///
     /// Inputs must agree in everything that determines bits: layout, m, k, digest function, seed or
-    /// key, and key options. n and p, which do not, are taken from the first input.
+    /// key, and key options; but a size that is a multiple of the smallest is folded to it, in
+    /// memory. n and p, which determine no bit, are those of the first input of the smallest size.
     /// [`Header::inserted_items`] becomes the count that a single filter would have for the number
     /// of keys estimated from the bits, which is assumed to be at least the number of the fullest
     /// input and at most the sum of all, as far as the interval of the estimate allows. `progress`
@@ -84,25 +85,31 @@ impl FilterLock {
         accept: impl FnOnce(&Assembled) -> bool,
     ) -> Result<(Assembled, Vec<u64>), Error> {
         assert!(!paths.is_empty(), "a merge needs at least one input");
-        let inputs = paths
+        let mut inputs = paths
             .iter()
             .map(|path| Input::open(path, options))
             .collect::<Result<Vec<_>, Error>>()?;
-        let first = &inputs[0];
+        let inserted_items: Vec<u64> =
+            inputs.iter().map(|input| input.header.inserted_items()).collect();
+        let smallest = (0..inputs.len()).min_by_key(|&i| inputs[i].header.fields().num_bits);
+        let smallest = smallest.unwrap_or(0);
+        let params = inputs[smallest].params()?;
+        for input in &mut inputs {
+            input.fold_to(&params)?;
+        }
+        let first = &inputs[smallest];
         let mut key_options = first.header.key_options().to_owned();
-        for input in &inputs[1..] {
+        for input in &inputs {
             check_alike(first, input)?;
             let common = common_key_options(&key_options, input.header.key_options());
             key_options = common.unwrap_or(key_options);
         }
-        let params = first.header.params().map_err(Error::format(first.path))?;
         let new = Replacement::begin(self, first.header.digest_id() != 1, options.replace)?;
         let mut union = Union::new(params, self.path(), &first.header);
         let table = write(&mut union, new.file(), &inputs, progress)?;
 
-        let inserted_items: Vec<u64> =
-            inputs.iter().map(|input| input.header.inserted_items()).collect();
-        let items = items_of(&params, &union.estimated_items(), &inserted_items);
+        let counted: Vec<u64> = inputs.iter().map(|input| input.header.inserted_items()).collect();
+        let items = items_of(&params, &union.estimated_items(), &counted);
         let header = first.header.clone().renewed().with_inserted_items(items);
         let header = header.with_key_options(&key_options);
         let merged = union.finish(new.file(), &header, table)?;
@@ -141,7 +148,7 @@ struct Input<'a> {
 
 enum Bits {
     File(Image),
-    /// The contents of file and log together.
+    /// The contents of file and log together, or the file folded to a smaller size.
     Memory(AnyFilter),
 }
 
@@ -161,6 +168,36 @@ impl<'a> Input<'a> {
         snapshot.replay(|record| apply(&mut filter, record))?;
         let header = header.with_inserted_items(filter.inserted_items());
         Ok(Self { path, header, bits: Bits::Memory(filter) })
+    }
+}
+
+impl Input<'_> {
+    fn params(&self) -> Result<FilterParams, Error> {
+        self.header.params().map_err(Error::format(self.path))
+    }
+
+    /// Folds the filter to the size of `smallest` if its own is a multiple of that; a filter that
+    /// is unlike in another way stays as it is, to be refused.
+    fn fold_to(&mut self, smallest: &FilterParams) -> Result<(), Error> {
+        let params = self.params()?;
+        let factor = params.num_bits() / smallest.num_bits();
+        let is_alike = params.layout() == smallest.layout()
+            && params.num_hashes() == smallest.num_hashes()
+            && params.num_bits().is_multiple_of(smallest.num_bits());
+        if !is_alike || factor == 1 {
+            return Ok(());
+        }
+        let fpp = smallest.target_fpp();
+        let folded = match &self.bits {
+            Bits::File(image) => image.load_bits()?.fold(factor, fpp),
+            Bits::Memory(filter) => filter.fold(factor, fpp),
+        };
+        let folded = folded.map_err(Error::format(self.path))?;
+        let header = self.header.clone().with_params(folded.params());
+        let header = header.map_err(Error::format(self.path))?;
+        self.header = header.with_inserted_items(folded.inserted_items());
+        self.bits = Bits::Memory(folded);
+        Ok(())
     }
 }
 

@@ -133,6 +133,10 @@ pub fn of_store(error: &mayhap_store::Error) -> Option<&'static str> {
              another system may need --format FORMAT"
         }
         Store::Exists { .. } => "or replace it with --force",
+        Store::Unlike { parameter: "size", .. } => {
+            "a size folds to those that divide it: create them with one -n and -p, or shrink them \
+             to a common size with mayhap shrink --factor"
+        }
         Store::Unlike { .. } => {
             "create them with one -n, -p, --layout, digest (--seed, --key-file) and key options"
         }

@@ -135,7 +135,7 @@ fn unlike_filters_are_refused_with_the_parameter_both_files_and_both_values() {
     let id = |byte| format!("{:#x}", SecretKey::new([byte; 16]).id());
     for (left, right, options, words) in [
         (plain(), build(Layout::Standard, 4096, xxh3(0)), "", ["layout", "standard", "blocked"]),
-        (plain(), build(Layout::Blocked, 8192, xxh3(0)), "", ["size", "8192 bits", "4096 bits"]),
+        (plain(), build(Layout::Blocked, 5120, xxh3(0)), "", ["size", "5120 bits", "4096 bits"]),
         (hashes(8), hashes(16), "", ["bits per key", "16 (for", "8 (for"]),
         (plain(), build(Layout::Blocked, 4096, keyed(1)), "", ["function", "sip13", "xxh3"]),
         (plain(), build(Layout::Blocked, 4096, xxh3(7)), "", ["seed", "0x7", "0x0"]),
@@ -280,6 +280,45 @@ fn what_is_in_the_log_of_an_input_counts() {
 }
 
 #[test]
+fn larger_filters_are_folded_to_the_smallest_whatever_the_order() {
+    for layout in LAYOUTS {
+        let folder = Folder::new();
+        let size = 1 << 16;
+        let save_one = |name: &str, num_bits, keys| {
+            let path = folder.file(name);
+            save(&path, &filter(layout, num_bits, keys), "trim=1\n").unwrap();
+            path
+        };
+        let small = save_one("small", size, 0..100);
+        let (triple, large) = (save_one("triple", 3 * size, 50..200), folder.file("large"));
+        // One of them is a state with a log.
+        let empty = filter(layout, 12 * size, 200..250);
+        let mut live = LiveFilter::create(&large, empty, "trim=1\n").unwrap();
+        live.record(&(250..300).map(digest).collect::<Vec<_>>()).unwrap();
+        let expected = filter(layout, size, 0..300);
+        for paths in [[&small, &triple, &large], [&large, &triple, &small]] {
+            let inputs = paths.map(Clone::clone);
+            let all = &folder.file("all");
+            let (merged, inserted) = merge(&inputs, all, true, |_, _| {}).unwrap();
+            let loaded = load(all, None).unwrap().filter;
+            assert!(same_bits(&loaded, &expected), "{layout}");
+            let params = *load(&small, None).unwrap().filter.params();
+            assert_eq!(loaded.params(), &params, "the promise of the smallest");
+            // As many as each counted at its own size.
+            let own = |path: &PathBuf| load(path, None).map(|it| it.filter.inserted_items());
+            assert_eq!(inserted.iter().max(), Some(&150));
+            assert_eq!(inserted[1], own(&triple).unwrap());
+            assert!(merged.header.inserted_items().abs_diff(300) < 10, "{layout}");
+        }
+        // No multiple, and nothing is written.
+        let odd = save_one("odd", size / 512 * 513 / 64 * 512, 0..10);
+        let error = quietly(&[small, odd], &folder.file("none")).unwrap_err();
+        assert!(matches!(error, Error::Unlike { parameter: "size", .. }), "{error}");
+        assert!(!folder.file("none").exists());
+    }
+}
+
+#[test]
 fn an_input_can_be_the_output_and_without_replace_nothing_is_replaced() {
     let folder = Folder::new();
     let (paths, filters) = shards(&folder, Layout::Standard, 1 << 16, &[0..100, 100..200]);
@@ -298,7 +337,9 @@ fn keyed_filters_merge_without_their_key_into_a_private_file() {
     let key = SecretKey::new([9; 16]);
     let paths = ["a", "b"].map(|name| folder.file(name));
     for (i, path) in paths.iter().enumerate() {
-        let builder = AnyFilter::builder().expected_items(100).target_fpp(1e-6);
+        // The second is folded.
+        let size = 1024 << i;
+        let builder = AnyFilter::builder().expected_items(20).num_bytes(size).num_hashes(8);
         let mut keyed = builder.digest_function(DigestFunction::sip13(key)).build().unwrap();
         keyed.insert(&(i as u64));
         save(path, &keyed, "").unwrap();

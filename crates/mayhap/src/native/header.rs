@@ -116,6 +116,30 @@ impl Header {
         self
     }
 
+    /// The header of a plain filter with other parameters, as after a fold.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] for other kinds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, native::Header};
+    /// let filter = AnyFilter::builder().num_bytes(64 << 10).target_fpp(0.01).build()?;
+    /// let half = filter.fold(2, 0.01)?;
+    /// let header = Header::of(&filter, "").with_params(half.params())?;
+    /// assert_eq!(header, Header::of(&half, ""));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn with_params(mut self, params: &FilterParams) -> Result<Self, Error> {
+        self.check_kind(Kind::Bloom)?;
+        let inserted_items = self.fields.inserted_items;
+        self.fields = Fields::new(params.layout().id(), params, inserted_items);
+        self.segment_blocks = alloc::vec![params.num_blocks()];
+        Ok(self)
+    }
+
     /// The same header with another identity, or none.
     ///
     /// # Errors

@@ -97,6 +97,7 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     for (path, header) in args.files.iter().zip(&headers) {
         secret_key::check(key, path, header)?;
     }
+    check_memory(args, &headers)?;
     let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
     let mut progress = Progress::new(talk, Some(bytes));
     let digests = ReplacedDigests::of(&args.output);
@@ -160,6 +161,15 @@ fn merge_with_server(args: &Args, talk: Reporter) -> Result<(), Error> {
     };
     let sum = remote::union::merge(&args.files, output, how)?;
     Summary::of(args, sum, started.elapsed().as_secs_f64()).print(talk, args.json)
+}
+
+/// Plain filters that are larger than the smallest are folded in memory, one after the other.
+fn check_memory(args: &Args, headers: &[Header]) -> Result<(), Error> {
+    let bytes = || headers.iter().filter(|it| it.kind() == Kind::Bloom).map(Header::body_bytes);
+    let smallest = bytes().min().unwrap_or(0);
+    let larger = bytes().filter(|&bytes| bytes > smallest);
+    let folded = larger.clone().map(|_| smallest).fold(0, u64::saturating_add);
+    memory::check(larger.max().unwrap_or(0).saturating_add(folded), args.open.max_bytes())
 }
 
 /// All files have to be of one kind.
@@ -302,7 +312,12 @@ fn warn_of_other_numbers(headers: &[Header], talk: Reporter) {
         let fields = header.fields();
         (fields.expected_items, fields.target_fpp)
     };
-    let first = numbers(&headers[0]);
+    // Larger plain filters are folded to the smallest.
+    let size = |header: &&Header| match header.kind() {
+        Kind::Bloom => header.fields().num_bits,
+        _ => 0,
+    };
+    let Some(first) = headers.iter().min_by_key(size).map(numbers) else { return };
     if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
         talk.warn(&format!(
             "the files were created with different parameters: {} keys at {} and {} keys at {}; \
