@@ -185,8 +185,11 @@ fn build_counts_files_and_asks_for_n_on_a_pipe() {
     file(folder.path(), "in", b"a\nb\nc");
     let output = run(folder.path(), &["build", "--json", "-o", "f", "in"], b"");
     assert_eq!(json(&output.stdout)["expected_items"], 3);
-    let talk = fail(folder.path(), &["build", "-o", "g"], b"a\n");
+    let compact = ["build", "-o", "g", "--layout", "compact"];
+    let talk = fail(folder.path(), &compact, b"a\n");
     assert!(talk.contains("-n must be given") && talk.contains("-n 10M"), "{talk}");
+    let output = run(folder.path(), &["build", "--json", "-o", "h"], b"a\nb\n");
+    assert_eq!(json(&output.stdout)["num_bytes"], 64, "{}", stderr(&output));
     let talk = fail(folder.path(), &["build", "-n", "2", "-o", "g", "in"], b"");
     assert!(talk.contains("the filter is full") && talk.contains("nothing was written"));
     assert!(!folder.path().join("g").exists());

@@ -1,6 +1,7 @@
 //! `mayhap build`: a filter file of a list.
 
 mod segment;
+mod shrink;
 
 use crate::args::{DigestArgs, LineArgs, LockArgs, NEW_FORMAT, SizeArgs, SystemArgs};
 use crate::error::{Error, WhenFull};
@@ -56,8 +57,12 @@ pub struct Args {
     keep_digests: bool,
     /// Build part I of N, of a filter that several machines fill: 3/16
     #[arg(long, value_name = "I/N", value_parser = Part::parse,
-          conflicts_with_all = ["keep_digests", "format", "reproducible"])]
+          conflicts_with_all = ["keep_digests", "format", "reproducible", "shrink"])]
     segment: Option<Part>,
+    /// Fold the filter at the end to the smallest size that keeps -p for its keys [default for
+    /// pipes without -n and --mem]
+    #[arg(long)]
+    shrink: bool,
     /// Write the same bytes for the same keys in any order: the count follows from the bits
     #[arg(long)]
     reproducible: bool,
@@ -90,8 +95,12 @@ enum OnFull {
 
 impl OnFull {
     /// The advice about a full filter.
-    fn advice(self) -> WhenFull {
+    fn advice(self, shrinks: bool) -> WhenFull {
         match self {
+            Self::Stop | Self::Overfill if shrinks => WhenFull {
+                outcome: "nothing was written",
+                next: "start again with more --mem, at the end of which it is folded",
+            },
             Self::Keep => WhenFull {
                 outcome: "the filter has the keys up to there",
                 next: "mayhap add --overfill adds the other lines; with --layout scalable it grows",
@@ -152,7 +161,9 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     if args.size.layout == Some(LayoutName::Fuse) {
         return build_fuse(args, (&mut reader, &mut progress), (&waiting, &stop), talk);
     }
-    let is_sized = args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
+    let shrinks =
+        shrink::applies((args.shrink, &args.size), total_bytes.is_none(), system.is_some())?;
+    let is_sized = shrinks || args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
     let counted = !is_sized && !args.size.grows_or_forgets();
     let items = if counted {
         Some(count(args, &sources, (&stop, total_bytes), talk)?)
@@ -161,17 +172,20 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     };
     let (set, notes): (Box<dyn KeySet>, _) = match &system {
         Some(new) => of_system(args, new, (items, counted, overfill), talk)?,
+        None if shrinks => {
+            (Box::new(OwnSet::from(shrink::begin(&args.size, &args.digest)?)), Vec::new())
+        }
         None => (Box::new(Create::build_any(&args.size, items, &args.digest)?), Vec::new()),
     };
     // The estimate by which a filter of another system is full adds nothing to the count.
     let overfill = overfill || counted && system.is_some();
-    let mut inserter = Inserter::new(set, overfill).without_warning(counted);
+    let mut inserter = Inserter::new(set, overfill).without_warning(counted || shrinks);
     if let Some(kept) = kept {
         inserter = inserter.with_digests(kept);
     }
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let (said, advice) = ((talk, &mut progress), on_full.advice());
+    let (said, advice) = ((talk, &mut progress), on_full.advice(shrinks));
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, said, advice);
     progress.clear();
     let full = match filled {
@@ -183,13 +197,26 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     // A later signal arrives while the file is being written, which is then finished.
     stop.check()?;
     let built = Built { counts, forgotten, digests };
-    let own = inserter.set_mut().own_mut().filter(|_| args.reproducible);
-    if let Some(filter) = own.and_then(OwnSet::plain_mut) {
-        filter.settle_inserted_items();
-    }
-    finish(args, inserter.set_mut(), built, &mut progress, &waiting, talk)?;
+    let mut folded = settle(args, inserter.set_mut(), shrinks, talk)?;
+    let set = folded.as_mut().map_or(inserter.set_mut(), |folded| folded);
+    finish(args, set, built, &mut progress, &waiting, talk)?;
     talk.say_all(&notes);
     full
+}
+
+/// The filter folded to its keys, if it is; with `--reproducible` its count follows from its bits.
+fn settle(
+    args: &Args,
+    set: &mut dyn KeySet,
+    shrinks: bool,
+    talk: Reporter,
+) -> Result<Option<OwnSet>, Error> {
+    match set.own_mut().and_then(OwnSet::plain_mut) {
+        Some(filter) if shrinks => return shrink::end(filter, talk).map(Some),
+        Some(filter) if args.reproducible => filter.settle_inserted_items(),
+        _ => {}
+    }
+    Ok(None)
 }
 
 /// Builds a fuse filter of all lines at once, saves it and reports its numbers.
