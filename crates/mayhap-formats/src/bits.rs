@@ -207,6 +207,19 @@ impl Bits {
         Ok(())
     }
 
+    /// Makes one group of `W` words of `factor` adjacent ones, by OR; both divide their number.
+    pub(crate) fn fold_groups<const W: usize>(&mut self, factor: u64) {
+        let groups = self.words.len() as u64 / W as u64 / factor;
+        for i in 0..groups as usize {
+            for word in 0..W {
+                let group = |j| self.words[(i * factor as usize + j) * W + word];
+                self.words[i * W + word] = (0..factor as usize).fold(0, |all, j| all | group(j));
+            }
+        }
+        self.words.truncate(groups as usize * W);
+        self.num_bits = groups * W as u64 * 64;
+    }
+
     /// Keeps only the bits that `other` also has.
     ///
     /// # Errors

@@ -173,6 +173,72 @@ impl SplitBlockFilter {
         contains_f64, insert_f64: f64, f64::to_le_bytes, "a value of DOUBLE, where −0 is not 0";
     }
 
+    /// Folds the filter to 1/`factor` of its size: to the one into which the same keys are inserted
+    /// at that size.
+    ///
+    /// Block i becomes the OR of the blocks i · `factor` to (i + 1) · `factor` − 1, since the block
+    /// of a key is a share of their number ([`mayhap::sizing::fold`] has the proof; of a hash, 32
+    /// bits take part).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] unless `factor` divides the number of blocks; nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{Limits, SplitBlockFilter};
+    /// let mut filter = SplitBlockFilter::with_num_bytes(6 * 32, &Limits::default())?;
+    /// filter.insert_i64(42);
+    /// filter.fold(3)?;
+    /// assert!(filter.num_blocks() == 2 && filter.contains_i64(42));
+    /// assert!(filter.fold(5).is_err());
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn fold(&mut self, factor: u64) -> Result<(), Error> {
+        let blocks = self.num_blocks();
+        let divides = factor != 0 && blocks.is_multiple_of(factor);
+        Error::check(divides, "factor", "a divisor of the number of blocks", factor)?;
+        self.fold_by(factor);
+        Ok(())
+    }
+
+    fn fold_by(&mut self, factor: u64) {
+        self.inner.bits.fold_groups::<{ BLOCK_BYTES as usize / 8 }>(factor);
+        self.inner.scheme.num_blocks /= factor;
+    }
+
+    /// Halves the number of blocks as long as the rate stays within `target_fpp`, as
+    /// `fold_to_target_fpp` of the crate `parquet` (60.1) does, byte for byte; returns the factor.
+    ///
+    /// From the share f of set bits in all blocks the rate after k halvings is estimated as
+    /// (1 − (1 − f)^(2^k))^8. An empty filter becomes as small as halving makes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{Limits, SplitBlockFilter};
+    /// let mut filter = SplitBlockFilter::with_num_bytes(1 << 15, &Limits::default())?;
+    /// (0..1_000).for_each(|key| { filter.insert_i64(key); });
+    /// assert_eq!(filter.fold_to_target_fpp(0.01), 16);
+    /// assert!(filter.num_blocks() == 64 && (0..1_000).all(|key| filter.contains_i64(key)));
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn fold_to_target_fpp(&mut self, target_fpp: f64) -> u64 {
+        let fill = self.inner.bits.count_ones() as f64 / (self.num_blocks() as f64 * 256.0);
+        let mut clear = 1.0 - fill;
+        let mut factor = 1;
+        while self.num_blocks().is_multiple_of(factor * 2) {
+            clear *= clear;
+            if (1.0 - clear).powi(8) > target_fpp {
+                break;
+            }
+            factor *= 2;
+        }
+        self.fold_by(factor);
+        factor
+    }
+
     /// Adds the bits of `other`.
     ///
     /// # Errors

@@ -333,6 +333,37 @@ proptest! {
         suite::are_refused_or_kept(&bytes, decode(&bytes))?;
     }
 
+    /// The fold of the crate `parquet`, and the filter built at the smaller size.
+    #[test]
+    fn a_fold_is_that_of_another_implementation_to_the_byte(
+        halvings in 0u32..12,
+        keys in prop::collection::vec(any::<i64>(), 0..400),
+        target_fpp in 1e-6..0.9f64,
+    ) {
+        let of_blocks = |blocks: u64| {
+            let mut filter = SplitBlockFilter::with_num_bytes(blocks * 32, &Limits::default())?;
+            for &key in &keys {
+                filter.insert_i64(key);
+            }
+            Ok::<_, Error>(filter)
+        };
+        let mut ours = of_blocks(1 << halvings).unwrap();
+        let mut theirs = Sbbf::new(&ours.to_bit_set());
+        theirs.fold_to_target_fpp(target_fpp);
+        let factor = ours.fold_to_target_fpp(target_fpp);
+        let mut written = Vec::new();
+        theirs.write(&mut written).unwrap();
+        prop_assert_eq!(&written, &ours.encode());
+        prop_assert_eq!(&ours, &of_blocks((1 << halvings) / factor).unwrap());
+        // Any other factor too.
+        for factor in 1..20 {
+            let mut ours = of_blocks(factor * 3).unwrap();
+            ours.fold(factor).unwrap();
+            prop_assert_eq!(&ours, &of_blocks(3).unwrap());
+            prop_assert!(ours.fold(2).is_err() && ours.fold(0).is_err());
+        }
+    }
+
     /// The independent implementation of the crate `parquet`.
     #[test]
     fn another_reader_gives_the_same_answers(
