@@ -64,6 +64,11 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
             "but digests are kept beside files",
             "build a larger file from the keys and send it: mayhap push --force FILE URL",
         ),
+        ("shrink", "file" | "output") => (
+            "but shrink folds files",
+            "copy it, shrink the copy, and send it back: mayhap pull URL FILE, mayhap shrink FILE, \
+             mayhap push --force FILE URL",
+        ),
         ("pull", "file") => {
             ("but pull writes a file", "to copy between servers, pull to a file, then push it")
         }

@@ -1,6 +1,6 @@
 //! The verbs, a file or folder each, and the command line around them.
 //!
-//! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow.rs`,
+//! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow/`, `shrink/`,
 //! `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines pass through `dedup/`,
 //! `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`, `explain.rs`,
 //! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `ttl.rs`, `ui.rs`,
@@ -42,6 +42,7 @@ pub mod remove;
 pub mod restore;
 #[cfg(feature = "server")]
 pub mod serve;
+pub mod shrink;
 mod suggest;
 #[cfg(feature = "redis")]
 pub mod ttl;
@@ -140,6 +141,7 @@ verbs! {
     "add": Add(add),
     "remove": Remove(remove),
     "grow": Grow(grow),
+    "shrink": Shrink(shrink),
     "clear": Clear(clear),
     "delete": Delete(delete),
     "check": Check(check),
@@ -182,7 +184,7 @@ const ONLY_READ: [&str; 10] =
 /// Whether a signal leaves nothing written.
 fn writes_whole_or_nothing(verb: &str, matches: &ArgMatches) -> bool {
     match verb {
-        "build" | "grow" | "pull" => true,
+        "build" | "grow" | "pull" | "shrink" => true,
         "push" => !matches.get_flag("merge"),
         _ => false,
     }

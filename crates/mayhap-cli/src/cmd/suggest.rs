@@ -1,7 +1,7 @@
 //! Verbs of other tools and of the library that users try, and their names here.
 
 /// Each verb with names that users try for its purpose; the likelier verb for a name comes first.
-const OTHER_NAMES: [(&str, &str); 17] = [
+const OTHER_NAMES: [(&str, &str); 18] = [
     ("add", "append insert put"),
     ("build", "make"),
     ("check", "contains exists find get has lookup query search test"),
@@ -18,6 +18,7 @@ const OTHER_NAMES: [(&str, &str); 17] = [
     ("push", "import load upload"),
     ("remove", "del discard erase rm"),
     ("serve", "server"),
+    ("shrink", "compress fold resize"),
     ("which", "find"),
 ];
 

@@ -68,8 +68,11 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         | ("detect", "files") => Reads,
         ("merge" | "assemble", "files") => Part,
         (_, "new_key_file") => WritesKey,
-        ("add" | "clear" | "delete" | "grow" | "remove", "file") | ("dedup", "state") => Changes,
-        ("build" | "convert" | "grow", "output") | ("create" | "pull", "file") => WritesFilter,
+        ("add" | "clear" | "delete" | "grow" | "remove" | "shrink", "file")
+        | ("dedup", "state") => Changes,
+        ("build" | "convert" | "grow" | "shrink", "output") | ("create" | "pull", "file") => {
+            WritesFilter
+        }
         ("merge" | "assemble", "output") => Merges,
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,

@@ -194,6 +194,10 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
     if command.contains("--sha1") {
         made.push("--sha1");
     }
+    if command.contains("mayhap shrink") {
+        // A size that has the factor of the examples.
+        made.extend(["--mem", "64KiB"]);
+    }
     if command.contains("mayhap grow") {
         made.push("--keep-digests");
     }

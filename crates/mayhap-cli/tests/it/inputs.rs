@@ -66,6 +66,7 @@ const ROWS: Rows = &[
     ("clear", &[], &[KEY, ("file", "", Changes, "plain")]),
     ("delete", &[], &[KEY, ("file", "", Changes, "plain")]),
     ("grow", &[], &[KEY, ("file", "", Changes, "plain"), ("output", "-o", Writes, "plain")]),
+    ("shrink", &[], &[KEY, ("file", "", Changes, "plain"), ("output", "-o", Writes, "plain")]),
     ("ttl", &["redis://127.0.0.1:1/0/x"], &[KEY]),
     ("ui", &["redis://127.0.0.1:1"], &[KEY]),
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),

@@ -51,6 +51,7 @@ mod secret_keys;
 mod segments;
 mod serve;
 mod serve_start;
+mod shrink;
 mod state;
 mod support;
 mod truth;

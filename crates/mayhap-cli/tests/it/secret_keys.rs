@@ -48,6 +48,8 @@ const VERBS: &[Verb] = &[
         &["grow", "-o", "out", "--force", "F"],
         &["blocked", "standard", "scalable", "compact"],
     ),
+    ("shrink", &["shrink", "F"], &["blocked", "standard"]),
+    ("shrink -o", &["shrink", "-o", "out", "--force", "F"], &["blocked", "standard"]),
     (
         "grow to fuse",
         &["grow", "-o", "out", "--force", "--layout", "fuse", "-p", "1%", "F"],
