@@ -257,8 +257,8 @@ fn a_fuse_file_is_built_of_all_keys_and_never_changes() {
     succeed(folder, &small, &keys);
     let (large, small) = (info(folder, "f"), info(folder, "small"));
     assert!(large["num_bits"].as_u64() > small["num_bits"].as_u64(), "{large} and {small}");
-    assert!((0.9e-4..=1e-4).contains(&large["expected_fpp"].as_f64().unwrap()), "{large}");
-    assert!((0.9e-2..=1e-2).contains(&small["expected_fpp"].as_f64().unwrap()), "{small}");
+    assert!((0.9e-4..=1e-4).contains(&large["estimated_fpp"].as_f64().unwrap()), "{large}");
+    assert!((0.9e-2..=1e-2).contains(&small["estimated_fpp"].as_f64().unwrap()), "{small}");
     succeed(folder, &["build", "-q", "--frozen", "-p", "1%", "-o", "frozen"], &keys);
     let bytes = |name| std::fs::read(folder.join(name)).unwrap();
     assert!(bytes("frozen") == bytes("small"), "--frozen is --layout fuse");

@@ -103,7 +103,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
 
     #[inline(always)]
     fn probe_packed(&self, digest: Digest) -> packed::Probe {
-        self.packed.probe_digest(digest.get(), self.params.seed())
+        self.packed.probe(digest.get(), self.params.seed())
     }
 
     #[inline(always)]

@@ -47,54 +47,47 @@ impl Packed {
         slot * self.bits + slot.min(self.wider_slots)
     }
 
-    /// For a mixed digest.
     #[inline(always)]
-    fn probe(self, hash: u64) -> Probe {
+    pub(super) fn probe(self, digest: u64, seed: u64) -> Probe {
+        let hash = mix(digest, seed);
         let slots = self.places.slots(hash);
         let mask = if slots[0] < self.wider_first { self.wider_mask } else { self.mask };
         let starts = slots.map(|slot| self.start(slot));
         Probe { starts, fingerprint: long_fingerprint(hash), mask }
     }
 
-    #[inline(always)]
-    pub(super) fn probe_digest(self, digest: u64, seed: u64) -> Probe {
-        self.probe(mix(digest, seed))
-    }
-
-    /// Sets the slot `own`, which is 0, so that the exclusive or of the three slots of the key of
-    /// this hash becomes its fingerprint.
-    #[inline(always)]
-    pub(super) fn set(self, blocks: &mut [Block], hash: u64, own: u64) {
-        let probe = self.probe(hash);
-        let value = probe.missing(blocks);
-        let start = self.start(own);
-        if cfg!(target_endian = "big") {
-            let lanes: &mut [u64] = bytemuck::cast_slice_mut(blocks);
-            let (lane, shift) = ((start / 64) as usize, start % 64);
-            lanes[lane] |= value << shift;
-            if let Some(next) = lanes.get_mut(lane + 1) {
-                *next |= (value >> 1) >> (63 - shift);
+    /// Writes the slots one after the other: the low bits of these values, which begin with those
+    /// of the first slot.
+    pub(super) fn pack<V: Copy + Into<u64>>(self, values: &[V], blocks: &mut [Block]) {
+        let lanes = block::words_mut(blocks);
+        let wider = usize::try_from(self.wider_slots).unwrap_or(usize::MAX).min(values.len());
+        let (wide, narrow) = values.split_at(wider);
+        let (mut at, mut lane, mut filled) = (0, 0u64, 0);
+        for (values, bits, mask) in
+            [(wide, self.bits + 1, self.wider_mask), (narrow, self.bits, self.mask)]
+        {
+            for &value in values {
+                let value = value.into() & mask;
+                lane |= value << filled;
+                filled += bits;
+                if filled >= 64 {
+                    lanes[at] = lane;
+                    at += 1;
+                    filled -= 64;
+                    lane = value >> (bits - filled);
+                }
             }
-            return;
         }
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(blocks);
-        if let Some(eight) = bytes[(start / 8) as usize..].first_chunk_mut::<8>() {
-            *eight = (u64::from_le_bytes(*eight) | value << (start % 8)).to_le_bytes();
-        }
+        // There are bits to spare, so there is a lane for the rest.
+        lanes[at] = lane;
     }
 }
 
 impl Probe {
-    /// The bits in which the exclusive or of the slots differs from the fingerprint.
-    #[inline(always)]
-    fn missing(self, blocks: &[Block]) -> u64 {
-        let [a, b, c] = self.starts.map(|start| word(blocks, start));
-        (a ^ b ^ c ^ self.fingerprint) & self.mask
-    }
-
     #[inline(always)]
     pub(super) fn is_in(self, blocks: &[Block]) -> bool {
-        self.missing(blocks) == 0
+        let [a, b, c] = self.starts.map(|start| word(blocks, start));
+        (a ^ b ^ c ^ self.fingerprint) & self.mask == 0
     }
 
     /// Requests the cache lines in which the slots begin.
