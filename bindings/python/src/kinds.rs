@@ -86,10 +86,9 @@ pub(crate) struct Counting;
 pub(crate) struct Window;
 
 /// A set that never changes, built once from all its keys: the smallest filter.
+/// ``target_fpp`` is its rate, or ``bits`` (4 to 32, 8 if neither is given) for 2 ** -bits.
 ///
-/// ``bits`` is 8 for a rate of 1/256 or 16 for 1/65,536.
-///
-/// >>> words = Fuse(["a", "b", "c"], bits=16)
+/// >>> words = Fuse(["a", "b", "c"], target_fpp=1e-6)
 /// >>> "a" in words, "z" in words, len(words)
 /// (True, False, 3)
 #[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
@@ -463,11 +462,12 @@ fn millis_of(seconds: f64) -> PyResult<u64> {
 #[pymethods]
 impl Fuse {
     #[new]
-    #[pyo3(signature = (keys, *, bits=8, seed=Amount(0), secret_key=None),
-           text_signature = "(keys, *, bits=8, seed=0, secret_key=None)")]
+    #[pyo3(signature = (keys, *, bits=None, target_fpp=None, seed=Amount(0), secret_key=None),
+           text_signature = "(keys, *, bits=None, target_fpp=None, seed=0, secret_key=None)")]
     fn new(
         keys: &Bound<'_, PyAny>,
-        bits: u32,
+        bits: Option<u32>,
+        target_fpp: Option<f64>,
         seed: Amount,
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<PyClassInitializer<Self>> {
@@ -475,9 +475,13 @@ impl Fuse {
             return Ok(PyClassInitializer::from(filter).add_subclass(Self));
         }
         let function = digest_function(seed.0, secret_key)?;
-        let Some(width) = FuseWidth::from_bits(bits) else {
-            return Err(PyValueError::new_err(format!("bits is {bits}, must be 8 or 16")));
+        let width = match (bits, target_fpp) {
+            (None, Some(fpp)) => Some(FuseWidth::check_target(1, fpp).map_err(Error::from)?),
+            (bits, None) => FuseWidth::from_bits(bits.unwrap_or(8)),
+            _ => None,
         };
+        let refusal = format!("bits is {}, must be 4 to 32, without target_fpp", bits.unwrap_or(8));
+        let width = width.ok_or_else(|| PyValueError::new_err(refusal))?;
         let mut digests = Vec::new();
         let mut sink = DigestSink::new(function, None, |chunk: &[Digest]| -> Result<(), Error> {
             digests.extend_from_slice(chunk);
@@ -486,7 +490,10 @@ impl Fuse {
         feed(keys, &mut sink)?;
         sink.finish()?;
         drop(sink);
-        let build = || BinaryFuse::build(width, function, digests);
+        let build = || match target_fpp {
+            Some(fpp) => BinaryFuse::build_for_target(fpp, function, digests),
+            None => BinaryFuse::build(width, function, digests),
+        };
         let set = fork::detached(keys.py(), build).map_err(Error::from)?;
         Ok(base(set, OnFull::Warn).add_subclass(Self))
     }

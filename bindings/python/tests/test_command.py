@@ -51,11 +51,12 @@ def test_files_are_equal_byte_for_byte(arguments, create, command, tmp_path):
         assert mayhap_bloom.open(theirs) == b
 
 
-@pytest.mark.parametrize("bits", [8, 16])
-def test_static_sets_are_equal_byte_for_byte(bits, command, tmp_path):
-    theirs, fpp = tmp_path / "theirs.mayhap", {8: "1%", 16: "1e-4"}[bits]
+@pytest.mark.parametrize("fpp", [0.2, 0.01, 1e-4, 1e-6, 2.0**-31])
+def test_static_sets_are_equal_byte_for_byte(fpp, command, tmp_path):
+    theirs = tmp_path / "theirs.mayhap"
     command("build", "-o", theirs, "--layout", "fuse", "-p", fpp, stdin=LIST)
-    assert bytes(Fuse(TEXTS, bits=bits)) == theirs.read_bytes()
+    assert bytes(Fuse(TEXTS, target_fpp=fpp)) == theirs.read_bytes()
+    assert mayhap_bloom.open(theirs).expected_fpp <= fpp
 
 
 def test_windows_of_time_are_equal_byte_for_byte(command, tmp_path):

@@ -244,6 +244,14 @@ def test_kinds_have_their_own_operations():
     assert f.count_many(range(1000, 101_000)) < 20
     with pytest.raises(mayhap_bloom.ReadOnlyError):
         f.add("x")
+    for fpp in (0.04, 0.001):
+        f = Fuse(range(10_000), target_fpp=fpp)
+        assert all(i in f for i in range(10_000)) and 0.9 * fpp <= f.expected_fpp <= fpp
+        assert abs(f.count_many(range(10_000, 210_000)) - 200_000 * fpp) < 0.2 * 200_000 * fpp
+    for bad in ({"bits": 3}, {"bits": 33}, {"target_fpp": 1e-11}, {"target_fpp": float("nan")},
+                {"target_fpp": 2.0}, {"bits": 8, "target_fpp": 0.1}):
+        with pytest.raises(ValueError):
+            Fuse([1], **bad)
     m = Matrix(3, 1000, 1e-6)
     m.update(1, ["a", "b"])
     assert m.add(2, "a") and m.which("a") == [1, 2]

@@ -215,7 +215,13 @@ class Window(Filter):
 
 class Fuse(Filter):
     def __new__(
-        cls, keys: _Keys, *, bits: int = 8, seed: int = 0, secret_key: bytes | None = None
+        cls,
+        keys: _Keys,
+        *,
+        bits: int | None = None,
+        target_fpp: float | None = None,
+        seed: int = 0,
+        secret_key: bytes | None = None,
     ) -> Self: ...
 
 @disjoint_base
