@@ -125,6 +125,14 @@ fn growing_and_counting_filters_merge_and_other_kinds_say_what_to_do() {
         assert!(held(folder, "all", &lines("key", 0..3000)) == lines("key", 0..1300));
         let small = [&arguments[..], &["--max-memory", "1k"]].concat();
         assert!(fail(folder, &small, b"").contains("above the limit of 1000 B"));
+        // Full means something else to a filter that refuses keys.
+        let talk = stderr(&run(folder, &["merge", "--force", "-o", "more", "a", "b", "a"], b""));
+        let beyond = match layout {
+            "compact" => talk.contains("it takes no more copies"),
+            "counting" => talk.contains("nearly full") && talk.contains("the rate rises"),
+            _ => !talk.contains("full"),
+        };
+        assert!(beyond, "{layout}: {talk}");
         if layout != "scalable" {
             // A key of both is removed twice.
             assert_eq!(succeed(folder, &["remove", "-q", "all"], &lines("key", 0..601)), b"");

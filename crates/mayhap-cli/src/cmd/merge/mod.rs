@@ -366,7 +366,11 @@ impl Summary {
                 rate(target_fpp),
             ));
         } else if health == Health::NearCapacity {
-            talk.warn(&format!("the merged filter is nearly full{of}; beyond that the rate rises"));
+            let beyond = match self.state.layout {
+                "compact" => "it takes no more keys when it is full",
+                _ => "beyond that the rate rises",
+            };
+            talk.warn(&format!("the merged filter is nearly full{of}; {beyond}"));
         }
         Ok(())
     }
