@@ -17,10 +17,10 @@ const COUNT: usize = 3;
 #[derive(Debug)]
 pub struct RedisSentinels {
     // Before the folder, so that the processes are gone when it goes.
-    _processes: Vec<Process>,
+    processes: Vec<Process>,
     ports: Vec<Port>,
     name: String,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl RedisSentinels {
@@ -53,14 +53,15 @@ impl RedisSentinels {
             processes.push(Process::spawn("redis-server --sentinel", command, &log)?);
             ports.push(port);
         }
-        let (name, _processes, _folder) = (name.to_owned(), processes, folder);
-        let sentinels = Self { _processes, ports, name, _folder };
+        let mut sentinels = Self { processes, ports, name: name.to_owned(), folder };
         sentinels.wait_ready()?;
         Ok(sentinels)
     }
 
-    fn wait_ready(&self) -> Result<(), Error> {
-        poll("sentinels that agree", AGREE_SECONDS, || {
+    fn wait_ready(&mut self) -> Result<(), Error> {
+        let (folder, processes) = (self.folder.path().to_owned(), &mut self.processes);
+        poll(&format!("sentinels in {}", folder.display()), AGREE_SECONDS, || {
+            processes.iter_mut().try_for_each(Process::alive)?;
             for port in &self.ports {
                 let ask = |words: &[&str]| {
                     Connection::open(port.number, None).and_then(|mut to| to.ask(words))

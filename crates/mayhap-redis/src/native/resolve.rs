@@ -140,9 +140,9 @@ impl Handle {
         )))
     }
 
-    /// Releases writers from a switch that was abandoned, or undone by a failover of the parameters:
-    /// its number is not the token. All shards get the expiry of the filter back, as they may have
-    /// been retired. Returns whether no fence remains.
+    /// Releases writers from a switch that was abandoned, or undone by a failover of the
+    /// parameters: its number is not the token. All shards get the expiry of the filter back, as
+    /// they may have been retired. Returns whether no fence remains.
     async fn lift_fences(
         &self,
         made: &Generation,

@@ -208,7 +208,7 @@ impl Address {
     /// The server without the name, and without the password.
     pub(crate) fn server(&self) -> String {
         let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.kind));
-        let master = self.master.iter().map(|master| format!("/{master}")).collect::<String>();
+        let master = self.master.as_ref().map(|master| format!("/{master}")).unwrap_or_default();
         format!("{}{}{master}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
     }
 }

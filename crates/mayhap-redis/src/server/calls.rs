@@ -39,8 +39,8 @@ struct Inner {
 }
 
 impl Server {
-    /// Connects: a server that refuses connections, is silent or loads its data is tried again until
-    /// [`ServerOptions::deadline`]. Logs a warning if the server has no persistence.
+    /// Connects: a server that refuses connections, is silent or loads its data is tried again
+    /// until [`ServerOptions::deadline`]. Logs a warning if the server has no persistence.
     ///
     /// # Errors
     ///

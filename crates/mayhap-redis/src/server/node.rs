@@ -120,8 +120,8 @@ impl Node {
         self.lost_at.load(Ordering::SeqCst)
     }
 
-    /// The error of a server that is none of Redis and spoke first: a connection of which a reply is
-    /// expected at once reports its words.
+    /// The error of a server that is none of Redis and spoke first: a connection of which a reply
+    /// is expected at once reports its words.
     pub(crate) async fn first_word(&self) -> Option<RedisError> {
         let info = self.client.get_connection_info();
         let settings = info.redis_settings().clone().set_lib_name("mayhap", "0");
