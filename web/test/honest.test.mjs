@@ -134,6 +134,16 @@ test('red is for what breaks its promise, amber for what will refuse keys', asyn
     await part('1 full, which refuse keys').click();
     await part('1 expires within the hour').click();
     assert.deepEqual(await page.locator('tbody a').allTextContents(), ['grows']);
+    await part('1 expires within the hour').click();
+    // A column sorts with the worst first, and a name is found.
+    const names = () => page.locator('tbody a').allTextContents();
+    await page.getByRole('button', { name: 'Full' , exact: true }).click();
+    assert.deepEqual((await names()).slice(0, 2), ['last', 'hot:sale']);
+    assert.equal(await page.locator('th[aria-sort=descending]').textContent(), 'Full');
+    await page.getByRole('button', { name: 'Name', exact: true }).click();
+    assert.deepEqual(await names(), ['grows', 'hot:sale', 'last', 'quiet']);
+    await page.getByRole('searchbox', { name: 'Find a name' }).fill('QUI');
+    assert.deepEqual(await names(), ['quiet']);
     await checkAccess(page);
   });
 });

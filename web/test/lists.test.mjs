@@ -75,6 +75,10 @@ test('a list is unpacked as it is read', () => open(async (page) => {
   const plain = await download(page);
   await take(page, 'list.gz', gzipSync(latin));
   assert.deepEqual(await download(page), plain);
+  // Of two parts no list becomes the first one alone.
+  await take(page, 'two.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]));
+  const said = await page.textContent('#list-result');
+  assert.ok(/Lines2/.test(said) || await page.locator('#list-result .problem').count(), said);
   await take(page, 'cut.gz', gzipSync('one\ntwo\n'.repeat(99)).subarray(0, 30));
   assert.equal(await page.locator('#list-result a').count(), 0);
 }));

@@ -127,7 +127,8 @@ test('what Redis keeps and removes, its clients and slow requests are shown', as
 });
 
 test('it fits a narrow screen and a dark one', () => open('', async (page) => {
-  await page.locator('td', { hasText: 'mayhap blocked' }).first().waitFor();
+  await page.getByRole('link', { name: 'users' }).waitFor();
+  await page.locator('td', { hasText: '20 %' }).first().waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(wide <= 0, `the page is ${wide} px too wide`);
   await page.screenshot({ path: `${shots}dashboard-narrow-dark.png` });

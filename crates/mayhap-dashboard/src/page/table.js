@@ -3,7 +3,15 @@
 import { count, crowded, element, fullness, isFull, isOver, keyOf, nameOf, rate, size, time } from '/ui/text.js';
 
 const ROW = 29;
-const HEADS = ['Name', 'Kind', 'Keys', 'Full', 'Rate now', 'Promised', 'Memory', 'Queries/s', 'Adds/s', 'Expires'];
+/** The columns, and by which value each sorts: what is worst or most comes first. */
+const COLUMNS = [
+  ['Name', null], ['Kind', null], ['Keys', (f) => f.items], ['Full', fullness],
+  ['Rate now', (f) => f.expected_fpp / (f.target_fpp || 1)], ['Promised', (f) => f.target_fpp],
+  ['Memory', (f) => f.num_bytes], ['Queries/s', (f) => f.queried], ['Adds/s', (f) => f.added],
+  ['Expires', (f) => (f.expires_at ? -f.expires_at : undefined)],
+];
+/** What a name or a kind sorts by. */
+const TEXTS = { Name: nameOf, Kind: ({ kind }) => kind };
 
 /** Parts of the line above the table, each of which leaves only its filters in it. */
 const PARTS = [
@@ -23,7 +31,18 @@ export function makeTable(watch) {
   const places = new Map();
   let shown = '';
   const body = element('tbody');
-  const head = HEADS.map((text, i) => element('th', { scope: 'col', class: i > 1 ? 'number' : '' }, text));
+  let sorted = null;
+  const head = COLUMNS.map(([text], i) => {
+    const button = element('button', { type: 'button' }, text);
+    const cell = element('th', { scope: 'col', class: i > 1 ? 'number' : '' }, button);
+    button.addEventListener('click', () => {
+      sorted = sorted === i ? null : i;
+      head.forEach((other) => other.removeAttribute('aria-sort'));
+      if (sorted === i) cell.setAttribute('aria-sort', TEXTS[text] ? 'ascending' : 'descending');
+      begin();
+    });
+    return cell;
+  });
   const table = element('table', { class: 'fixed', 'aria-rowcount': '0' },
     element('thead', {}, element('tr', {}, ...head)), body);
   const scroll = element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Filters' }, table);
@@ -35,13 +54,11 @@ export function makeTable(watch) {
   }
 
   function draw() {
-    rows = chosen ? filters.filter(chosen) : filters;
     const [first, end] = range();
     const shownRows = rows.slice(first, end);
     table.setAttribute('aria-rowcount', rows.length + 1);
     body.replaceChildren(space(first), ...shownRows.map((filter, i) => row(filter, first + i)),
       space(rows.length - end));
-    summarize();
     const keys = shownRows.map(keyOf);
     if (keys.join() !== shown) {
       shown = keys.join();
@@ -49,18 +66,36 @@ export function makeTable(watch) {
     }
   }
 
+  /** Chooses and sorts the rows again. */
+  function select() {
+    const text = search.value.toLowerCase();
+    const wanted = (filter) => (!chosen || chosen(filter)) && nameOf(filter).toLowerCase().includes(text);
+    rows = chosen || text ? filters.filter(wanted) : filters;
+    if (sorted !== null) {
+      const [name, value] = COLUMNS[sorted];
+      rows = [...rows].sort(TEXTS[name] ? byText(TEXTS[name]) : byMost(value));
+    }
+    summarize();
+    draw();
+  }
+  const begin = () => {
+    scroll.scrollTop = 0;
+    select();
+  };
+
+  const search = element('input', { type: 'search', placeholder: 'Find a name', 'aria-label': 'Find a name' });
+  search.addEventListener('input', begin);
   const summary = element('p', { class: 'summary', 'aria-label': 'What needs a look' });
   const parts = PARTS.map(({ is }) => {
     const button = element('button', { type: 'button', 'aria-pressed': 'false' });
     button.addEventListener('click', () => {
       chosen = chosen === is ? null : is;
       parts.forEach((part, i) => part.setAttribute('aria-pressed', String(PARTS[i].is === chosen)));
-      scroll.scrollTop = 0;
-      draw();
+      begin();
     });
     return button;
   });
-  summary.append(...parts);
+  summary.append(...parts, search);
 
   function summarize() {
     const known = filters.filter((filter) => filter.num_bytes !== undefined);
@@ -93,7 +128,7 @@ export function makeTable(watch) {
       if (place === undefined) places.set(filter.path, filters.push(filter) - 1);
       else filters[place] = filter;
     }
-    draw();
+    select();
   }
 
   /** Leaves only the filters for which this is true. */
@@ -103,7 +138,7 @@ export function makeTable(watch) {
     filters = left;
     places.clear();
     filters.forEach(({ path }, place) => places.set(path, place));
-    draw();
+    select();
   }
   /** Removes those that are on no list any more. */
   const keep = (paths) => leave(({ path }) => paths.has(path));
@@ -117,8 +152,13 @@ export function makeTable(watch) {
   return { element: element('section', {}, summary, scroll), put, keep, drop, draw };
 }
 
+/** The order of texts, and of numbers, unknown ones last. */
+const byText = (text) => (a, b) => text(a).localeCompare(text(b));
+const known = (number) => (Number.isFinite(number) ? number : -Number.MAX_VALUE);
+const byMost = (value) => (a, b) => known(value(b)) - known(value(a));
+
 const space = (rows) => {
-  const cell = element('td', { colspan: HEADS.length });
+  const cell = element('td', { colspan: COLUMNS.length });
   cell.style.height = `${rows * ROW}px`;
   return element('tr', { class: 'space', 'aria-hidden': 'true' }, cell);
 };
