@@ -88,7 +88,7 @@ impl List {
             let function = DigestFunction::xxh3(0);
             let texts = Texts::new(&self.keys, &self.lengths)?;
             let digests = Keys::Texts(texts).digests(&function).into_iter();
-            self.digests.extend(digests.map(|digest| digest.get()));
+            self.digests.extend(digests.map(mayhap::Digest::get));
         }
         Ok(())
     }
