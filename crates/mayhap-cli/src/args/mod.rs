@@ -31,4 +31,4 @@ pub use lock::LockArgs;
 pub use messages::MessageArgs;
 pub use open::{OpenArgs, how_of};
 pub use server::{ReplicaArgs, ServerArgs, WholeArgs};
-pub use size::{DEFAULT_FPP, SizeArgs, parse_window};
+pub use size::{DEFAULT_FPP, MAX_DEFAULT_FPP, SizeArgs, parse_window};

@@ -14,7 +14,7 @@ use mayhap_units::window::{self, WindowError, WindowSize};
 pub const DEFAULT_FPP: f64 = 1e-4;
 
 /// A rate above this one is not what somebody wants who names none: three bits a key have it.
-const MAX_DEFAULT_FPP: f64 = 0.25;
+pub const MAX_DEFAULT_FPP: f64 = 0.25;
 
 /// Reads the size of a window, as `--window` takes it.
 ///

@@ -1,5 +1,6 @@
 //! The command that creates what was planned.
 
+use crate::args::MAX_DEFAULT_FPP;
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Needs};
 use mayhap::sizing;
@@ -67,7 +68,13 @@ fn sized(needs: &Needs, best: &Candidate) -> String {
     let memory = |bytes: u64| exact_bytes(bytes / needs.sets.max(1) / 64 * 64);
     match (needs.items, needs.target_fpp, needs.max_bytes) {
         (Some(items), None, Some(bytes)) => {
-            format!("-n {} --mem {}", exact_count(items), memory(bytes))
+            let size = format!("-n {} --mem {}", exact_count(items), memory(bytes));
+            // A rate that only somebody who names it can want; rounded up, to be read.
+            if best.target_fpp <= MAX_DEFAULT_FPP {
+                size
+            } else {
+                format!("{size} -p {}%", (best.target_fpp * 100.0).ceil().min(99.0))
+            }
         }
         (None, Some(fpp), Some(bytes)) => {
             format!("--mem {} -p {}", memory(bytes), exact_fpp(fpp))
@@ -152,6 +159,8 @@ mod tests {
         assert_eq!(command(&given(1_000_000, 0.01, 0)), create("-n 1M -p 1%"));
         let of_items = given(1_000_000, 0.0, 2 * mib);
         assert_eq!(command(&of_items), create("-n 1M --mem 2MiB --layout blocked"));
+        let of_high_rate = given(1_000_000, 0.0, 200_000);
+        assert_eq!(command(&of_high_rate), create("-n 1M --mem 200000 -p 47% --layout standard"));
         let of_rate = given(0, 0.01, 2 * mib);
         assert_eq!(command(&of_rate), create("--mem 2MiB -p 1% --layout blocked"));
         let deletes = Needs { delete: true, ..given(1_000_000, 0.01, 0) };
