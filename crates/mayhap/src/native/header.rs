@@ -26,6 +26,7 @@
 
 use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 use super::kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES, segment_pages};
+use super::version::{self, NEWEST_VERSION, VERSION};
 use crate::{AnyFilter, Block, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -35,11 +36,6 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const HEADER_BYTES: usize = 4096;
 /// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
 pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The version of the format that this crate writes, but for what only [`NEWEST_VERSION`] has.
-pub const VERSION: u16 = 3;
-/// The newest version that this crate reads, which earlier releases refuse as newer than theirs: a
-/// fuse filter of a width other than 8 and 16.
-pub const NEWEST_VERSION: u16 = 4;
 /// The longest text of key options.
 pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
 
@@ -50,7 +46,7 @@ const NUM_LAYERS: usize = LAYERS + 32 * MAX_LAYERS;
 const CHECKSUM: usize = HEADER_BYTES - 8;
 const IDENTITY_END: usize = IDENTITY_OFFSET + IDENTITY_BYTES;
 /// Version 3 has the identity in place of the last layer entry.
-const MAX_LAYERS_WITH_IDENTITY: usize = MAX_LAYERS - 1;
+pub(super) const MAX_LAYERS_WITH_IDENTITY: usize = MAX_LAYERS - 1;
 const _: () = assert!(IDENTITY_END == NUM_LAYERS);
 /// Far above any file, and far below the point where its length would wrap.
 const MAX_PAGES: u64 = 1 << 46;
@@ -90,7 +86,7 @@ impl Header {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
         Self {
-            version: version_for(kind, &fields),
+            version: version::to_write(kind, &fields),
             identity: None,
             kind,
             fields,
@@ -106,7 +102,7 @@ impl Header {
     /// identity.
     #[must_use]
     pub fn renewed(self) -> Self {
-        Self { version: version_for(self.kind, &self.fields), identity: None, ..self }
+        Self { version: version::to_write(self.kind, &self.fields), identity: None, ..self }
     }
 
     /// The same header with another count of insertions, for a file merged from others.
@@ -459,15 +455,7 @@ impl Header {
             let found = segment_blocks.iter().fold(0u64, |sum, &more| sum.saturating_add(more));
             return Err(Error::TooLarge { field: "blocks", limit: MAX_PAGES * 64, found });
         }
-        // Earlier writers used the oldest sufficient version.
-        let is_first = kind == Kind::Bloom && fields.layout <= 2;
-        let is_right = match version {
-            NEWEST_VERSION => needs_newest(kind, &fields),
-            _ if needs_newest(kind, &fields) => false,
-            VERSION => true,
-            _ => version == if is_first { 1 } else { 2 },
-        };
-        Error::check_field(is_right, "version", version.into())?;
+        Error::check_field(version::is_right(version, kind, &fields), "version", version.into())?;
         Ok(Self {
             version,
             identity,
@@ -487,23 +475,6 @@ fn check_kind(found: Kind, wanted: Kind) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::WrongKind { wanted: wanted.name(), found: found.name() })
-}
-
-/// The version to write. A chain of 59 layers, which only unions create, leaves no room for an
-/// identity.
-const fn version_for(kind: Kind, fields: &Fields) -> u16 {
-    if needs_newest(kind, fields) {
-        NEWEST_VERSION
-    } else if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY {
-        VERSION - 1
-    } else {
-        VERSION
-    }
-}
-
-/// Whether earlier versions do not have this: a fuse filter whose slots are not 8 or 16 bits.
-const fn needs_newest(kind: Kind, fields: &Fields) -> bool {
-    matches!(kind, Kind::Fuse) && !matches!((fields.extra[0], fields.extra[4]), (8 | 16, 0))
 }
 
 fn array_at<const N: usize>(header: &[u8; HEADER_BYTES], offset: usize) -> [u8; N] {

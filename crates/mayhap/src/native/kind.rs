@@ -1,10 +1,7 @@
-//! How every kind of filter is represented in a file and restored from one, and the table of kinds.
+//! How every kind of filter is represented in a file and restored from one.
 
 use crate::bits::{Block, OwnedBlocks};
-use crate::{
-    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, DigestFunction, Error,
-    FilterParams, ScalableBloomFilter, Segment, WindowBloomFilter,
-};
+use crate::{DigestFunction, Error, FilterParams};
 use alloc::vec::Vec;
 
 /// Bytes of a page of the body.
@@ -64,20 +61,6 @@ impl Kind {
             Self::Fuse => "fuse",
             Self::Segment => "segment",
             Self::Compact => "compact",
-        }
-    }
-
-    /// Like [`Native::segment_blocks`], for the kind.
-    pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
-        match self {
-            Self::Bloom => AnyFilter::segment_blocks(fields),
-            Self::Compact => CompactFilter::segment_blocks(fields),
-            Self::Counting => CountingBloomFilter::segment_blocks(fields),
-            Self::Fuse => BinaryFuse::segment_blocks(fields),
-            Self::Matrix => BloomMatrix::segment_blocks(fields),
-            Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
-            Self::Window => WindowBloomFilter::segment_blocks(fields),
-            Self::Segment => Segment::segment_blocks(fields),
         }
     }
 }

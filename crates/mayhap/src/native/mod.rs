@@ -26,21 +26,25 @@
 //! |---|---|
 //! | `header.rs` | the 4 KiB header: the description of the filter, with its own checksum |
 //! | `identity.rs` | the state of which a file is an image |
-//! | `kind.rs` | how every kind of filter is represented in a file and restored from one; all kinds |
+//! | `kind.rs` | how every kind of filter is represented in a file and restored from one |
+//! | `kinds.rs` | the table of kinds |
 //! | `packed.rs` | a small file without its zeros |
 //! | `pages.rs` | the body: blocks as little-endian bytes in pages, each with a checksum |
 //! | `sniff.rs` | the kind of a file that is not one of our filters |
+//! | `version.rs` | the version of the format that a file has |
 
 mod header;
 mod identity;
 mod kind;
+mod kinds;
 mod packed;
 mod pages;
 mod sniff;
 #[cfg(test)]
 mod tests;
+mod version;
 
-pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, NEWEST_VERSION, VERSION};
+pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES};
 pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 pub(crate) use kind::only_segment;
 pub use kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES};
@@ -49,6 +53,7 @@ pub use pages::{
     body_bytes, body_from_le, check_padding, page_checksums, table_checksum, verify_pages,
 };
 pub use sniff::looks_like;
+pub use version::{NEWEST_VERSION, VERSION};
 
 use crate::bits::{Block, OwnedBlocks};
 use crate::{AnyFilter, DigestFunction, Error, SecretKey};
