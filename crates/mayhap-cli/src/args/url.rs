@@ -1,6 +1,7 @@
 //! Where a URL can be named, and what to do where it cannot.
 
 use crate::error::Error;
+use crate::files::role_of;
 use clap::ArgMatches;
 use mayhap_sets::{is_url, redacted};
 
@@ -15,7 +16,12 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         // Groups have no values of their own.
         let Ok(Some(values)) = matches.try_get_raw(id.as_str()) else { continue };
         for (i, value) in values.enumerate().filter(|(_, value)| is_url(value)) {
-            let url = redacted(&value.to_string_lossy());
+            let text = value.to_string_lossy();
+            // A key to explain, or the address of a page, is a URL, and none of a filter.
+            if role_of(verb, id.as_str()).is_none() && !is_of_engine(&text) {
+                continue;
+            }
+            let url = redacted(&text);
             if cfg!(not(feature = "redis")) {
                 return Err(Error::usage(
                     format!(
@@ -33,6 +39,12 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether it begins with a scheme of Redis or Valkey.
+fn is_of_engine(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    scheme.starts_with("redis") || scheme.starts_with("valkey")
 }
 
 /// Whether an argument of a verb can be a URL; `position` counts the values of one argument.

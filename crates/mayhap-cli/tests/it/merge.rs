@@ -125,14 +125,17 @@ fn growing_and_counting_filters_merge_and_other_kinds_say_what_to_do() {
         assert!(held(folder, "all", &lines("key", 0..3000)) == lines("key", 0..1300));
         let small = [&arguments[..], &["--max-memory", "1k"]].concat();
         assert!(fail(folder, &small, b"").contains("above the limit of 1000 B"));
-        // Full means something else to a filter that refuses keys.
-        let talk = stderr(&run(folder, &["merge", "--force", "-o", "more", "a", "b", "a"], b""));
-        let beyond = match layout {
-            "compact" => talk.contains("it takes no more copies"),
+        // Nearly full means something else to a filter that refuses keys.
+        let create = ["create", "c", "-n", "2000", "-p", "1e-9", "--layout", layout, "--force"];
+        succeed(folder, &create, b"");
+        succeed(folder, &["add", "c"], &lines("key", 1300..1600));
+        let talk = stderr(&run(folder, &["merge", "--force", "-o", "more", "a", "b", "c"], b""));
+        let says = match layout {
+            "compact" => talk.contains("nearly full") && talk.contains("takes no more keys"),
             "counting" => talk.contains("nearly full") && talk.contains("the rate rises"),
             _ => !talk.contains("full"),
         };
-        assert!(beyond, "{layout}: {talk}");
+        assert!(says, "{layout}: {talk}");
         if layout != "scalable" {
             // A key of both is removed twice.
             assert_eq!(succeed(folder, &["remove", "-q", "all"], &lines("key", 0..601)), b"");

@@ -23,6 +23,9 @@ fn a_link_to_the_page_has_the_numbers_exactly() {
     assert_eq!(link, format!("{page}#n=10000000&p=3.333333333333333e-1&delete=1\n"));
     let link = text(folder.path(), &["--budget", "2GiB", "-p", "0.1%", "--url", page]);
     assert_eq!(link, format!("{page}#p=1e-3&m=2147483648\n"));
+    // A key is any text.
+    let keys = ["explain", "-m", "1M", "-k", "7", "https://example.org/", "x://y"];
+    succeed(folder.path(), &keys, b"");
     for arguments in [&["-n", "10M"][..], &["--window", "7d", "-n", "1M", "-p", "1%"]] {
         let refused = run(folder.path(), &[&["plan", "--url", page], arguments].concat(), b"");
         assert!(!refused.status.success() && refused.stdout.is_empty(), "{arguments:?}");

@@ -29,7 +29,8 @@ fn a_missing_folder_is_named_with_the_way_to_make_it() {
     let talk = fail(folder.path(), &["create", "keys/x", "-n", "9"], b"");
     assert!(talk.contains("cannot create keys/x: keys is not a folder"), "{talk}");
     let talk = fail(folder.path(), &["dedup", "--state", "http://h/x", "keys"], b"");
-    assert!(talk.contains("http://h/x is a URL") && talk.contains("redis://host"), "{talk}");
+    let wrong = "http://h/x is not the address of a server";
+    assert!(talk.contains(wrong) && talk.contains("for example redis://"), "{talk}");
 }
 
 #[test]
