@@ -172,7 +172,8 @@ pub(crate) fn open<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
     let given = Given { format, key_type, column, num_bits, num_hashes };
-    if let Some(url) = path.to_str().filter(|path| mayhap_sets::is_url(path)) {
+    let is_server = |path: &&str| mayhap_sets::is_url(path) && mayhap_sets::is_of_engine(path);
+    if let Some(url) = path.to_str().filter(is_server) {
         let timeout = remote::seconds_of("timeout", timeout)?;
         return Remote::open(py, url, &given, secret_key, timeout);
     }

@@ -72,4 +72,4 @@ pub use own::{MappedSet, ReadFile, load, matrix_details, matrix_state, open_snap
 pub use own_set::OwnSet;
 pub use room::{Held, Room};
 pub use state::State;
-pub use url::{is_url, redacted, shown};
+pub use url::{is_of_engine, is_url, redacted, shown};

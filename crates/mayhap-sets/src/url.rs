@@ -24,6 +24,20 @@ pub fn is_url(path: impl AsRef<OsStr>) -> bool {
     scheme > 1 && bytes[0].is_ascii_alphabetic() && bytes[scheme..].starts_with(b"://")
 }
 
+/// Whether a URL begins with a scheme of Redis or Valkey, and not with another one, such as
+/// `https`.
+///
+/// ```
+/// use mayhap_sets::is_of_engine;
+///
+/// assert!(is_of_engine("valkeys+cluster://host/0/seen"));
+/// assert!(!is_of_engine("https://example.org/redis"));
+/// ```
+pub fn is_of_engine(url: &str) -> bool {
+    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    scheme.starts_with("redis") || scheme.starts_with("valkey")
+}
+
 /// A path as it may be shown.
 pub fn shown(path: &Path) -> String {
     let text = path.display().to_string();

@@ -273,15 +273,12 @@ impl fmt::Display for Error {
             Self::NoSeedFound { seeds_tried } => {
                 write!(f, "none of {seeds_tried} seeds gives a filter for these digests")
             }
-            Self::NoSegments { layout } => write!(
-                f,
-                "a filter of layout {layout} has no segments, since the bits of a key are all over \
-                 it; use layout blocked"
-            ),
-            Self::NoFold { unit, from, factor } => write!(
-                f,
-                "{from} {unit} do not fold by {factor}: a factor has to divide their number"
-            ),
+            Self::NoSegments { layout } => {
+                write!(f, "a filter of layout {layout} has no segments; use layout blocked")
+            }
+            Self::NoFold { unit, from, factor } => {
+                write!(f, "{from} {unit} do not fold by {factor}")
+            }
             Self::OutsideSegment { digest, first, last } => write!(
                 f,
                 "digest {digest:016x} belongs to another segment: this one has the digests from \

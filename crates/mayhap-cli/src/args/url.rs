@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::files::role_of;
 use clap::ArgMatches;
-use mayhap_sets::{is_url, redacted};
+use mayhap_sets::{is_of_engine, is_url, redacted};
 
 /// Refuses URLs where a verb takes none: nobody is to look for a file of that name.
 ///
@@ -39,12 +39,6 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Whether it begins with a scheme of Redis or Valkey.
-fn is_of_engine(url: &str) -> bool {
-    let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    scheme.starts_with("redis") || scheme.starts_with("valkey")
 }
 
 /// Whether an argument of a verb can be a URL; `position` counts the values of one argument.

@@ -1,5 +1,6 @@
 //! The arrangement of the slots.
 
+use super::width::power_of_two;
 use super::{FuseWidth, with_digest_collisions};
 
 /// The longest segment, as a power of two: three of them stay in a near cache.
@@ -106,7 +107,7 @@ impl Segments {
             return 0.0;
         }
         let share = self.wider(width) as f64 / self.count as f64;
-        let fpp = libm::ldexp(1.0 - share / 2.0, -width.bits().cast_signed());
+        let fpp = (1.0 - share / 2.0) / power_of_two(width.bits());
         with_digest_collisions(fpp, items)
     }
 }

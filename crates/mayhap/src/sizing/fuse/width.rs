@@ -79,7 +79,7 @@ impl FuseWidth {
 
     /// 2^−w · (1 − s / 2), the rate determined by the width.
     pub fn fpp(self) -> f64 {
-        libm::ldexp(1.0 - self.share() / 2.0, -self.bits().cast_signed())
+        (1.0 - self.share() / 2.0) / power_of_two(self.bits())
     }
 
     /// Whether slots are bytes or 16-bit numbers, as in the files of all releases.
@@ -103,17 +103,13 @@ impl FuseWidth {
     pub fn for_target(items: u64, target_fpp: f64) -> Option<Self> {
         let collisions = digest_collisions(items);
         let fpp = (target_fpp - collisions) / (1.0 - collisions);
-        if fpp >= libm::ldexp(1.0, -Self::MIN_BITS.cast_signed()) {
-            return Self::from_bits(Self::MIN_BITS);
-        }
-        // Not for a rate of 0 either, or below.
-        let bits = (Self::MIN_BITS..=Self::MAX_BITS)
-            .rev()
-            .find(|&bits| fpp <= libm::ldexp(1.0, -bits.cast_signed()))
-            .filter(|_| fpp > 0.0)?;
-        let share = 2.0 - libm::ldexp(fpp, bits.cast_signed() + 1);
+        let wider = |bits: &u32| fpp * power_of_two(bits + 1) <= 1.0;
+        let bits =
+            Self::MIN_BITS + (Self::MIN_BITS..Self::MAX_BITS).take_while(wider).count() as u32;
+        // Below 0, and so 0, for a rate above that of the fewest bits.
+        let share = 2.0 - fpp * power_of_two(bits + 1);
         let first = libm::ceil(share * WHOLE) as u64;
-        // Roundings, of which each is below 2^−50.
+        // Roundings, of which each is below 2^−50. For a rate of 0 or below no width is wide enough.
         (first..first + 4)
             .filter_map(|wider| match u32::try_from(wider) {
                 Ok(wider) => Self::mixed(bits, wider),
@@ -173,4 +169,9 @@ impl FuseWidth {
     fn share(self) -> f64 {
         f64::from(self.wider) / WHOLE
     }
+}
+
+/// 2^bits, by which a product or a quotient is exact.
+pub(super) const fn power_of_two(bits: u32) -> f64 {
+    (1_u64 << bits) as f64
 }
