@@ -63,6 +63,5 @@ fn width_of(items: u64, bits: u64) -> Option<FuseWidth> {
 }
 
 fn rate_unreachable(items: u64) -> Reason {
-    let widest = FuseWidth::from_bits(FuseWidth::MAX_BITS);
-    Reason::RateUnreachable { lowest_fpp: widest.map_or(1.0, |width| expected_fpp(width, items)) }
+    Reason::RateUnreachable { lowest_fpp: expected_fpp(FuseWidth::WIDEST, items.max(1)) }
 }

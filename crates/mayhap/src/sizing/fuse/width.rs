@@ -38,6 +38,9 @@ impl FuseWidth {
     /// The most bits of a fingerprint.
     pub const MAX_BITS: u32 = 32;
 
+    /// The lowest rate.
+    pub(crate) const WIDEST: Self = Self { bits: Self::MAX_BITS as u8, wider: 0 };
+
     /// The width with this many bits for all keys: 4 to 32.
     pub const fn from_bits(bits: u32) -> Option<Self> {
         Self::mixed(bits, 0)
@@ -108,13 +111,11 @@ impl FuseWidth {
             Self::MIN_BITS + (Self::MIN_BITS..Self::MAX_BITS).take_while(wider).count() as u32;
         // Below 0, and so 0, for a rate above that of the fewest bits.
         let share = 2.0 - fpp * power_of_two(bits + 1);
-        let first = libm::ceil(share * WHOLE) as u64;
+        // Bits and the share as one number, in which a whole share is one bit more.
+        let first = (u64::from(bits) << 32) + libm::ceil(share * WHOLE) as u64;
         // Roundings, of which each is below 2^−50. For a rate of 0 or below no width is wide enough.
         (first..first + 4)
-            .filter_map(|wider| match u32::try_from(wider) {
-                Ok(wider) => Self::mixed(bits, wider),
-                Err(_) => Self::from_bits(bits + 1),
-            })
+            .filter_map(|width| Self::mixed((width >> 32) as u32, width as u32))
             .find(|&width| expected_fpp(width, items) <= target_fpp)
     }
 
@@ -133,8 +134,7 @@ impl FuseWidth {
     /// ```
     pub fn check_target(items: u64, target_fpp: f64) -> Result<Self, Error> {
         check_fpp(target_fpp)?;
-        let widest = Self { bits: Self::MAX_BITS as u8, wider: 0 };
-        let lowest_fpp = expected_fpp(widest, items.max(1));
+        let lowest_fpp = expected_fpp(Self::WIDEST, items.max(1));
         let unreachable = Error::FppUnreachable { target_fpp, lowest_fpp };
         Self::for_target(items, target_fpp).ok_or(unreachable)
     }
