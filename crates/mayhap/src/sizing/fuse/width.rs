@@ -112,9 +112,9 @@ impl FuseWidth {
         // Below 0, and so 0, for a rate above that of the fewest bits.
         let share = 2.0 - fpp * power_of_two(bits + 1);
         // Bits and the share as one number, in which a whole share is one bit more.
-        let first = (u64::from(bits) << 32) + libm::ceil(share * WHOLE) as u64;
+        let first = (u64::from(bits) << 32).saturating_add(libm::ceil(share * WHOLE) as u64);
         // Roundings, of which each is below 2^−50. For a rate of 0 or below no width is wide enough.
-        (first..first + 4)
+        (first..first.saturating_add(4))
             .filter_map(|width| Self::mixed((width >> 32) as u32, width as u32))
             .find(|&width| expected_fpp(width, items) <= target_fpp)
     }
