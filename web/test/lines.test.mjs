@@ -176,5 +176,6 @@ test('a field that is not understood is marked, with what was perhaps meant', ()
 test('with several sets each number says of how many', () =>
   visit(browser, `${url}#n=10M&p=1%25&sets=20&frozen=1`, async (page) => {
     await page.waitForSelector('html[data-ready]');
-    assert.match(await page.textContent('#verdict'), /240\.\d MiB are needed with blocked: [\d,]+ bits for each of 20 sets/);
+    const said = await page.textContent('#verdict');
+    assert.match(said, /178\.\d MiB are needed with fuse: [\d,]+ bits for each of 20 sets/);
   }));
