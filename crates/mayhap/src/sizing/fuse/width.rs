@@ -113,7 +113,7 @@ impl FuseWidth {
         let share = 2.0 - fpp * power_of_two(bits + 1);
         // Bits and the share as one number, in which a whole share is one bit more.
         let first = (u64::from(bits) << 32).saturating_add(libm::ceil(share * WHOLE) as u64);
-        // Roundings, of which each is below 2^−50. For a rate of 0 or below no width is wide enough.
+        // Roundings, each below 2^−50; no width is wide enough for a rate of 0 or below.
         (first..first.saturating_add(4))
             .filter_map(|width| Self::mixed((width >> 32) as u32, width as u32))
             .find(|&width| expected_fpp(width, items) <= target_fpp)
