@@ -49,7 +49,7 @@ pub struct OwnSet {
     jumps_said: u64,
     /// The limit to the growth of a chain that is kept in its file, if it has one.
     max_bytes: Option<u64>,
-    /// The count at which it is full, once it was asked for.
+    /// The count at which it is full, computed at the first request.
     full_at: OnceCell<Option<u64>>,
 }
 

@@ -18,7 +18,8 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         for (i, value) in values.enumerate().filter(|(_, value)| is_url(value)) {
             let text = value.to_string_lossy();
             // A key to explain, or the address of a page, is a URL, and none of a filter.
-            if role_of(verb, id.as_str()).is_none() && !is_of_engine(&text) {
+            let is_path = role_of(verb, id.as_str()).is_some() || is_of_folders(verb);
+            if !is_path && !is_of_engine(&text) {
                 continue;
             }
             let url = redacted(&text);
@@ -39,6 +40,11 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether the arguments of a verb are folders.
+fn is_of_folders(verb: &str) -> bool {
+    matches!(verb, "backup" | "restore")
 }
 
 /// Whether an argument of a verb can be a URL; `position` counts the values of one argument.

@@ -217,7 +217,7 @@ fn keys_in_the_log_and_digests_beside_it_are_kept() {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&lines("logged", 0..50)).unwrap();
-    // What others see of it is in the log: the file has 5,000 keys.
+    // Other processes find it in the log: the file has 5,000 keys.
     while held(folder, "s", &lines("logged", 0..50)).len() < 9 {}
     child.kill().unwrap();
     child.wait().unwrap();

@@ -45,7 +45,7 @@ pub struct Address {
     name: Option<String>,
 }
 
-/// What the hosts of a URL are.
+/// The role of the hosts of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One server.

@@ -43,10 +43,14 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     fn place(&self, slot: u16, replica: bool) -> Route;
 
     /// The destination of a `MOVED` or an `ASK` from a node; `None` if it is not a cluster.
-    fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route>;
+    fn redirected(&self, _from: &Route, _error: &ServerError) -> Option<Route> {
+        None
+    }
 
-    /// One slot of each master.
-    fn masters(&self) -> Vec<u16>;
+    /// One slot of each master; without a cluster there is one.
+    fn masters(&self) -> Vec<u16> {
+        vec![0]
+    }
 
     /// The number of times that a node was lost or a slot changed its master.
     fn losses(&self) -> u64;

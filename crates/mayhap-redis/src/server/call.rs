@@ -26,8 +26,8 @@ pub(super) struct Call {
     outcomes: Vec<Outcome>,
     /// The commands that are not done, in order.
     left: Vec<usize>,
-    /// What was sent, to be sent again if the node is lost before the call is done; `None` if
-    /// nothing is written that has to be on the master that a slot has at the end of the call.
+    /// The pipelines that were sent, to be sent again if a node is lost before the call is done;
+    /// `None` if it writes nothing that the master of a slot has to have at its end.
     sent: Option<Vec<(Group, Pipeline)>>,
     /// The replicas that a write has to reach.
     wait: Option<WaitReplicas>,

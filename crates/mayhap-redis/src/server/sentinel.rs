@@ -7,7 +7,7 @@ use crate::replies::text;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use redis::{ErrorKind, Pipeline, RedisError, RedisResult, ServerError, Value};
+use redis::{ErrorKind, Pipeline, RedisError, RedisResult, Value};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,14 +132,6 @@ impl Sentinel {
 impl Backend for Sentinel {
     fn place(&self, _slot: u16, _replica: bool) -> Route {
         Route { node: self.current().0, how: How::Plain }
-    }
-
-    fn redirected(&self, _from: &Route, _error: &ServerError) -> Option<Route> {
-        None
-    }
-
-    fn masters(&self) -> Vec<u16> {
-        vec![0]
     }
 
     fn losses(&self) -> u64 {

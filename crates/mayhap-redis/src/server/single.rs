@@ -5,7 +5,7 @@ use super::node::{Failure, Losses, Node, Sent};
 use super::{Address, ServerOptions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use redis::{Pipeline, RedisResult, ServerError, Value};
+use redis::{Pipeline, RedisResult, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -39,14 +39,6 @@ impl Single {
 impl Backend for Single {
     fn place(&self, _slot: u16, _replica: bool) -> Route {
         self.place.clone()
-    }
-
-    fn redirected(&self, _from: &Route, _error: &ServerError) -> Option<Route> {
-        None
-    }
-
-    fn masters(&self) -> Vec<u16> {
-        vec![0]
     }
 
     fn losses(&self) -> u64 {

@@ -19,7 +19,7 @@ pub(super) fn run(
     (waiting, limit): (&Waiting, u64),
 ) -> Result<Fold, Error> {
     let open = |path| ForeignFile::open(path, Known::default(), limit);
-    // What is no filter needs no lock.
+    // A file that is no filter needs no lock.
     if !matches!(open(&args.file), Ok(Some(_))) {
         return Err(error.into());
     }

@@ -67,7 +67,7 @@ struct Shrunk {
     fold: Fold,
 }
 
-/// What became of the filter.
+/// The filter before and after the fold.
 #[derive(Debug, Serialize)]
 struct Fold {
     /// 1 if no smaller size keeps the rate.
