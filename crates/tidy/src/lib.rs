@@ -1,15 +1,18 @@
 //! The shape of the source: modules, imports between files, lines.
 //!
 //! `source.rs` parses a crate into modules, `imports.rs` resolves which file uses which,
-//! `circles.rs` finds the files that need each other, `lines.rs` counts product code. The checks
-//! themselves are in `tests/`; `cargo run -p tidy` prints the table of sizes.
+//! `circles.rs` finds the files that need each other, `lines.rs` counts product code, `index.rs`
+//! lists all files. The checks themselves are in `tests/`; `cargo run -p tidy` prints the table of
+//! sizes, with `--files` the index for ARCHITECTURE.md.
 
 pub mod circles;
 pub mod imports;
+pub mod index;
 pub mod lines;
 pub mod source;
 
 use serde_json::Value;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -21,6 +24,23 @@ use std::process::Command;
 pub fn workspace() -> PathBuf {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     crates.ancestors().nth(2).expect("crates/tidy is two folders deep").to_path_buf()
+}
+
+/// The index of all files with product code.
+///
+/// # Errors
+///
+/// Of the file system.
+///
+/// # Panics
+///
+/// If cargo fails.
+pub fn all_files() -> io::Result<String> {
+    let mut all = packages();
+    all.sort_by(|a, b| a.src.cmp(&b.src));
+    let top = workspace();
+    let shown = |src: &Path| src.strip_prefix(&top).unwrap_or(src).display().to_string();
+    all.iter().map(|package| index::index(&package.src, &shown(&package.src))).collect()
 }
 
 /// A crate of ours.

@@ -1,10 +1,15 @@
-//! Prints the size and the circles of each crate.
+//! Prints the size and the circles of each crate; with `--files` the index of all files.
 
 use std::io;
-use tidy::{circles::circles, imports::imports, packages, source::Crate};
+use tidy::{all_files, circles::circles, imports::imports, packages, source::Crate};
 
 fn main() -> io::Result<()> {
-    let names = std::env::args().any(|argument| argument == "--circles");
+    let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
+    if is_asked("--files") {
+        print!("{}", all_files()?);
+        return Ok(());
+    }
+    let names = is_asked("--circles");
     println!("| crate | lines of product code | files | median | largest | circles |");
     println!("|---|--:|--:|--:|--:|---|");
     let mut sum = 0;

@@ -104,6 +104,18 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 #[test]
+fn the_index_names_all_files_as_they_are() {
+    let page = read(&workspace().join("ARCHITECTURE.md"));
+    let is = tidy::all_files().unwrap();
+    let missing = is.lines().filter(|line| !page.lines().any(|of_page| of_page == *line));
+    let mut findings: Vec<String> = missing.map(str::to_owned).collect();
+    if !page.ends_with(&is) {
+        findings.push("the page does not end with it".into());
+    }
+    check("ARCHITECTURE.md ends with what `cargo run -p tidy -- --files` prints", &findings);
+}
+
+#[test]
 fn every_link_of_a_page_leads_to_a_file() {
     let mut missing = Vec::new();
     for path in files(".md") {
