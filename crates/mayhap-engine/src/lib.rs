@@ -67,3 +67,8 @@ pub use engine::{CloseError, Engine, Event, OpenError, Options};
 pub use times::{CLASSES, Times, Took};
 pub use words::Words;
 pub use work::Work;
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

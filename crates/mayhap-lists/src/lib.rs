@@ -48,3 +48,8 @@ pub use lines::{Batch, LineReader, Pause, for_each_run};
 pub use mayhap_keys::KeyOptions;
 #[cfg(feature = "files")]
 pub use sorted::SortedFile;
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

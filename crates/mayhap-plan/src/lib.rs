@@ -43,3 +43,8 @@ pub use report::{Numbers, Report};
 pub use solve::{Known, Solved};
 pub use table::Table;
 pub use text::fits_name;
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

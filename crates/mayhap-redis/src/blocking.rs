@@ -3,17 +3,24 @@
 //! A [`Client`] has a connection and its runtime; [`Filter`] has the calls common to all filters.
 //! For other calls, [`Client::wait`] waits for any async one.
 //!
-//! ```no_run
+//! ```
 //! use mayhap_redis::blocking::Client;
-//! use mayhap_redis::{Address, NativeFilter, NativeOptions, ServerOptions};
+//! use mayhap_redis::{Address, Inserted, NativeFilter, NativeOptions, ServerOptions};
+//! # use test_servers::{RedisOptions, RedisServer, ready};
 //!
-//! # fn main() -> Result<(), mayhap_redis::Error> {
-//! let address = Address::parse("redis://127.0.0.1:6379/0/seen")?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # if !ready(&["redis-server"]) {
+//! #     return Ok(());
+//! # }
+//! # let redis = RedisServer::start(&RedisOptions::default())?;
+//! # let url = format!("{}/0/seen", redis.url());
+//! let address = Address::parse(&url)?; // such as redis://127.0.0.1:6379/0/seen
 //! let client = Client::connect(&address, ServerOptions::default())?;
-//! let options = NativeOptions::for_items(1_000_000, 0.001)?;
+//! let options = NativeOptions::for_items(100_000, 0.001)?;
 //! let seen = client.filter(NativeFilter::create(client.server(), "seen", &options))?;
-//! seen.insert(b"https://example.org/")?;
+//! assert_eq!(seen.insert(b"https://example.org/")?, Inserted::New);
 //! client.wait(seen.inner().refresh_ttl(None))?;
+//! assert!(seen.contains(b"https://example.org/")?);
 //! # Ok(())
 //! # }
 //! ```

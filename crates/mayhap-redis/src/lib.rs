@@ -5,17 +5,26 @@
 //! each node; the server decides which keys are new. [`RemoteFilter`] is the interface of filters
 //! of all layouts, and [`blocking`] has the same calls for programs without async.
 //!
-//! ```no_run
+//! ```
 //! use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};
+//! # use test_servers::{RedisOptions, RedisServer, ready};
 //!
-//! # async fn run() -> Result<(), mayhap_redis::Error> {
-//! let address = Address::parse("redis+cluster://10.0.0.1:7000,10.0.0.2:7000/seen")?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # if !ready(&["redis-server"]) {
+//! #     return Ok(());
+//! # }
+//! # let redis = RedisServer::start(&RedisOptions::default())?;
+//! # let url = format!("{}/0/seen", redis.url());
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! // Such as redis+cluster://10.0.0.1:7000,10.0.0.2:7000/seen.
+//! let address = Address::parse(&url)?;
 //! let server = Server::connect(&address, ServerOptions::default()).await?;
-//! let options = NativeOptions::for_items(100_000_000, 0.001)?;
+//! let options = NativeOptions::for_items(100_000, 0.001)?;
 //! let seen = NativeFilter::create(&server, "seen", &options).await?;
 //! let new = seen.insert_batch(&[b"https://example.org/", b"https://example.com/"]).await?.new;
-//! println!("{} new", new.count_ones());
+//! assert_eq!(new.count_ones(), 2);
 //! # Ok(())
+//! # })
 //! # }
 //! ```
 

@@ -37,10 +37,12 @@ pub fn dropped_lines() -> u64 {
 /// use mayhap_server::LogLines;
 /// use std::time::Duration;
 ///
+/// let file = tempfile::NamedTempFile::new()?;
 /// let dropped = |lines| format!("{lines} lines were dropped\n");
-/// let lines = LogLines::begin(std::io::sink(), dropped)?;
+/// let lines = LogLines::begin(file.reopen()?, dropped)?;
 /// lines.put("a line\n".to_owned());
 /// assert!(lines.flush(Duration::from_secs(10)));
+/// assert_eq!(std::fs::read_to_string(file.path())?, "a line\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct LogLines(Arc<Queue>);

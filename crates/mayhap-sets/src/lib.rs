@@ -73,3 +73,8 @@ pub use own_set::OwnSet;
 pub use room::{Held, Room};
 pub use state::State;
 pub use url::{is_of_engine, is_url, redacted, shown};
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -44,14 +44,15 @@ impl ColumnInfo {
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use mayhap_formats::{ForeignFilter, Limits, ParquetFile};
 ///
-/// let file = std::fs::File::open("visits.parquet").map_err(mayhap_formats::Error::from)?;
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/parquet/pyarrow.parquet");
+/// let file = std::fs::File::open(path)?;
 /// let mut file = ParquetFile::open(file, &Limits::default())?;
-/// let users = file.column("user", &Limits::default())?;
-/// println!("{}", users.contains(b"alice"));
-/// # Ok::<(), mayhap_formats::Error>(())
+/// let users = file.column("s", &Limits::default())?;
+/// assert!(users.contains(b"user:1") && !users.contains(b"nobody"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct ParquetFile<R> {

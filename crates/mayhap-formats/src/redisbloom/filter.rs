@@ -21,7 +21,7 @@ const MAX_LAYERS: usize = 4_096;
 ///
 /// // BF.RESERVE key 0.001 5000 NONSCALING
 /// let options = RedisBloomOptions { growth: None, ..RedisBloomOptions::new(0.001, 5_000) };
-/// assert_eq!(options.capacity, 5_000);
+/// assert_eq!((options.error_rate, options.capacity, options.growth), (0.001, 5_000, None));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RedisBloomOptions {

@@ -23,18 +23,21 @@ const MAX_KEYS: usize = 1_000;
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use mayhap_redis::*;
+/// # use test_servers::{BfServer, Dialect};
 ///
-/// # async fn example() -> Result<(), Error> {
-/// let server = Server::connect(
-///     &Address::parse("redis://127.0.0.1/")?,
-///     ServerOptions::default(),
-/// ).await?;
-/// let (seen, _) = RemoteBf::reserve(&server, "seen", BfOptions::new(1_000_000, 0.001)).await?;
-/// seen.insert(b"a").await?;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let redis = BfServer::start(Dialect::RedisBloom)?;
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// // Such as redis://127.0.0.1:6379.
+/// let address = Address::parse(&redis.url())?;
+/// let server = Server::connect(&address, ServerOptions::default()).await?;
+/// let (seen, _) = RemoteBf::reserve(&server, "seen", BfOptions::new(100_000, 0.001)).await?;
+/// assert_eq!(seen.insert(b"a").await?, Inserted::New);
 /// assert!(seen.contains(b"a").await?);
 /// # Ok(())
+/// # })
 /// # }
 /// ```
 #[derive(Clone)]

@@ -10,6 +10,7 @@ use redis::Cmd;
 /// use mayhap_redis::{BfGrowth, BfOptions};
 ///
 /// let options = BfOptions::new(1_000_000, 0.001);
+/// assert_eq!((options.expected_items, options.target_fpp), (1_000_000, 0.001));
 /// assert_eq!(options.growth, BfGrowth::OfServer);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -38,19 +38,25 @@ return redis.call('BITFIELD', KEYS[1], unpack(ARGV, 2))";
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use mayhap_redis::*;
+/// # use test_servers::{RedisOptions, RedisServer, ready};
 ///
-/// # async fn example() -> Result<(), Error> {
-/// let server = Server::connect(
-///     &Address::parse("redis://127.0.0.1/")?,
-///     ServerOptions::default(),
-/// ).await?;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if !ready(&["redis-server"]) {
+/// #     return Ok(());
+/// # }
+/// # let redis = RedisServer::start(&RedisOptions::default())?;
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// // Such as redis://127.0.0.1:6379.
+/// let address = Address::parse(&redis.url())?;
+/// let server = Server::connect(&address, ServerOptions::default()).await?;
 /// let (params, options) = (MagnusParams::default(), MagnusOptions::default());
 /// let (seen, _) = RemoteMagnus::create(&server, "crawler:seen", params, options).await?;
 /// assert_eq!(seen.insert(b"https://example.com/").await?, Inserted::New);
 /// assert!(seen.contains(b"https://example.com/").await?);
 /// # Ok(())
+/// # })
 /// # }
 /// ```
 #[derive(Clone)]

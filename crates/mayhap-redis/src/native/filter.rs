@@ -36,19 +36,27 @@ use std::time::Duration;
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use mayhap_redis::{
 ///     Address, Inserted, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions,
 /// };
+/// # use test_servers::{RedisOptions, RedisServer, ready};
 ///
-/// # async fn run() -> Result<(), mayhap_redis::Error> {
-/// let address = Address::parse("redis://127.0.0.1:6379/0/seen")?;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if !ready(&["redis-server"]) {
+/// #     return Ok(());
+/// # }
+/// # let redis = RedisServer::start(&RedisOptions::default())?;
+/// # let url = format!("{}/0/seen", redis.url());
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let address = Address::parse(&url)?; // such as redis://127.0.0.1:6379/0/seen
 /// let server = Server::connect(&address, ServerOptions::default()).await?;
-/// let options = NativeOptions::for_items(1_000_000, 0.001)?;
+/// let options = NativeOptions::for_items(100_000, 0.001)?;
 /// let seen = NativeFilter::create(&server, "seen", &options).await?;
 /// assert_eq!(seen.insert(b"https://example.org/").await?, Inserted::New);
 /// assert!(seen.contains(b"https://example.org/").await?);
 /// # Ok(())
+/// # })
 /// # }
 /// ```
 #[derive(Debug, Clone)]

@@ -17,6 +17,7 @@ use std::time::Duration;
 ///
 /// let day = Duration::from_secs(86_400);
 /// let options = NativeOptions { ttl: Some(day), ..NativeOptions::for_items(1_000_000, 0.001)? };
+/// assert_eq!((options.params.expected_items(), options.ttl), (1_000_000, Some(day)));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug, Clone)]

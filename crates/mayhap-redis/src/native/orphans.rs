@@ -48,14 +48,28 @@ impl Server {
     ///
     /// # Examples
     ///
-    /// ```no_run
-    /// # async fn run(server: &mayhap_redis::Server) -> Result<(), mayhap_redis::Error> {
+    /// ```
+    /// # use mayhap_redis::*;
+    /// # use test_servers::{RedisOptions, RedisServer, ready};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if !ready(&["redis-server"]) {
+    /// #     return Ok(());
+    /// # }
+    /// # let redis = RedisServer::start(&RedisOptions::default())?;
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let address = Address::parse(&redis.url())?;
+    /// # let server = Server::connect(&address, ServerOptions::default()).await?;
+    /// # let options = NativeOptions::for_items(1_000, 0.01)?;
+    /// # let seen = NativeFilter::create(&server, "seen", &options).await?;
+    /// # seen.insert(b"a").await?;
+    /// # redis.cli(&["DEL", "seen"])?;
     /// let orphans = server.orphans(1_000).await?;
-    /// tokio::time::sleep(std::time::Duration::from_secs(20)).await;
-    /// for orphan in &orphans {
-    ///     println!("{}: {} values deleted", orphan.name(), server.delete_orphan(orphan).await?);
-    /// }
-    /// # Ok(())
+    /// assert_eq!(orphans.len(), 1);
+    /// // In a cluster, `cluster-node-timeout` later:
+    /// assert!(server.delete_orphan(&orphans[0]).await? > 0);
+    /// assert!(server.orphans(1_000).await?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })
     /// # }
     /// ```
     pub async fn orphans(&self, max: usize) -> Result<Vec<Orphan>, Error> {

@@ -29,21 +29,27 @@ use std::time::Duration;
 ///
 /// # Examples
 ///
-/// ```no_run
-/// use mayhap_redis::*;
+/// ```
 /// use mayhap_formats::KeyType;
+/// use mayhap_redis::*;
+/// # use test_servers::{RedisOptions, RedisServer, ready};
 ///
-/// # async fn example() -> Result<(), Error> {
-/// let server = Server::connect(
-///     &Address::parse("redis://127.0.0.1/")?,
-///     ServerOptions::default(),
-/// ).await?;
-/// // RBloomFilter<String> users = client.getBloomFilter("users"); users.tryInit(1_000_000, 0.01);
-/// let (users, is_new) = RemoteRedisson::try_init(&server, "users", 1_000_000, 0.01).await?;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if !ready(&["redis-server"]) {
+/// #     return Ok(());
+/// # }
+/// # let redis = RedisServer::start(&RedisOptions::default())?;
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// // Such as redis://127.0.0.1:6379.
+/// let address = Address::parse(&redis.url())?;
+/// let server = Server::connect(&address, ServerOptions::default()).await?;
+/// // RBloomFilter<String> users = client.getBloomFilter("users"); users.tryInit(100_000, 0.01);
+/// let (users, is_new) = RemoteRedisson::try_init(&server, "users", 100_000, 0.01).await?;
 /// let users = users.encoding(KeyType::KryoString);
-/// users.insert(b"alice").await?;
+/// assert_eq!((is_new, users.insert(b"alice").await?), (true, Inserted::New));
 /// assert!(users.contains(b"alice").await?);
 /// # Ok(())
+/// # })
 /// # }
 /// ```
 #[derive(Clone)]

@@ -166,7 +166,10 @@ impl Address {
     /// use mayhap_redis::Address;
     ///
     /// let address = Address::parse("redis://10.0.0.1/0/seen")?;
-    /// assert_eq!(address.clone().or_password("secret").to_string(), address.to_string());
+    /// let with_password = address.clone().or_password("secret");
+    /// assert_ne!(with_password, address);
+    /// assert_eq!(with_password.to_string(), address.to_string()); // never shown
+    /// assert_eq!(with_password.clone().or_password("other"), with_password);
     /// # Ok::<(), mayhap_redis::Error>(())
     /// ```
     #[must_use]

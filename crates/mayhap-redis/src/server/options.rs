@@ -13,6 +13,7 @@ use std::time::Duration;
 /// // Every insertion is on a replica too before it is acknowledged.
 /// let replicas = WaitReplicas { replicas: 1, timeout: Duration::from_millis(500) };
 /// let options = ServerOptions { wait_replicas: Some(replicas), ..ServerOptions::default() };
+/// assert_eq!(options.wait_replicas, Some(replicas));
 /// assert_eq!(options.deadline, Duration::from_secs(30));
 /// ```
 #[derive(Debug, Clone)]

@@ -9,17 +9,25 @@
 //!
 //! # Examples
 //!
-//! ```no_run
+//! ```
 //! use mayhap::set::Repeats;
 //! use mayhap_sets::KeySet;
-//! use mayhap_sets::server::{Known, Reach, ServerUrl, open};
+//! use mayhap_sets::server::{Known, Plan, Reach, ServerUrl, create, open};
+//! # use test_servers::{BfServer, Dialect};
 //!
-//! let url = ServerUrl::of("redis://127.0.0.1:6379/0/seen".as_ref())?;
-//! let (mut seen, _options) = open(&url.connect(Reach::default())?, &Known::default())?;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let redis = BfServer::start(Dialect::RedisBloom)?;
+//! # let url = format!("{}/0/seen", redis.url());
+//! let url = ServerUrl::of(url.as_ref())?; // such as redis://127.0.0.1:6379/0/seen
+//! let (origin, known) = (url.connect(Reach::default())?, Known::default());
+//! let plan = Plan::Bf(mayhap_redis::BfOptions::new(1_000, 0.01));
+//! create(&origin, plan, (None, false), &known)?;
+//! let (mut seen, _options) = open(&origin, &known)?;
 //! let (keys, mut new): ([&[u8]; 1], _) = ([b"https://example.org/"], mayhap::Bitmap::new());
 //! seen.insert_into(keys[..].into(), Repeats::Renew, &mut new)?;
-//! assert_eq!(new.len(), 1);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! assert_eq!(new.count_ones(), 1);
+//! # Ok(())
+//! # }
 //! ```
 
 mod connect;

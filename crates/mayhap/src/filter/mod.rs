@@ -389,7 +389,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// let mut filter: mayhap::BloomFilter =
     ///     mayhap::BloomFilter::builder().expected_items(10).target_fpp(1e-17).build()?;
     /// filter.insert("a");
-    /// assert!(filter.fpp_of_bits() < filter.estimated_fpp());
+    /// assert!(0.0 < filter.fpp_of_bits() && filter.fpp_of_bits() < filter.estimated_fpp());
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn fpp_of_bits(&self) -> f64 {

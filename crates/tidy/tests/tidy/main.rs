@@ -3,6 +3,7 @@
 mod architecture;
 mod atomics;
 mod circles;
+mod examples;
 mod files;
 mod flags;
 mod licences;
