@@ -64,7 +64,7 @@ test:
 	$(CARGO) fmt --all --check
 	MAYHAP_REQUIRE_SERVERS=0 MAYHAP_REQUIRE_TOOLS=0 QUICK=1 CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh
 	$(CARGO) test --workspace $(POINTS) --locked --doc
-	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
+	$(CARGO) clippy --workspace --lib --bins --test it --test tidy $(POINTS) --locked -- -D warnings
 
 # What a change has to pass. The tests are built first, or the linter would wait for them.
 check: servers

@@ -28,7 +28,7 @@ impl EventsQuery {
     ///
     /// # Errors
     ///
-    /// In words, if there are more than any screen has rows.
+    /// [`TooManyNames`] if there are more than any screen has rows.
     ///
     /// ```
     /// use mayhap_dashboard::events::EventsQuery;
@@ -39,15 +39,30 @@ impl EventsQuery {
     /// assert_eq!(wanted("a,b%2Fc,").names(), Ok(vec!["a", "b%2Fc"]));
     /// assert!(wanted(&"a,".repeat(101)).names().is_err());
     /// ```
-    pub fn names(&self) -> Result<Vec<&str>, String> {
+    pub fn names(&self) -> Result<Vec<&str>, TooManyNames> {
         let names = self.filters.split(',').filter(|name| !name.is_empty());
         let names: Vec<&str> = names.collect();
         if names.len() > MAX_FILTERS {
-            return Err(format!("{} filters, above the limit of {MAX_FILTERS}", names.len()));
+            return Err(TooManyNames { found: names.len() });
         }
         Ok(names)
     }
 }
+
+/// More filters than a stream has numbers of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyNames {
+    /// How many.
+    pub found: usize,
+}
+
+impl std::fmt::Display for TooManyNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} filters, above the limit of {MAX_FILTERS}", self.found)
+    }
+}
+
+impl std::error::Error for TooManyNames {}
 
 /// The time from one event to the next.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -92,7 +107,7 @@ mod tests {
         let names = |count| "a,".repeat(count);
         assert_eq!(wanted(&names(100)).names().unwrap().len(), 100);
         let refused = wanted(&names(101)).names().unwrap_err();
-        assert_eq!(refused, "101 filters, above the limit of 100");
+        assert_eq!(refused.to_string(), "101 filters, above the limit of 100");
         assert_eq!(wanted(",,").names(), Ok(Vec::new()));
     }
 

@@ -114,6 +114,8 @@ pub enum Error {
     /// A file could not be read.
     #[error("{message}")]
     Io {
+        /// Its kind.
+        kind: std::io::ErrorKind,
         /// The system's message.
         message: String,
     },
@@ -214,6 +216,6 @@ pub(crate) fn same<T: PartialEq + fmt::Display + ?Sized>(
 
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
-        Self::Io { message: error.to_string() }
+        Self::Io { kind: error.kind(), message: error.to_string() }
     }
 }

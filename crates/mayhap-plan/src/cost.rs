@@ -13,12 +13,17 @@ pub enum Amount {
     Plain(f64),
 }
 
+/// A text that is no [`Amount`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write a time, 10ms, 0.5us, 80ns (min, s, ms, us, ns), or a plain number from 0")]
+pub struct NotAnAmount;
+
 impl Amount {
     /// Reads a number, with a unit of time or without.
     ///
     /// # Errors
     ///
-    /// The problem, and the right form.
+    /// [`NotAnAmount`], with the right forms.
     ///
     /// ```
     /// use mayhap_plan::Amount;
@@ -26,7 +31,7 @@ impl Amount {
     /// assert_eq!(Amount::parse("2.5"), Ok(Amount::Plain(2.5)));
     /// assert!(Amount::parse("10 parsecs").is_err());
     /// ```
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, NotAnAmount> {
         let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(at);
         let unit = unit.trim_start();
@@ -36,9 +41,7 @@ impl Amount {
             (Ok(number), None) if unit.is_empty() => Some(Self::Plain(number)),
             _ => None,
         };
-        amount.ok_or_else(|| {
-            "write a time, 10ms, 0.5us, 80ns (min, s, ms, us, ns), or a plain number from 0".into()
-        })
+        amount.ok_or(NotAnAmount)
     }
 
     /// The number, in seconds or in the user's unit.

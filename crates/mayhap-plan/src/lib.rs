@@ -36,7 +36,7 @@ mod text;
 
 pub use chart::{Curve, chart};
 pub use columns::{columns, wrapped};
-pub use cost::Amount;
+pub use cost::{Amount, NotAnAmount};
 pub use link::link;
 pub use machine::memory_sizes;
 pub use report::{Numbers, Report};

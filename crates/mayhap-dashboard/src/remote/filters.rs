@@ -117,7 +117,7 @@ fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
 /// `GET /ui/events?filters=a,b`
 pub(super) async fn events(From(state): From<State>, wanted: Asked<EventsQuery>) -> Answer {
     let Query(wanted) = wanted?;
-    let names = wanted.names().map_err(Failure::bad)?.into_iter();
+    let names = wanted.names().map_err(|error| Failure::bad(error.to_string()))?.into_iter();
     let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));
     let names: Result<Arc<[String]>, _> = names.collect();
     let names = names.map_err(|_| Failure::bad("a name is not UTF-8"))?;

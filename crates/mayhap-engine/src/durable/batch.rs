@@ -99,7 +99,7 @@ impl Batch {
 pub(super) fn check_size(bytes: usize) -> Result<(), Refused> {
     let limit = frame::MAX_PAYLOAD_BYTES;
     if bytes > limit {
-        return Err(Refused(format!("{bytes} bytes are more than the {limit} of a log record")));
+        return Err(Refused::TooLarge { bytes, limit });
     }
     Ok(())
 }

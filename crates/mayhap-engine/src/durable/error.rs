@@ -1,5 +1,6 @@
 //! Errors of a data folder.
 
+use super::trouble::Trouble;
 use mayhap_units::number::format_bytes;
 use std::io;
 use std::path::PathBuf;
@@ -171,5 +172,37 @@ pub enum ImageError {
 /// Why nothing can be written now: a sentence with the next step, without a code. Redis clients
 /// receive it after `MISCONF`.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
-#[error("{0}")]
-pub struct Refused(pub String);
+#[non_exhaustive]
+pub enum Refused {
+    /// A record would be too large.
+    #[error("{bytes} bytes are more than the {limit} of a log record")]
+    TooLarge {
+        /// Its bytes.
+        bytes: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// The log cannot be written to.
+    #[error("{}: {trouble}", path.display())]
+    At {
+        /// The segment that is written.
+        path: PathBuf,
+        /// What is wrong.
+        trouble: Trouble,
+    },
+    /// What was written cannot be synced.
+    #[error(transparent)]
+    Unsynced(Trouble),
+    /// The filters do not match the log yet.
+    #[error("the log is in trouble")]
+    InTrouble,
+    /// Another write was refused while this operation waited for it.
+    #[error("a write was refused meanwhile")]
+    Meanwhile,
+    /// The turn began before one that failed, and ends after it.
+    #[error(
+        "a write of the same moment could not be written, and this one may rest on it: nothing of \
+         it is done; send it again"
+    )]
+    Overlapped,
+}

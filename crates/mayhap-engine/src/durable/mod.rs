@@ -97,6 +97,7 @@ pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 pub use ticket::{Logged, State, Ticket};
+pub use trouble::{Displaced, Trouble};
 pub use turns::Unwritten;
 
 use store::Store;

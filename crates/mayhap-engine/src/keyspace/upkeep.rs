@@ -4,7 +4,7 @@ use super::growth::Growing;
 use super::index::Named;
 use super::kind::News;
 use super::{Entry, Files, Keyspace, Shape};
-use crate::durable::{Log, Refused};
+use crate::durable::Log;
 use crate::periodic::Periodic;
 use mayhap::ClockJumps;
 use std::io;
@@ -131,7 +131,7 @@ impl Upkeep {
                     Ok(()) => drop(swept.expired.add(1)),
                     // The same would happen to the others; later filters are maintained all the
                     // same.
-                    Err(Refused(_)) => break,
+                    Err(_) => break,
                 }
             }
         }

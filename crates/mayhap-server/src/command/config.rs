@@ -7,7 +7,7 @@ use super::row::{Command, NONE, row};
 use super::sub::{Sub, choose, help, sub};
 use super::word::shown;
 use crate::ReloadError;
-use crate::config::{Config, ConfigError, Origin, SETTINGS, Setting, apply, find};
+use crate::config::{Config, ConfigError, Origin, Problem, SETTINGS, Setting, apply, find};
 use mayhap_engine::keyspace::{MAX_PATTERN_BYTES, matches};
 
 pub(super) const COMMANDS: &[Command] =
@@ -122,8 +122,7 @@ fn set(call: &mut Call<'_, '_>) -> Outcome {
             set_one(&mut config, name, value).map_err(ReloadError::Config)?;
         }
         if config.tls_cert.is_some() != before.tls_cert.is_some() {
-            let problem = "TLS is switched on by a restart";
-            return Err(ReloadError::Config(ConfigError::whole(problem)));
+            return Err(ReloadError::Config(ConfigError::whole(Problem::NeedsRestart)));
         }
         Ok(config)
     };
@@ -163,14 +162,14 @@ fn set_one(config: &mut Config, name: &[u8], value: &[u8]) -> Result<(), ConfigE
         (Some(setting), Ok(text)) => {
             return apply(config, setting.name, text, Origin::Command, &shown(name));
         }
-        (None, _) => "is not a setting",
-        (_, Err(_)) => "is not UTF-8",
+        (None, _) => Problem::NoSetting { near: None },
+        (_, Err(_)) => Problem::NotUtf8,
     };
     Err(ConfigError {
         origin: Origin::Command,
         key: shown(name),
         value: Some(shown(value)),
-        problem: problem.into(),
+        problem: Box::new(problem),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Errors in a configuration, and where they are.
 
+use super::problem::Problem;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ pub enum Origin {
 }
 
 /// An error in a configuration, and where it is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub struct ConfigError {
     /// Where the setting was given.
     pub origin: Origin,
@@ -33,7 +34,8 @@ pub struct ConfigError {
     /// The value, unless it is a secret.
     pub value: Option<String>,
     /// The mistake, and the allowed values.
-    pub problem: String,
+    #[source]
+    pub problem: Box<Problem>,
 }
 
 /// Characters of a value that a message repeats.
@@ -41,8 +43,8 @@ const SHOWN_CHARS: usize = 60;
 
 impl ConfigError {
     /// About the configuration as a whole.
-    pub(crate) fn whole(problem: impl Into<String>) -> Self {
-        let (key, problem) = (String::new(), problem.into());
+    pub(crate) fn whole(problem: impl Into<Problem>) -> Self {
+        let (key, problem) = (String::new(), Box::new(problem.into()));
         Self { origin: Origin::Whole, key, value: None, problem }
     }
 }
@@ -63,6 +65,6 @@ impl fmt::Display for ConfigError {
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.problem)
+        self.problem.fmt(f)
     }
 }

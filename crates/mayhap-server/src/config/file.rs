@@ -14,6 +14,7 @@
 use super::error::{ConfigError, Origin};
 use super::key_file::open_to_all;
 use super::password_source::read_password;
+use super::problem::Problem;
 use super::value_error::{DraftError, PasswordError};
 use super::{DEFAULT_USER, Rights, Users, settings};
 use std::cell::RefCell;
@@ -52,9 +53,9 @@ impl Place<'_> {
         Ok(password)
     }
 
-    fn error(&self, span: &Range<usize>, key: &str, problem: impl Into<String>) -> ConfigError {
+    fn error(&self, span: &Range<usize>, key: &str, problem: impl Into<Problem>) -> ConfigError {
         let (origin, key) = (self.origin(span), key.to_owned());
-        ConfigError { origin, key, value: None, problem: problem.into() }
+        ConfigError { origin, key, value: None, problem: Box::new(problem.into()) }
     }
 }
 
@@ -64,19 +65,19 @@ pub(super) fn read(
     users: &mut Users,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Given>, ConfigError> {
-    let whole = |problem: String| ConfigError {
+    let whole = |problem: Problem| ConfigError {
         origin: Origin::File { path: path.to_owned(), line: 0 },
         key: String::new(),
         value: None,
-        problem,
+        problem: Box::new(problem),
     };
     let bytes = mayhap_store::read_bytes(path, MAX_BYTES)
-        .map_err(|error| whole(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|error| whole(format!("is not text: {error}")))?;
+        .map_err(|error| whole(Problem::Unreadable(Box::new(error))))?;
+    let text = String::from_utf8(bytes).map_err(|error| whole(error.into()))?;
     let place = Place { path, text: &text, warnings: RefCell::default() };
     let table = DeTable::parse(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();
-        place.error(&span, "", error.message().replace('\n', "; "))
+        place.error(&span, "", Problem::NotToml(error.message().replace('\n', "; ")))
     })?;
     let mut given = Vec::new();
     for (key, value) in table.get_ref() {
@@ -86,17 +87,16 @@ pub(super) fn read(
             "password" => {
                 let password = text_of(value).filter(|_| value.get_ref().is_str());
                 let password =
-                    password.ok_or_else(|| place.error(&span, name, "is not text; write \"…\""))?;
+                    password.ok_or_else(|| place.error(&span, name, Problem::NotQuoted))?;
                 let added = users.add(DEFAULT_USER, password.as_bytes(), Rights::ALL);
-                added.map_err(|error| place.error(&span, name, error.to_string()))?;
+                added.map_err(|error| place.error(&span, name, error))?;
             }
             "password_file" | "password_env" => {
                 let source = text_of(value).unwrap_or_default();
                 let password = place.password(name, &source);
-                let password =
-                    password.map_err(|error| place.error(&span, name, error.to_string()))?;
+                let password = password.map_err(|error| place.error(&span, name, error))?;
                 let added = users.add(DEFAULT_USER, &password, Rights::ALL);
-                added.map_err(|error| place.error(&span, name, error.to_string()))?;
+                added.map_err(|error| place.error(&span, name, error))?;
             }
             _ => given.push(setting(name, &span, value, &place)?),
         }
@@ -127,17 +127,17 @@ fn setting(
     place: &Place<'_>,
 ) -> Result<Given, ConfigError> {
     let Some(setting) = settings::find(name) else {
-        return Err(place.error(span, name, unknown(name)));
+        return Err(place.error(span, name, Problem::NoSetting { near: near(name) }));
     };
     let text = text_of(value).ok_or_else(|| {
         let found = value.get_ref().type_str();
-        place.error(span, name, format!("is a {found}; write text, a number, true or false"))
+        place.error(span, name, Problem::WrongType { found })
     })?;
     Ok((setting.name, text, place.origin(span)))
 }
 
-/// The message for a name that is not a setting.
-fn unknown(name: &str) -> String {
+/// The setting whose name resembles this one most.
+fn near(name: &str) -> Option<&'static str> {
     let meant = name.replace('-', "_").to_ascii_lowercase();
     let meant = meant.trim_end_matches("_ms");
     let near = settings::find(meant).or_else(|| {
@@ -147,10 +147,7 @@ fn unknown(name: &str) -> String {
         let nearest = super::SETTINGS.iter().max_by_key(|setting| shared(setting.name))?;
         (shared(nearest.name) >= 3).then_some(nearest)
     });
-    match near {
-        Some(setting) => format!("is not a setting; did you mean {}?", setting.name),
-        None => "is not a setting".into(),
-    }
+    near.map(|setting| setting.name)
 }
 
 /// A plain value as the text that the command line would have; lists are joined with commas.
@@ -178,7 +175,7 @@ struct Draft {
     password: Option<(&'static str, String)>,
 }
 
-const USER_KEYS: [&str; 7] =
+static USER_KEYS: [&str; 7] =
     ["name", "password", "password_file", "password_env", "password_hash", "rights", "prefix"];
 
 fn read_users(
@@ -186,14 +183,14 @@ fn read_users(
     place: &Place<'_>,
     users: &mut Users,
 ) -> Result<(), ConfigError> {
-    let wrong = || place.error(&value.span(), "user", "starts a table; write [[user]]");
+    let wrong = || place.error(&value.span(), "user", Problem::NotTable);
     for user in value.get_ref().as_array().ok_or_else(wrong)? {
         let table = user.get_ref().as_table().ok_or_else(wrong)?;
         let mut draft = Draft::default();
         for (key, value) in table {
             read_user_key(&mut draft, key.get_ref(), &key.span(), value, place)?;
         }
-        let error = |it: DraftError| place.error(&user.span(), "user", it.to_string());
+        let error = |it: DraftError| place.error(&user.span(), "user", it);
         add_user(draft, place, users).map_err(error)?;
     }
     Ok(())
@@ -207,23 +204,21 @@ fn read_user_key(
     place: &Place<'_>,
 ) -> Result<(), ConfigError> {
     let Some(key) = USER_KEYS.into_iter().find(|key| *key == name) else {
-        let problem = format!("is not a field of a user; allowed: {}", USER_KEYS.join(", "));
-        return Err(place.error(span, name, problem));
+        return Err(place.error(span, name, Problem::NoField { allowed: &USER_KEYS }));
     };
     let is_list = key == "rights" && value.get_ref().is_array();
     let text = text_of(value).filter(|_| is_list || value.get_ref().is_str());
-    let text = text.ok_or_else(|| place.error(span, name, "is not text; write \"…\""))?;
+    let text = text.ok_or_else(|| place.error(span, name, Problem::NotQuoted))?;
     match key {
-        "name" if text.is_empty() => return Err(place.error(span, name, "is empty")),
+        "name" if text.is_empty() => return Err(place.error(span, name, Problem::Empty)),
         "name" => draft.name = Some(text),
         "prefix" => draft.prefix = Some(text),
         "rights" => {
             let rights = Rights::parse(&text);
-            draft.rights =
-                Some(rights.map_err(|error| place.error(span, name, error.to_string()))?);
+            draft.rights = Some(rights.map_err(|error| place.error(span, name, error))?);
         }
         _ if draft.password.is_some() => {
-            return Err(place.error(span, name, "is a second password of this user"));
+            return Err(place.error(span, name, Problem::SecondPassword));
         }
         _ => draft.password = Some((key, text)),
     }

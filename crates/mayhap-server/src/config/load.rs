@@ -1,9 +1,10 @@
 //! Defaults, file, environment, flags: the later wins. Unsafe configurations are refused.
 
 use super::error::{ConfigError, Origin};
-use super::injected::{self, Services};
+use super::injected::Services;
 use super::key_file::open_to_all;
 use super::password_source::read_password;
+use super::problem::Problem;
 use super::{Config, DEFAULT_USER, Rights, Users, ValueError, file, settings};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ impl Sources {
     pub fn load(&self) -> Result<Loaded, ConfigError> {
         let mut config = Config::default();
         let mut warnings = Vec::new();
-        let mut users = Users::new().map_err(|error| ConfigError::whole(error.to_string()))?;
+        let mut users = Users::new().map_err(ConfigError::whole)?;
         if let Some(path) = &self.file {
             for (name, text, origin) in file::read(path, &mut users, &mut warnings)? {
                 apply(&mut config, name, &text, origin, name)?;
@@ -66,7 +67,7 @@ impl Sources {
         // A password in the file as well would be a second one.
         if let Some(password) = self.password(&mut warnings)? {
             let added = users.add(DEFAULT_USER, &password, Rights::ALL);
-            added.map_err(|error| ConfigError::whole(error.to_string()))?;
+            added.map_err(ConfigError::whole)?;
         }
         config.users = Arc::new(users);
         if let Some(key) = &config.tls_key {
@@ -98,7 +99,7 @@ impl Sources {
                 let applied = apply(config, &name, text, Origin::Environment, variable);
                 applied.map_err(|mut error| {
                     if text.contains("://") {
-                        error.problem = format!("{}; {}", error.problem, injected::HINT);
+                        error.problem = Box::new(Problem::Injected(error.problem));
                     }
                     error
                 })?;
@@ -133,9 +134,11 @@ impl Sources {
         let read = read_password("password_file", &path.display().to_string());
         warnings.extend(open_to_all(path, "a password"));
         let key = key.to_owned();
-        read.map(Some).map_err(|error| {
-            let problem = error.to_string();
-            ConfigError { origin, key, value: None, problem }
+        read.map(Some).map_err(|error| ConfigError {
+            origin,
+            key,
+            value: None,
+            problem: Box::new(error.into()),
         })
     }
 }
@@ -156,7 +159,7 @@ pub(crate) fn apply(
         origin,
         key: key.into(),
         value: Some(text.into()),
-        problem: problem.to_string(),
+        problem: Box::new(problem.into()),
     })
 }
 
@@ -178,10 +181,7 @@ pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), C
                 origin: Origin::Whole,
                 key: name.into(),
                 value: Some(address.to_string()),
-                problem: "admits other machines, but there is no password; set one with \
-                          --password-file FILE, MAYHAP_PASSWORD or [[user]] in the file, or admit \
-                          anybody with --insecure-no-password"
-                    .into(),
+                problem: Box::new(Problem::OpenToAll),
             });
         }
         if warned.contains(&name) {
@@ -209,15 +209,13 @@ pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), C
         _ => None,
     };
     if let Some((there, absent)) = alone {
-        let problem = format!("{there} is given without {absent}; TLS needs both");
-        return Err(ConfigError::whole(problem));
+        return Err(ConfigError::whole(Problem::Alone { there, absent }));
     }
     let needs_certificate =
         [("tls_port", config.tls_port.is_some()), ("http_tls", config.http_tls == Some(true))];
     for (name, needs_it) in needs_certificate {
         if needs_it && config.tls_cert.is_none() {
-            let problem = format!("{name} is given without tls_cert and tls_key");
-            return Err(ConfigError::whole(problem));
+            return Err(ConfigError::whole(Problem::NeedsCertificate(name)));
         }
     }
     check_limits(config)
@@ -231,14 +229,15 @@ fn check_limits(config: &Config) -> Result<(), ConfigError> {
     ];
     for (small, value, large, limit) in pairs {
         if value > limit {
-            let problem = format!("{small} is {value}, above {large}, which is {limit}");
-            return Err(ConfigError::whole(problem));
+            let (value, limit) = (value.into(), limit.into());
+            return Err(ConfigError::whole(Problem::Above { small, value, large, limit }));
         }
     }
     match (config.max_filter_bytes, config.max_memory) {
-        (Some(one), Some(all)) if one > all => Err(ConfigError::whole(format!(
-            "max_filter_bytes is {one}, above max_memory, which is {all}"
-        ))),
+        (Some(value), Some(limit)) if value > limit => {
+            let (small, large) = ("max_filter_bytes", "max_memory");
+            Err(ConfigError::whole(Problem::Above { small, value, large, limit }))
+        }
         _ => Ok(()),
     }
 }

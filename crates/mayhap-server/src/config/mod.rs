@@ -7,8 +7,8 @@
 //! Kubernetes, `users.rs` has the users and how passwords are hashed, `rights.rs` their rights,
 //! `password_source.rs` reads passwords from files and the environment, `addresses.rs` has the
 //! addresses to listen on, `key_file.rs` reads a secret key, `current.rs` changes settings while a
-//! server runs. `error.rs` has the error of a setting and its place, `value_error.rs` what a value
-//! or a user can have wrong.
+//! server runs. `error.rs` has the error of a setting and its place, `problem.rs` the mistakes,
+//! `value_error.rs` those of a value or a user.
 
 mod addresses;
 mod current;
@@ -20,6 +20,7 @@ mod injected;
 mod key_file;
 mod load;
 mod password_source;
+mod problem;
 mod rights;
 mod settings;
 mod users;
@@ -34,8 +35,9 @@ pub(crate) use key_file::check_data_key;
 pub use key_file::{KeyFileError, read_key_file_of};
 pub use load::{Loaded, Sources};
 pub(crate) use load::{apply, is_loopback};
+pub use problem::Problem;
 pub use rights::Rights;
 pub(crate) use settings::find;
 pub use settings::{Config, SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
-pub use value_error::{UserError, ValueError};
+pub use value_error::{DraftError, PasswordError, UserError, ValueError};

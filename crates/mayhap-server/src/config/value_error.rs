@@ -69,11 +69,14 @@ pub enum ValueError {
 
 /// A password that is in a file or in the environment, and cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PasswordError {
+pub enum PasswordError {
+    /// The environment has no variable of this name.
     #[error("names {0}, which the environment does not have")]
     NotInEnvironment(String),
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Unreadable(Box<mayhap_store::Error>),
+    /// An empty file or variable.
     #[error("names {0}, which is empty")]
     Empty(String),
 }
@@ -115,17 +118,35 @@ pub enum UserError {
 
 /// A `[[user]]` that is incomplete or wrong.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DraftError {
+pub enum DraftError {
+    /// It has no name.
     #[error("has no name")]
     NoName,
+    /// It has no rights.
     #[error("{0:?} has no rights; write rights = [\"read\", \"write\"]")]
     NoRights(String),
+    /// It has no password.
     #[error("{0:?} has no password; create a password_hash with mayhap serve --hash-password")]
     NoPassword(String),
+    /// Its password is elsewhere, and cannot be read.
     #[error("{name:?}: {key} {error}")]
-    Source { name: String, key: &'static str, error: PasswordError },
+    Source {
+        /// The user.
+        name: String,
+        /// The key that says where.
+        key: &'static str,
+        /// Why.
+        error: PasswordError,
+    },
+    /// Its hash is none, or takes too long to check.
     #[error("{name:?}: password_hash {error}")]
-    Hash { name: String, error: UserError },
+    Hash {
+        /// The user.
+        name: String,
+        /// Why.
+        error: UserError,
+    },
+    /// It cannot be added.
     #[error(transparent)]
     User(#[from] UserError),
 }

@@ -48,7 +48,7 @@ mod wait;
 pub use clients::{Client, Clients};
 pub use control::Control;
 pub use loops::{Ended, Loops};
-pub use options::{Error, Listen, Options};
+pub use options::{Error, Listen, Options, TlsError};
 pub use service::{Live, Service};
 pub use tls::Certificate;
 

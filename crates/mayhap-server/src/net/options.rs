@@ -73,6 +73,21 @@ impl Default for Options {
     }
 }
 
+/// Why a certificate or key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The file cannot be read, or is not PEM.
+    #[error(transparent)]
+    NotPem(rustls::pki_types::pem::Error),
+    /// The file has no certificate.
+    #[error("no certificate found; it must be PEM")]
+    NoCertificate,
+    /// The key is of no known kind, or not that of the certificate.
+    #[error(transparent)]
+    Unusable(rustls::Error),
+}
+
 /// Why the server could not start, or ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -86,12 +101,12 @@ pub enum Error {
         source: io::Error,
     },
     /// A certificate or key cannot be used.
-    #[error("{}: {message}", .path.display())]
+    #[error("{}: {source}", .path.display())]
     Tls {
         /// The file.
         path: PathBuf,
         /// The reason.
-        message: String,
+        source: TlsError,
     },
     /// Another error of the operating system.
     #[error("cannot {action}: {source}")]

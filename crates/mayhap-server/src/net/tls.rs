@@ -1,6 +1,6 @@
 //! Certificate and key, from files; read again while the server runs.
 
-use super::Error;
+use super::{Error, TlsError};
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
@@ -8,7 +8,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,16 +63,15 @@ impl ResolvesServerCert for Certificate {
 }
 
 fn certified(cert: &Path, key: &Path) -> Result<CertifiedKey, Error> {
-    let wrong = |path: &Path, message: &dyn Display| Error::Tls {
-        path: path.to_owned(),
-        message: message.to_string(),
-    };
+    let wrong = |path: &Path, source| Error::Tls { path: path.to_owned(), source };
+    let not_pem = |path| move |error| wrong(path, TlsError::NotPem(error));
     let chain = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(cert, &error))?;
+        .map_err(not_pem(cert))?;
     if chain.is_empty() {
-        return Err(wrong(cert, &"no certificate found; it must be PEM"));
+        return Err(wrong(cert, TlsError::NoCertificate));
     }
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
-    CertifiedKey::from_der(chain, private, &default_provider()).map_err(|error| wrong(key, &error))
+    let private = PrivateKeyDer::from_pem_file(key).map_err(not_pem(key))?;
+    CertifiedKey::from_der(chain, private, &default_provider())
+        .map_err(|error| wrong(key, TlsError::Unusable(error)))
 }

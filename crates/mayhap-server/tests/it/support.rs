@@ -139,7 +139,7 @@ impl Service for Echo {
         }
         turn.work.digests.clear();
         if self.full.load(Ordering::SeqCst) {
-            return Err(Unwritten { why: Refused("the disk is full".to_owned()), until: None });
+            return Err(Unwritten { why: Refused::Meanwhile, until: None });
         }
         self.commits.fetch_add(1, Ordering::SeqCst);
         let ticket = Ticket(self.written.fetch_add(1, Ordering::SeqCst) + 1);

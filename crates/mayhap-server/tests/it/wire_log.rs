@@ -28,7 +28,7 @@ fn changes_that_the_log_refuses_are_not_acknowledged() {
     let running = one_loop();
     let mut raw = running.connect();
     running.engine.full.store(true, Ordering::SeqCst);
-    let refused = "-MISCONF the disk is full\r\n";
+    let refused = "-MISCONF a write was refused meanwhile\r\n";
     raw.send("PING\r\nECHO a\r\nADD k\r\nPING\r\nADD l\r\n");
     raw.expect(format!("+PONG\r\n$1\r\na\r\n{}", refused.repeat(3)));
     raw.send("PING\r\nPING\r\n");

@@ -17,19 +17,22 @@ pub struct Part {
     pub count: u64,
 }
 
+/// A text that names no segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be I/N, from 1/N to N/N, as 3/16")]
+pub struct NotASegment;
+
 impl Part {
     /// Parses `I/N`.
     ///
     /// # Errors
     ///
-    /// A text for other words.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`NotASegment`] for anything else.
+    pub fn parse(text: &str) -> Result<Self, NotASegment> {
         let numbers = text.split_once('/').and_then(|(number, count)| {
             Some(Self { number: number.parse().ok()?, count: count.parse().ok()? })
         });
-        numbers
-            .filter(|part| (1..=part.count).contains(&part.number))
-            .ok_or_else(|| "must be I/N, from 1/N to N/N, as 3/16".into())
+        numbers.filter(|part| (1..=part.count).contains(&part.number)).ok_or(NotASegment)
     }
 }
 

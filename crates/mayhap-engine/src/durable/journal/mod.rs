@@ -271,7 +271,7 @@ impl Journal {
         let mut inner = self.lock();
         if self.refused() != refused {
             let why = self.refuse(&inner).err();
-            return Err(self.refuse_batch(&mut inner, batch, why.unwrap_or_else(overlapped)));
+            return Err(self.refuse_batch(&mut inner, batch, why.unwrap_or(Refused::Overlapped)));
         }
         self.append_locked(&mut inner, batch, None)
     }
@@ -370,7 +370,7 @@ impl Journal {
         let is_sound = inner.trouble.as_ref().is_none_or(Trouble::is_full);
         if !is_sound || !inner.spoiled.is_empty() {
             self.refuse(&inner)?;
-            return Err(Refused("the log is in trouble".to_owned()));
+            return Err(Refused::InTrouble);
         }
         let bytes = inner.tail.rotate(number, file.clone());
         Ok(Rotated {
@@ -439,16 +439,6 @@ impl Inner {
         self.next_id = self.next_id.max(operation.next_id());
         self.changes.listed.extend(operation.listed());
     }
-}
-
-/// The error of a turn that overlapped with a failed one: it began before and ends after it.
-#[cold]
-fn overlapped() -> Refused {
-    Refused(
-        "a write of the same moment could not be written, and this one may rest on it: nothing of \
-         it is done; send it again"
-            .to_owned(),
-    )
 }
 
 impl fmt::Debug for Journal {

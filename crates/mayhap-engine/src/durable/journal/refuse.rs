@@ -55,7 +55,7 @@ impl Journal {
     pub(super) fn refuse(&self, inner: &Inner) -> Result<(), Refused> {
         inner.trouble.as_ref().map_or(Ok(()), |trouble| {
             let path = self.store.path(&segment_path(inner.tail.current.number));
-            Err(Refused(format!("{}: {trouble}", path.display())))
+            Err(Refused::At { path, trouble: trouble.clone() })
         })
     }
 
@@ -234,7 +234,7 @@ impl Journal {
         }
         self.turns.await_ends(false);
         if self.refused() != refused || !inner.spoiled.is_empty() {
-            return Err(Refused("a write was refused meanwhile".to_owned()));
+            return Err(Refused::Meanwhile);
         }
         Ok(())
     }

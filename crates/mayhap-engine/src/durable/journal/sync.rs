@@ -33,7 +33,7 @@ impl Journal {
         let mut inner = self.lock();
         if let Some(trouble @ (Trouble::Sync { .. } | Trouble::Displaced { .. })) = &inner.trouble {
             // The next start would not find the data synced now.
-            return Err(Refused(trouble.to_string()));
+            return Err(Refused::Unsynced(trouble.clone()));
         }
         if inner.dirty_since.is_none() && inner.tail.older.is_empty() {
             return Ok(());

@@ -96,7 +96,7 @@ fn what_is_not_where_it_was_is_noticed_and_refused_until_it_is_back() {
             happens(&disk);
             let then = disk.files();
             served.log.watcher.look();
-            let why = served.log.check_writable().unwrap_err().0;
+            let why = served.log.check_writable().unwrap_err().to_string();
             assert!(why.contains(what), "{why}");
             let stats = served.log.stats();
             assert!(stats.displaced && !stats.writable && !stats.poisoned, "{what}");
@@ -179,7 +179,7 @@ fn nothing_is_written_into_a_folder_that_is_not_ours() {
         let error = served.log.checkpoint(&*served.model).unwrap_err();
         assert!(matches!(error, Error::Refused(_)), "{error}");
         assert!(disk.files() == before);
-        assert!(served.insert(2).unwrap_err().0.contains("the data folder was"));
+        assert!(served.insert(2).unwrap_err().to_string().contains("the data folder was"));
     }
     disk.state().is_other = false;
     served.log.watcher.look();
@@ -228,7 +228,7 @@ fn a_folder_that_is_removed_or_moved_takes_no_change_and_is_not_made_anew() {
         let left = all_in(parent.path());
         for _ in 0..2 {
             served.log.watcher.look();
-            let why = served.insert(3).unwrap_err().0;
+            let why = served.insert(3).unwrap_err().to_string();
             assert!(why.contains("nothing is accepted"), "{what}: {why}");
             served.log.checkpoint(&*served.model).unwrap_err();
             served.log.keep_spare();

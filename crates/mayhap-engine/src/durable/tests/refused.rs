@@ -128,7 +128,7 @@ fn a_full_disk_refuses_writes_until_it_has_room_and_nothing_of_them_stays() {
     served.tally.announce(1).hand_over(1);
     recorder.insert(&served.tally, 1, &[Digest::new(8)]);
     let refused = recorder.commit().unwrap_err();
-    let why = refused.why.0;
+    let why = refused.why.to_string();
     assert!(why.contains("No space left") && why.contains("free at least"), "{why}");
     let until = refused.until.expect("the filter has a refused key");
     assert!(!served.log.is_undone(until) && served.log.check_writable().is_err());

@@ -155,7 +155,7 @@ fn deleting_works_on_a_full_disk_and_makes_room() {
     let served = serve_two();
     assert!(served.has("filters/1.mayhap"));
     served.fill();
-    let why = served.log.now(&Operation::Expire { id: 1, expires_at: 1 }).unwrap_err().0;
+    let why = served.log.now(&Operation::Expire { id: 1, expires_at: 1 }).unwrap_err().to_string();
     assert!(why.contains("nothing can be written"), "{why}");
     served.remove(1).unwrap();
     assert_eq!(served.found(), [(2, b"b".to_vec())]);

@@ -28,7 +28,7 @@ pub(super) async fn events(
 ) -> Result<Response, Failure> {
     need(rights.read, "read")?;
     let limit = state.shared.config().max_name_bytes;
-    let names = wanted.names().map_err(Failure::bad)?.into_iter();
+    let names = wanted.names().map_err(|error| Failure::bad(error.to_string()))?.into_iter();
     let names = names.map(|name| decode(name, limit));
     let names: Arc<[Vec<u8>]> = names.collect::<Result<_, Failure>>()?;
     let users_version = state.shared.users_version();
