@@ -57,7 +57,7 @@ pub struct Measured {
     /// Their share.
     pub measured_fpp: f64,
     /// The rate predicted for the queried filter, from the bits where the kind has them.
-    pub predicted_fpp: f64,
+    pub estimated_fpp: f64,
 }
 
 /// The measurements besides queries.
@@ -86,7 +86,7 @@ pub fn measure(set: &mut OwnSet, inserts: Inserts, time: Duration) -> Result<Mea
         (insert, inserted) = bench.insert(set, items)?;
     }
     // Now, so that the rate is that of the filter as it was given.
-    let predicted_fpp = set.state().estimated_fpp;
+    let estimated_fpp = set.state().estimated_fpp;
     let (miss, absent_keys, false_positives) = bench.miss(set)?;
     if let Inserts::Then(items) = inserts {
         (insert, inserted) = bench.insert(set, items)?;
@@ -101,7 +101,7 @@ pub fn measure(set: &mut OwnSet, inserts: Inserts, time: Duration) -> Result<Mea
         absent_keys,
         false_positives,
         measured_fpp: false_positives as f64 / absent_keys as f64,
-        predicted_fpp,
+        estimated_fpp,
     })
 }
 

@@ -49,14 +49,14 @@ pub struct LogLines(Arc<Queue>);
 
 /// The state that the thread shares with callers.
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<Waiting>,
     changed: Condvar,
     /// Makes the line that reports how many were dropped.
     notice: Box<dyn Fn(u64) -> String + Send + Sync>,
 }
 
 #[derive(Default)]
-struct State {
+struct Waiting {
     lines: VecDeque<String>,
     bytes: usize,
     /// Lines dropped since the last notice.
@@ -109,7 +109,7 @@ impl LogLines {
     /// Waits until everything is written, for no longer than `most`; returns whether it was.
     pub fn flush(&self, most: Duration) -> bool {
         let is_writing =
-            |state: &mut State| state.writing || state.dropped > 0 || !state.lines.is_empty();
+            |state: &mut Waiting| state.writing || state.dropped > 0 || !state.lines.is_empty();
         let waited = self.0.changed.wait_timeout_while(lock(&self.0.state), most, is_writing);
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
@@ -128,7 +128,7 @@ impl fmt::Debug for LogLines {
     }
 }
 
-impl State {
+impl Waiting {
     /// A line that is longer than the whole queue has room if nothing else waits.
     fn has_room(&self, bytes: usize) -> bool {
         self.lines.is_empty() || self.bytes + bytes + LINE_BYTES <= MAX_QUEUED_BYTES
@@ -141,7 +141,7 @@ impl State {
 }
 
 impl Queue {
-    fn take_notice(&self, state: &mut State) -> String {
+    fn take_notice(&self, state: &mut Waiting) -> String {
         (self.notice)(std::mem::take(&mut state.dropped))
     }
 

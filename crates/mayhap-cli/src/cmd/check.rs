@@ -64,7 +64,7 @@ struct Summary {
     lines_with_crlf: u64,
     #[serde(flatten)]
     confirmed: Option<Confirmed>,
-    filters: Vec<Found>,
+    filters: Vec<FilterAnswers>,
 }
 
 /// The confirmation of the lines that may be present.
@@ -75,7 +75,7 @@ struct Confirmed {
 }
 
 #[derive(Debug, Serialize)]
-struct Found {
+struct FilterAnswers {
     file: String,
     maybe_present: u64,
     surely_absent: u64,
@@ -177,7 +177,7 @@ fn finish_aged(args: &Args, name: &str, aged: Aged, reader: &LineReader) -> Resu
     let maybe_present = aged.maybe_present;
     if args.json {
         let surely_absent = reader.lines() - maybe_present - reader.keyless().lines();
-        let found = Found { file: name.to_owned(), maybe_present, surely_absent };
+        let found = FilterAnswers { file: name.to_owned(), maybe_present, surely_absent };
         Reporter::json(&Summary::new(reader, maybe_present, vec![found]), false)?;
     }
     Ok(Outcome::found(maybe_present > 0))
@@ -208,7 +208,7 @@ fn report(args: &Args, sieve: &Sieve, reader: &LineReader, talk: Reporter) -> Re
 }
 
 impl Summary {
-    fn new(reader: &LineReader, lines_selected: u64, filters: Vec<Found>) -> Self {
+    fn new(reader: &LineReader, lines_selected: u64, filters: Vec<FilterAnswers>) -> Self {
         Self {
             lines_read: reader.lines(),
             lines_selected,
@@ -220,7 +220,7 @@ impl Summary {
     }
 
     fn of(sieve: &Sieve, reader: &LineReader) -> Self {
-        let found = |member: &Member| Found {
+        let found = |member: &Member| FilterAnswers {
             file: member.name.clone(),
             maybe_present: member.maybe_present,
             surely_absent: member.lines - member.maybe_present,

@@ -50,11 +50,11 @@ struct Summary<'a> {
     lines_without_key: u64,
     lines_with_crlf: u64,
     queried_as: &'static str,
-    sets: Vec<Found<'a>>,
+    sets: Vec<Matches<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Found<'a> {
+struct Matches<'a> {
     name: &'a str,
     maybe_present: u64,
 }
@@ -138,7 +138,7 @@ fn pump(
     let answered = reader::answered(&reader, talk, args.lines.skip_bad || is_answered);
     sets.warn(talk);
     if args.json {
-        let found = |(name, maybe_present)| Found { name, maybe_present };
+        let found = |(name, maybe_present)| Matches { name, maybe_present };
         let summary = Summary {
             lines_read: reader.lines(),
             lines_in_a_set: selected,

@@ -16,7 +16,7 @@ fn is_time(value: &Value) -> bool {
 /// The measured rate is within four standard deviations of the predicted one.
 fn check_rate(report: &Value) {
     let number = |name: &str| report[name].as_f64().unwrap();
-    let (keys, fpp) = (number("absent_keys"), number("predicted_fpp"));
+    let (keys, fpp) = (number("absent_keys"), number("estimated_fpp"));
     assert!(keys >= 1e6, "{report}");
     // Except for the last digit, which JSON's reader may change.
     assert!((number("measured_fpp") - number("false_positives") / keys).abs() < 1e-15);
@@ -47,7 +47,7 @@ fn a_made_filter_is_filled_measured_and_keeps_its_rate() {
         assert!(names.contains(&report["kernel"].as_str().unwrap()), "{report}");
         check_rate(&report);
         if items > 100 {
-            let fpp = report["predicted_fpp"].as_f64().unwrap();
+            let fpp = report["estimated_fpp"].as_f64().unwrap();
             assert!((0.008..0.012).contains(&fpp), "{report}");
         }
     }
@@ -67,7 +67,7 @@ fn a_file_is_asked_as_it_is_and_left_alone() {
     assert_eq!((report["file"].as_str(), report["items"].as_u64()), (Some("f"), Some(1500)));
     assert_eq!(report["inserted_keys"], 10_000);
     // A tenth full: far below the rate that it is made for.
-    assert!(report["predicted_fpp"].as_f64().unwrap() < 1e-4, "{report}");
+    assert!(report["estimated_fpp"].as_f64().unwrap() < 1e-4, "{report}");
     check_rate(&report);
     assert!(before == (contents("f"), contents("f.log")));
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 2 + usize::from(before.1.is_some()));

@@ -340,7 +340,7 @@ fn verify_finds_absent_keys_damage_and_a_rate_above_what_was_asked() {
     };
     let report = json(&verify(&[members.to_str().unwrap()]).stdout);
     assert_eq!((&report["verdict"], &report["keys_read"]), (&"good".into(), &100.into()));
-    let (measured, predicted) = (report["measured_fpp"].as_f64(), report["fpp_predicted"].as_f64());
+    let (measured, predicted) = (report["measured_fpp"].as_f64(), report["estimated_fpp"].as_f64());
     let off = measured.unwrap() / predicted.unwrap() - 1.0;
     assert!(off.abs() < 0.1 && report["rate_verdict"] == "as predicted", "{report}");
     file(folder, "keys", b"10000\nabc\n77\n");

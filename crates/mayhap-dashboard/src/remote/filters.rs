@@ -25,7 +25,7 @@ const TOGETHER: usize = 16;
 const MAX_ITEMS: usize = 10_000;
 
 /// A query string that may be malformed, with an error like any other.
-type Asked<T> = Result<Query<T>, QueryRejection>;
+type Requested<T> = Result<Query<T>, QueryRejection>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,7 @@ pub(super) struct Page {
 }
 
 /// `GET /v1/filters?cursor=0&limit=100`: names; their numbers arrive with the events.
-pub(super) async fn list(From(state): From<State>, page: Asked<Page>) -> Answer {
+pub(super) async fn list(From(state): From<State>, page: Requested<Page>) -> Answer {
     let Query(page) = page?;
     let list = state.names.latest().await?;
     let rest = list.filters.get(page.cursor..).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(super) struct Look {
 pub(super) async fn info(
     From(state): From<State>,
     Path(name): Path<String>,
-    look: Asked<Look>,
+    look: Requested<Look>,
 ) -> Answer {
     let Query(look) = look?;
     let bits = if look.measure { Bits::All } else { Bits::Sample };
@@ -115,7 +115,7 @@ fn items(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// `GET /ui/events?filters=a,b`
-pub(super) async fn events(From(state): From<State>, wanted: Asked<EventsQuery>) -> Answer {
+pub(super) async fn events(From(state): From<State>, wanted: Requested<EventsQuery>) -> Answer {
     let Query(wanted) = wanted?;
     let names = wanted.names().map_err(|error| Failure::bad(error.to_string()))?.into_iter();
     let names = names.map(|name| percent_decode_str(name).decode_utf8().map(String::from));

@@ -216,7 +216,7 @@ pub enum ChangeError {
 fn text_of(error: &mayhap::Error) -> String {
     match error {
         mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => format!(
-            "error rate is {target_fpp:e}, below the lowest that so many items can have, \
+            "error rate is {target_fpp:e}, below the lowest for this number of items, \
              {lowest_fpp:.3e}; use a higher rate or a smaller capacity"
         ),
         error => error.to_string(),

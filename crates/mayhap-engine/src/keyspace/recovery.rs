@@ -54,17 +54,17 @@ pub(super) struct Coming {
     pub(super) spec: Spec,
     pub(super) expires_at: u64,
     /// With a lock of its own, as images are read by several threads.
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<Stage>,
 }
 
 impl Coming {
-    fn state(&mut self) -> &mut State {
+    fn state(&mut self) -> &mut Stage {
         unpoisoned(self.state.get_mut())
     }
 }
 
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum Stage {
     /// Nothing is known of its contents yet.
     New,
     /// Parts of a dump, which version 0.1 wrote after the creation.
@@ -75,7 +75,7 @@ pub(super) enum State {
     Failed(RecoveryError),
 }
 
-impl State {
+impl Stage {
     const fn ready(contents: Box<dyn Contents>) -> Self {
         Self::Ready(contents, InOrder::after(0))
     }
@@ -99,20 +99,20 @@ impl Recovery {
         let Some(coming) = by_id.get_mut(&id) else { return };
         let spec = coming.spec;
         let state = coming.state();
-        if matches!(state, State::New) {
+        if matches!(state, Stage::New) {
             *state = match self.resources.empty(&spec) {
-                Ok(contents) => State::ready(contents),
-                Err(error) => State::Failed(error.into()),
+                Ok(contents) => Stage::ready(contents),
+                Err(error) => Stage::Failed(error.into()),
             };
         }
         let done = match state {
-            State::Ready(contents, in_order) => f(&mut **contents, in_order, new),
-            State::Failed(_) => Ok(()),
+            Stage::Ready(contents, in_order) => f(&mut **contents, in_order, new),
+            Stage::Failed(_) => Ok(()),
             // It was never visible, so no client inserted into it.
-            State::New | State::Loading(_) => Err(RecoveryError::KeysTooEarly),
+            Stage::New | Stage::Loading(_) => Err(RecoveryError::KeysTooEarly),
         };
         if let Err(error) = done {
-            *state = State::Failed(error);
+            *state = Stage::Failed(error);
         }
     }
 }
@@ -136,7 +136,7 @@ impl Replay for Recovery {
         let coming = |saved: &Saved| {
             let spec = Spec::decode(&saved.spec).ok_or(RecoveryError::UnknownKind)?;
             let (name, expires_at) = (saved.name.clone(), saved.expires_at);
-            let coming = Coming { name, spec, expires_at, state: State::New.into() };
+            let coming = Coming { name, spec, expires_at, state: Stage::New.into() };
             Ok::<_, RecoveryError>((saved.id, coming))
         };
         let mut all = Vec::with_capacity(listed.size_hint().0);
@@ -166,8 +166,8 @@ impl Replay for Recovery {
             Some(contents) if !contents.is_whole() => {
                 return Err(RecoveryError::NotWhole.into());
             }
-            Some(contents) => State::ready(decode(&contents, &spec, &self.resources.options)?),
-            None => State::New,
+            Some(contents) => Stage::ready(decode(&contents, &spec, &self.resources.options)?),
+            None => Stage::New,
         };
         let name: Arc<[u8]> = name.into();
         if let Some(replaced) = filled.ids().insert(name.clone(), id) {
@@ -183,8 +183,8 @@ impl Replay for Recovery {
         let Some(coming) = filled.by_id.get(&id) else { return Ok(()) };
         *unpoisoned(coming.state.lock()) =
             match read_image(&coming.spec, mark, image, &self.resources.options.unlimited()) {
-                Ok(contents) => State::Ready(contents, InOrder::after(mark)),
-                Err(error) => State::Failed(error),
+                Ok(contents) => Stage::Ready(contents, InOrder::after(mark)),
+                Err(error) => Stage::Failed(error),
             };
         Ok(())
     }
@@ -229,17 +229,17 @@ impl Replay for Recovery {
         let state = coming.state();
         match (&mut *state, part) {
             // An image has it already.
-            (State::Ready(..) | State::Failed(_), _) => return Ok(()),
-            (state, 0) => *state = State::Loading(begin(bytes, &unlimited)?),
-            (State::Loading(loading), _) => {
+            (Stage::Ready(..) | Stage::Failed(_), _) => return Ok(()),
+            (state, 0) => *state = Stage::Loading(begin(bytes, &unlimited)?),
+            (Stage::Loading(loading), _) => {
                 loading.push(bytes).map_err(RecoveryError::Contents)?;
             }
-            (State::New, _) => return Err(RecoveryError::NoFirstPart.into()),
+            (Stage::New, _) => return Err(RecoveryError::NoFirstPart.into()),
         }
-        if let State::Loading(loading) = &*state
+        if let Stage::Loading(loading) = &*state
             && loading.is_whole()
         {
-            *state = State::ready(decode(loading, &spec, &unlimited)?);
+            *state = Stage::ready(decode(loading, &spec, &unlimited)?);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::index::Named;
 use super::kind::{Filter, Placeholder};
-use super::recovery::{Coming, State};
+use super::recovery::{Coming, Stage};
 use super::{Entry, Keyspace, Recovery, RecoveryError, Shape, Spec, Unreadable};
 use crate::cores::num_cores;
 use crate::durable::{Error, Filters, ReadBack, Saved, Snapshot};
@@ -88,19 +88,19 @@ fn entry_of(
 /// recovered keeps its name, and answers with the reason.
 fn filter_of(
     keyspace: &Keyspace,
-    state: State,
+    state: Stage,
     spec: &Spec,
     name: &[u8],
 ) -> Option<Box<dyn Filter>> {
     let contents = match state {
-        State::Ready(mut contents, mut in_order) => {
+        Stage::Ready(mut contents, mut in_order) => {
             let done = in_order.finish(&mut *contents, &mut Bitmap::default());
             done.map(|()| contents)
         }
-        State::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => return None,
-        State::New => keyspace.resources.empty(spec).map_err(RecoveryError::Filter),
-        State::Loading(_) => return None,
-        State::Failed(error) => Err(error),
+        Stage::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => return None,
+        Stage::New => keyspace.resources.empty(spec).map_err(RecoveryError::Filter),
+        Stage::Loading(_) => return None,
+        Stage::Failed(error) => Err(error),
     };
     Some(match contents {
         Ok(contents) => keyspace.resources.force(contents),

@@ -38,13 +38,13 @@ struct Json<'a> {
 }
 
 /// The contents of a file: k, the bits, and the form.
-pub(super) type Contents = (u32, Bits, Form);
+pub(super) type Parsed = (u32, Bits, Form);
 
 /// Reads a file in one of the three forms.
 ///
 /// JSON starts with a brace, gob with the length and the negative number of a type; everything else
 /// is binary.
-pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Contents, Error> {
+pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Parsed, Error> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return read_json(bytes, limits);
     }
@@ -54,7 +54,7 @@ pub(super) fn read(bytes: &[u8], limits: &Limits) -> Result<Contents, Error> {
     }
 }
 
-fn read_binary(bytes: &[u8], form: Form, limits: &Limits) -> Result<Contents, Error> {
+fn read_binary(bytes: &[u8], form: Form, limits: &Limits) -> Result<Parsed, Error> {
     let mut reader = Reader::new(bytes);
     let (m, k) = (reader.u64_be("m")?, reader.u64_be("k")?);
     read_bits(m, k, reader, form, limits)
@@ -66,7 +66,7 @@ fn read_bits(
     mut reader: Reader<'_>,
     form: Form,
     limits: &Limits,
-) -> Result<Contents, Error> {
+) -> Result<Parsed, Error> {
     let num_hashes = limits.check_hashes("k", k)?;
     let length = reader.u64_be("length of the bit set")?;
     // The library trusts this number and then reads past the end.
@@ -76,7 +76,7 @@ fn read_bits(
     Ok((num_hashes, bits, form))
 }
 
-fn read_json(bytes: &[u8], limits: &Limits) -> Result<Contents, Error> {
+fn read_json(bytes: &[u8], limits: &Limits) -> Result<Parsed, Error> {
     let json: Json<'_> = serde_json::from_slice(bytes)
         .map_err(|error| Error::bad("JSON", "m, k and b of bits-and-blooms", error))?;
     limits.check_bits("m", json.m)?;

@@ -54,7 +54,7 @@ pub struct RedisBloomLayer {
     /// Items that were new when they were added to it.
     pub num_items: u64,
     /// Its share of the error rate.
-    pub error_rate: f64,
+    pub target_fpp: f64,
 }
 
 /// A filter of `RedisBloom`: one layer, or more when it has grown.
@@ -127,7 +127,7 @@ impl RedisBloomFilter {
     }
 
     /// The rate given to `BF.RESERVE`: that of the first layer, doubled if layers share it.
-    pub fn error_rate(&self) -> f64 {
+    pub fn target_fpp(&self) -> f64 {
         let first = self.layers.first().map_or(0.0, |layer| layer.header.fpp);
         if self.growth().is_some() { first / TIGHTENING } else { first }
     }
@@ -145,7 +145,7 @@ impl RedisBloomFilter {
             num_hashes: header.num_hashes,
             capacity: header.capacity,
             num_items: header.num_items,
-            error_rate: header.fpp,
+            target_fpp: header.fpp,
         })
     }
 

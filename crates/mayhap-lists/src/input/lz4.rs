@@ -15,10 +15,10 @@ type Whole<R> = io::Chain<Cursor<[u8; 4]>, R>;
 /// The contents of all frames of a file.
 pub(super) struct Lz4Frames<R: Read> {
     /// Between two frames the rest of the file, in one its decoder; neither after an error.
-    state: State<R>,
+    state: Step<R>,
 }
 
-enum State<R: Read> {
+enum Step<R: Read> {
     Between(R),
     In(FrameDecoder<Watched<Whole<R>>>),
     Failed,
@@ -27,7 +27,7 @@ enum State<R: Read> {
 impl<R: Read> Lz4Frames<R> {
     /// At the beginning of a file.
     pub(super) fn new(file: R) -> Self {
-        Self { state: State::Between(file) }
+        Self { state: Step::Between(file) }
     }
 
     /// Continues with the next frame; `None` at the end of the file.
@@ -59,29 +59,29 @@ impl<R: Read> Read for Lz4Frames<R> {
             return Ok(0);
         }
         loop {
-            match std::mem::replace(&mut self.state, State::Failed) {
-                State::Failed => return Err(ErrorKind::InvalidData.into()),
-                State::Between(file) => match Self::begin(file)? {
-                    Ok(decoder) => self.state = State::In(decoder),
+            match std::mem::replace(&mut self.state, Step::Failed) {
+                Step::Failed => return Err(ErrorKind::InvalidData.into()),
+                Step::Between(file) => match Self::begin(file)? {
+                    Ok(decoder) => self.state = Step::In(decoder),
                     Err(file) => {
-                        self.state = State::Between(file);
+                        self.state = Step::Between(file);
                         return Ok(0);
                     }
                 },
-                State::In(mut decoder) => match decoder.read(buffer) {
+                Step::In(mut decoder) => match decoder.read(buffer) {
                     // After the end mark nothing more was requested.
                     Ok(0) if decoder.get_ref().has_ended => {
                         return Err(ErrorKind::UnexpectedEof.into());
                     }
                     Ok(0) => {
-                        self.state = State::Between(decoder.into_inner().reader.into_inner().1);
+                        self.state = Step::Between(decoder.into_inner().reader.into_inner().1);
                     }
                     result => {
                         // A signal is tried again.
                         let is_over =
                             matches!(&result, Err(e) if e.kind() != ErrorKind::Interrupted);
                         if !is_over {
-                            self.state = State::In(decoder);
+                            self.state = Step::In(decoder);
                         }
                         return result;
                     }

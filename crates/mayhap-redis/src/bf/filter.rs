@@ -130,7 +130,7 @@ impl RemoteBf {
     }
 
     fn take_over(&mut self, info: BfInfo) {
-        self.target_fpp = info.own.error_rate.or(self.target_fpp);
+        self.target_fpp = info.own.target_fpp.or(self.target_fpp);
         self.grows = info.expansion.is_some();
         (self.kind, self.digest) = (info.own.kind.map(Into::into), info.own.digest.map(Into::into));
     }

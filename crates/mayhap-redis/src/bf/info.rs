@@ -22,7 +22,7 @@ pub(super) struct BfInfo {
 /// The fields that only some servers have.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct OwnInfo {
-    pub(super) error_rate: Option<f64>,
+    pub(super) target_fpp: Option<f64>,
     /// The requested capacity; `None` if it is that of all layers.
     pub(super) requested: Option<u64>,
     /// The kind and the digest function by the names of `mayhap serve`.
@@ -103,17 +103,17 @@ impl BfInfo {
             items: count("Number of items inserted")?,
             expansion,
             tightening: rate("Tightening ratio"),
-            own: OwnInfo { error_rate: rate("Error rate"), ..OwnInfo::default() },
+            own: OwnInfo { target_fpp: rate("Error rate"), ..OwnInfo::default() },
         })
     }
 
     /// Adds the replies for [`FIELDS`] of a server that has them.
     pub(super) fn complete(&mut self, fields: &[Option<Value>; FIELDS.len()]) {
-        let [error_rate, requested, kind, digest] =
+        let [target_fpp, requested, kind, digest] =
             fields.each_ref().map(|field| one(field.as_ref()));
         let name = |value: Option<Value>| value.as_ref().and_then(text).map(str::to_owned);
         self.own = OwnInfo {
-            error_rate: error_rate.as_ref().and_then(number).or(self.own.error_rate),
+            target_fpp: target_fpp.as_ref().and_then(number).or(self.own.target_fpp),
             requested: match requested {
                 Some(Value::Int(items)) => u64::try_from(items).ok(),
                 _ => None,
@@ -152,7 +152,7 @@ impl BfInfo {
         if let Some(has) = has {
             return Some(("capacity", has, wanted.expected_items.to_string()));
         }
-        match self.own.error_rate {
+        match self.own.target_fpp {
             Some(rate) if rate != wanted.target_fpp => {
                 Some(("error rate", rate.to_string(), wanted.target_fpp.to_string()))
             }

@@ -86,7 +86,7 @@ impl RemoteBf {
         };
         let next = "delete it and create it again";
         let (info, left) = (self.described().await?, self.info().await?.ttl_ms);
-        let (Some(kind), Some(rate)) = (info.own.kind.as_deref(), info.own.error_rate) else {
+        let (Some(kind), Some(rate)) = (info.own.kind.as_deref(), info.own.target_fpp) else {
             return Err(refuse(next));
         };
         let keyed = match (info.seed(), info.own.digest.as_deref()) {

@@ -15,11 +15,11 @@ const MANY: u32 = 8;
 pub(super) struct CircuitBreaker {
     timeout: Duration,
     retry_after: Duration,
-    state: Mutex<State>,
+    state: Mutex<Circuit>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct Circuit {
     /// In a row.
     failures: u32,
     /// The end of the open time, and the last failure.
@@ -39,7 +39,7 @@ impl CircuitBreaker {
         self.check_closed()?;
         let error: Shared = match time::timeout(self.timeout, answer).await {
             Ok(Ok(value)) => {
-                *self.state() = State::default();
+                *self.state() = Circuit::default();
                 return Ok(value);
             }
             Ok(Err(error)) => error.into(),
@@ -66,7 +66,7 @@ impl CircuitBreaker {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Circuit> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

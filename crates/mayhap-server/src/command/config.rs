@@ -34,17 +34,19 @@ type Get = fn(&Config) -> String;
 
 /// Settings by the names that clients of Redis, `RedisBloom` and valkey-bloom use: the name, the
 /// value, and our setting that it changes, if any.
-const ALIASES: [(&str, Get, Option<&str>); 20] = [
+const ALIASES: [(&str, Get, Option<&str>); 21] = [
     ("appendonly", |config| yes_or_no(config.data.is_some()), None),
-    ("bf-error-rate", |config| config.default_fpp.to_string(), Some("default_error")),
+    ("bf-error-rate", |config| config.default_fpp.to_string(), Some("default_fpp")),
     ("bf-expansion-factor", |config| config.default_expansion.to_string(), EXPANSION),
     ("bf-initial-size", |config| config.default_capacity.to_string(), Some("default_capacity")),
     ("bf.bloom-capacity", |config| config.default_capacity.to_string(), Some("default_capacity")),
     ("bf.bloom-expansion", |config| config.default_expansion.to_string(), EXPANSION),
-    ("bf.bloom-fp-rate", |config| config.default_fpp.to_string(), Some("default_error")),
+    ("bf.bloom-fp-rate", |config| config.default_fpp.to_string(), Some("default_fpp")),
     ("bf.bloom-memory-usage-limit", |config| number(config.max_filter_bytes), None),
     ("bf.bloom-use-random-seed", |_| yes_or_no(true), None),
     ("databases", |_| "1".into(), None),
+    // Its name in version 0.1.
+    ("default-error", |config| config.default_fpp.to_string(), Some("default_fpp")),
     ("dir", |config| config.data.as_deref().unwrap_or("".as_ref()).display().to_string(), None),
     ("maxclients", |config| config.max_clients.to_string(), Some("max_clients")),
     ("maxmemory", |config| number(config.max_memory), Some("max_memory")),

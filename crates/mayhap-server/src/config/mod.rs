@@ -38,6 +38,6 @@ pub(crate) use load::{apply, is_loopback};
 pub use problem::Problem;
 pub use rights::Rights;
 pub(crate) use settings::find;
-pub use settings::{Config, SETTINGS, Setting};
+pub use settings::{Config, FORMER_NAMES, SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
 pub use value_error::{DraftError, PasswordError, UserError, ValueError};

@@ -180,7 +180,7 @@ settings! {
     }
     "Filters created by an add" {
         /// False-positive rate of filters that are created by an insertion.
-        default_fpp as "default_error": f64 = 0.01, RATE "P" "False-positive rate", live;
+        default_fpp: f64 = 0.01, RATE "P" "False-positive rate", live;
         /// Capacity of filters that are created by an insertion.
         default_capacity: u64 = 100, CAPACITY "N" "Initial capacity", live;
         /// Expansion of filters that are created by an insertion.
@@ -197,7 +197,12 @@ settings! {
     }
 }
 
-/// The setting of this name.
+/// Former names of settings, still read, and the present ones.
+pub const FORMER_NAMES: [(&str, &str); 1] = [("default_error", "default_fpp")];
+
+/// The setting of this name, or of this former name.
 pub(crate) fn find(name: &str) -> Option<&'static Setting> {
+    let former = FORMER_NAMES.iter().find(|(former, _)| *former == name);
+    let name = former.map_or(name, |(_, present)| present);
     SETTINGS.iter().find(|setting| setting.name == name)
 }

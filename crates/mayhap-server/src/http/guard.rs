@@ -136,8 +136,8 @@ fn check_framing(request: &Request) -> Result<(), Failure> {
 /// The header with the idle time of the connection; none if it is closed.
 fn keep_alive(state: &State, request: &Request) -> Option<HeaderValue> {
     let millis = state.shared.config().http_keep_alive_ms;
-    let asked = single(request.headers(), &header::CONNECTION).unwrap_or_default();
-    let has = |wanted: &str| asked.split(',').any(|one| one.trim().eq_ignore_ascii_case(wanted));
+    let options = single(request.headers(), &header::CONNECTION).unwrap_or_default();
+    let has = |wanted: &str| options.split(',').any(|one| one.trim().eq_ignore_ascii_case(wanted));
     let stays = match request.version() {
         Version::HTTP_11 => !has("close"),
         _ => has("keep-alive"),

@@ -17,7 +17,9 @@ fn changes_by_config_set_hold_for_the_next_request() {
     assert_eq!(server.line("CONFIG SET default-capacity 5k bf-error-rate 0.001"), "+OK\r\n");
     server.line("BF.ADD f a");
     assert!(server.line("BF.INFO f CAPACITY").contains(":5000\r\n"));
-    assert!(server.line("CONFIG GET default-error").contains("0.001"));
+    assert!(server.line("CONFIG GET default-fpp").contains("0.001"));
+    assert_eq!(server.line("CONFIG SET default-error 0.002"), "+OK\r\n"); // its former name
+    assert!(server.line("CONFIG GET default-error").contains("0.002"));
     assert_eq!(server.line("CONFIG SET maxmemory 1MiB"), "+OK\r\n");
     let refused = server.line("BF.RESERVE large 0.01 10000000");
     assert!(refused.contains("max_memory"), "{refused}");
@@ -55,7 +57,7 @@ fn a_setting_is_live_or_needs_a_restart_and_config_set_says_which() {
             "max_memory" => "1GiB",
             "metrics_filters" => "7",
             "require_imports" | "strict_names" => "true",
-            "default_error" => "0.5",
+            "default_fpp" => "0.5",
             "default_capacity" | "default_expansion" => "8",
             "log_level" => "warn",
             // Either of them alone is refused.

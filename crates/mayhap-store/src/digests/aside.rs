@@ -11,7 +11,7 @@
 //! | at any moment, if it has none | old or new | – | old |
 //! | afterwards | new | new, or none | – |
 
-use super::contents::Contents;
+use super::contents::DigestFile;
 use super::place::{covers, is_ours, path_of, waiting_path};
 use crate::disk::{Disk, How, look_for, open_regular, sync_folder};
 use crate::{Error, Image};
@@ -80,7 +80,7 @@ pub(crate) fn settle(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
 
 fn are_those_of(disk: &dyn Disk, path: &Path, image: &Image) -> Result<bool, Error> {
     let read = open_regular(disk, path, How::Read)
-        .and_then(|file| Contents::read(&*file, path, Some(image.fingerprint()?)));
+        .and_then(|file| DigestFile::read(&*file, path, Some(image.fingerprint()?)));
     match read {
         Ok(Some(contents)) => covers(&contents, image),
         Ok(None) | Err(Error::Format { .. } | Error::NotRegular { .. }) => Ok(false),

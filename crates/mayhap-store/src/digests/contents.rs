@@ -12,7 +12,7 @@ pub(super) const CHUNK_BYTES: u64 = 64 << 10;
 
 /// The contents of a file of digests.
 #[derive(Debug, Clone)]
-pub(super) struct Contents {
+pub(super) struct DigestFile {
     pub(super) meaning: Meaning,
     pub(super) runs: Vec<Run>,
     /// Fingerprints of images.
@@ -21,7 +21,7 @@ pub(super) struct Contents {
     pub(super) end: u64,
 }
 
-impl Contents {
+impl DigestFile {
     /// A file that has a header only.
     pub(super) const fn new(meaning: Meaning) -> Self {
         let end = HEADER_BYTES as u64;

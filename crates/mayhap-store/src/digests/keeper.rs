@@ -1,7 +1,7 @@
 //! A file of digests that is kept in step with its filter.
 
 use super::aside::settle;
-use super::contents::Contents;
+use super::contents::DigestFile;
 use super::merge;
 use super::place::{covers, is_ours, path_of, waiting_path};
 use super::record::{HEADER_BYTES, RECORD_BYTES, Record, Run, encode_header};
@@ -31,7 +31,7 @@ pub(crate) struct Keeper {
     disk: Arc<dyn Disk>,
     file: Box<dyn DiskFile>,
     path: PathBuf,
-    contents: Contents,
+    contents: DigestFile,
     noted: Vec<Digest>,
     /// A sync failed: the contents on disk are unknown.
     is_poisoned: bool,
@@ -57,7 +57,7 @@ impl Keeper {
         }
         let how = if keeps { How::Change } else { How::Read };
         let file = open_regular(&**disk, &path, how)?;
-        let contents = Contents::read(&*file, &path, Some(image.fingerprint()?))?;
+        let contents = DigestFile::read(&*file, &path, Some(image.fingerprint()?))?;
         let Some(contents) = contents else { return Ok(None) };
         let filter = || image.path().to_path_buf();
         if !covers(&contents, image)? {
@@ -92,14 +92,14 @@ impl Keeper {
             .map_err(Error::write(&path, HEADER_BYTES as u64))?;
         let waiting = waiting_path(lock.path())?;
         let file = temporary.commit_to(&waiting)?;
-        Ok(Self::of(disk, file, waiting, Contents::new(meaning)))
+        Ok(Self::of(disk, file, waiting, DigestFile::new(meaning)))
     }
 
     fn of(
         disk: &Arc<dyn Disk>,
         file: Box<dyn DiskFile>,
         path: PathBuf,
-        contents: Contents,
+        contents: DigestFile,
     ) -> Self {
         let disk = Arc::clone(disk);
         Self { disk, file, path, contents, noted: Vec::new(), is_poisoned: false }

@@ -1,6 +1,6 @@
 //! A file of digests that is only read.
 
-use super::contents::Contents;
+use super::contents::DigestFile;
 use super::merge;
 use super::place::{covers, path_of, waiting_path};
 use crate::disk::{self, DiskFile, How, open_regular};
@@ -55,7 +55,7 @@ pub fn digests_path(path: &Path) -> Result<PathBuf, Error> {
 pub struct KeptDigests {
     file: Box<dyn DiskFile>,
     path: PathBuf,
-    contents: Contents,
+    contents: DigestFile,
     bytes: u64,
 }
 
@@ -87,7 +87,7 @@ impl KeptDigests {
             Err(error) => return Err(error),
         };
         let fingerprint = image.map(Image::fingerprint).transpose()?;
-        let Some(contents) = Contents::read(&*file, &path, fingerprint)? else { return Ok(None) };
+        let Some(contents) = DigestFile::read(&*file, &path, fingerprint)? else { return Ok(None) };
         let bytes = file.look().map_err(Error::io("look at", &path))?.bytes;
         Ok(Some(Self { file, path, contents, bytes }))
     }

@@ -1,6 +1,6 @@
 //! The distinct digests of all runs, in order.
 
-use super::contents::{CHUNK_BYTES, Contents};
+use super::contents::{CHUNK_BYTES, DigestFile};
 use super::record::{RECORD_BYTES, Run};
 use super::rice::Decoder;
 use crate::Error;
@@ -26,7 +26,7 @@ const SMALL_BYTES: u64 = 1 << 20;
 pub(super) fn for_each<E: From<Error>>(
     file: &dyn DiskFile,
     path: &Path,
-    contents: &Contents,
+    contents: &DigestFile,
     mut each: impl FnMut(&[Digest]) -> Result<(), E>,
 ) -> Result<(), E> {
     let (small, large): (Vec<_>, Vec<_>) =

@@ -1,6 +1,6 @@
 //! Where the digests of a filter are, and whether a file has them.
 
-use super::contents::Contents;
+use super::contents::DigestFile;
 use super::record::MAGIC;
 use crate::disk::{Disk, How, open_regular, read_up_to};
 use crate::file::rename_with;
@@ -31,6 +31,6 @@ pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
 }
 
 /// Whether the runs have all keys of an image.
-pub(super) fn covers(contents: &Contents, image: &Image) -> Result<bool, Error> {
+pub(super) fn covers(contents: &DigestFile, image: &Image) -> Result<bool, Error> {
     Ok(contents.meaning == Meaning::of(image.header()) && contents.covers(image.fingerprint()?))
 }

@@ -76,7 +76,9 @@ impl fmt::Display for Reason {
             Self::CannotForget => f.write_str("cannot forget old keys"),
             Self::CannotGrow => f.write_str("cannot grow"),
             Self::CannotInsert => f.write_str("is built once, from all keys"),
-            Self::RateUnreachable { lowest_fpp: 1.0.. } => f.write_str("cannot hold so many keys"),
+            Self::RateUnreachable { lowest_fpp: 1.0.. } => {
+                f.write_str("cannot hold this number of keys")
+            }
             Self::RateUnreachable { lowest_fpp } => {
                 write!(f, "reaches no rate below {lowest_fpp:.3e}")
             }

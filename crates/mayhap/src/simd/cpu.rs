@@ -26,7 +26,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        static FOUND: Found = Found::nothing_yet();
+        static FOUND: Detected = Detected::nothing_yet();
         let form = FOUND.get_or_find(|| {
             let has_avx2 = super::avx2::is_available();
             u8::from(has_avx2) + u8::from(has_avx2 && super::avx512::is_available())
@@ -45,10 +45,10 @@ pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
 /// The detected features of the CPU, as one of a few numbers: detecting several features each time
 /// takes as long as a short loop.
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-pub(super) struct Found(AtomicU8);
+pub(super) struct Detected(AtomicU8);
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-impl Found {
+impl Detected {
     const NOTHING: u8 = u8::MAX;
 
     pub(super) const fn nothing_yet() -> Self {

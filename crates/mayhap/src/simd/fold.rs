@@ -5,7 +5,7 @@
 )]
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-use super::cpu::Found;
+use super::cpu::Detected;
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use super::limit::{InstructionSet, allows};
 
@@ -25,7 +25,7 @@ pub(crate) fn fold_bits(words: &[u64], factor: u64, out: &mut [u64]) {
 fn fold_short(words: &[u64], factor: usize, out: &mut [u64]) {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        static FOUND: Found = Found::nothing_yet();
+        static FOUND: Detected = Detected::nothing_yet();
         let has_bmi2 =
             || u8::from(allows(InstructionSet::Avx2) && has_features!("avx2", "bmi1", "bmi2"));
         if FOUND.get_or_find(has_bmi2) == 1 {

@@ -5,7 +5,7 @@
 )]
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-use super::cpu::Found;
+use super::cpu::Detected;
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use super::limit::{InstructionSet, allows};
 
@@ -16,7 +16,7 @@ use super::limit::{InstructionSet, allows};
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        static FOUND: Found = Found::nothing_yet();
+        static FOUND: Detected = Detected::nothing_yet();
         let form = FOUND.get_or_find(|| {
             let has_popcnt = has_features!("popcnt");
             let has_vectors = allows(InstructionSet::Avx512)

@@ -3,7 +3,8 @@
 //! Each check has a list of the types that are not so yet, with their numbers of today: none may
 //! grow, none may join them, and who mends one takes it off the list.
 
-use crate::check;
+use crate::{check, files, read, shown};
+use std::collections::{BTreeMap, BTreeSet};
 use tidy::{imports::impls, packages, source::Crate};
 
 /// The most files with an `impl` of a type that has no trait.
@@ -56,4 +57,35 @@ fn a_type_with_many_fields_opens_none_to_its_neighbours() {
         }
     }
     compare("a type with more than eight fields keeps them private", &OPEN, &found);
+}
+
+/// Files in which types may have one name.
+const MOST_OF_ONE_NAME: usize = 7;
+/// Names with one meaning wherever they are.
+const SAME_EVERYWHERE: [&str; 4] = ["Args", "CrateReadme", "Error", "Summary"];
+
+#[test]
+fn a_name_of_types_has_few_meanings() {
+    let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in files(".rs") {
+        let file = shown(&path);
+        if !file.starts_with("crates/mayhap") || !file.contains("/src/") {
+            continue;
+        }
+        for line in read(&path).lines() {
+            let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
+            if !words.next().is_some_and(|word| ["struct", "enum"].contains(&word)) {
+                continue;
+            }
+            let name = words.next().unwrap_or_default();
+            let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            places.entry(name.to_owned()).or_default().insert(file.clone());
+        }
+    }
+    assert!(places.len() > 500, "{} types: the search finds too few", places.len());
+    let many = places.into_iter().filter(|(name, files)| {
+        files.len() > MOST_OF_ONE_NAME && !SAME_EVERYWHERE.contains(&&**name)
+    });
+    let findings: Vec<String> = many.map(|(name, files)| format!("{name}: {files:?}")).collect();
+    check("a name stands for one thing, or for few", &findings);
 }

@@ -189,9 +189,9 @@ impl Report {
             let _ = writeln!(text, "{:<12}{filled}; allow more with --seconds", "filled with");
         }
         let probes = measured.absent_keys as f64;
-        let sigma = (measured.predicted_fpp * (1.0 - measured.predicted_fpp) / probes).sqrt();
+        let sigma = (measured.estimated_fpp * (1.0 - measured.estimated_fpp) / probes).sqrt();
         let (absent, sigma) = (grouped(measured.absent_keys), rate(3.0 * sigma));
-        let (found, predicted) = (rate(measured.measured_fpp), rate(measured.predicted_fpp));
+        let (found, predicted) = (rate(measured.measured_fpp), rate(measured.estimated_fpp));
         let _ = writeln!(text, "{:<12}{found} measured on {absent} absent keys", "rate");
         let _ = writeln!(text, "{:12}{predicted} predicted, ± {sigma}", "");
         text

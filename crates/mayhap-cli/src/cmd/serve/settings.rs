@@ -2,7 +2,7 @@
 
 use clap::builder::Str;
 use clap::{Arg, ArgMatches, Command};
-use mayhap_server::config::{Config, SETTINGS, Setting};
+use mayhap_server::config::{Config, FORMER_NAMES, SETTINGS, Setting};
 
 /// The settings given by flags: names and values.
 #[derive(Debug, Clone, Default)]
@@ -42,8 +42,10 @@ fn argument(setting: &'static Setting, default: &Config) -> Arg {
     if is_told && !help.ends_with(']') {
         help = format!("{help} [default: {value}]");
     }
+    let former = FORMER_NAMES.iter().filter(|(_, present)| *present == setting.name);
     let argument = Arg::new(setting.name)
         .long(Str::from(setting.name.replace('_', "-")))
+        .aliases(former.map(|(former, _)| Str::from(former.replace('_', "-"))))
         .help(help)
         .help_heading(setting.heading);
     if setting.value.is_empty() {

@@ -34,7 +34,7 @@ use mayhap_sets::{KeySet, Located, Measurements, Note, ReadFile, State, matrix_s
 use mayhap_units::number::{format_bytes, parse_count};
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_by_formula, verdict_on};
-use report::{Found, RateFound, Report, Row};
+use report::{Findings, RateFound, Report, Row};
 use std::convert::Infallible;
 use std::path::PathBuf;
 
@@ -176,7 +176,7 @@ fn check(
     let key_type = subject.key_type().filter(|_| matches!(numbers, Measurements::Foreign(_)));
     let mut rows = vec![opened.structure];
     rows.extend(rate_rows(&rate, &numbers, key_type));
-    let found = (Found { numbers, key_type, rate }, rows);
+    let found = (Findings { numbers, key_type, rate }, rows);
     Ok((Report::new(opened.name, opened.checksums, found, keys), answered))
 }
 

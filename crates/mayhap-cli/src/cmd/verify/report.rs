@@ -58,7 +58,7 @@ pub(super) struct Report {
     checksums: &'static str,
     damage: Option<String>,
     #[serde(flatten)]
-    found: Option<Found>,
+    found: Option<Findings>,
     #[serde(flatten)]
     keys: Option<Presence>,
     #[serde(skip)]
@@ -67,7 +67,7 @@ pub(super) struct Report {
 
 /// The findings from the bits.
 #[derive(Debug, Serialize)]
-pub(super) struct Found {
+pub(super) struct Findings {
     #[serde(flatten)]
     pub(super) numbers: Measurements,
     /// In files of other systems.
@@ -83,7 +83,7 @@ impl Report {
     pub(super) fn new(
         file: String,
         checksums: &'static str,
-        (found, rows): (Found, Vec<Row>),
+        (found, rows): (Findings, Vec<Row>),
         keys: Option<Presence>,
     ) -> Self {
         let is_off = matches!(
@@ -140,7 +140,7 @@ pub(super) struct RateFound {
     /// The number of samples found; for a matrix, in all sets.
     pub false_positives: u64,
     /// The rate that the filter reports.
-    pub fpp_predicted: f64,
+    pub estimated_fpp: f64,
     /// The rate that it has.
     pub measured_fpp: f64,
     /// `null` for a matrix, whose sets answer the same digests.
@@ -162,7 +162,7 @@ impl RateFound {
             seed,
             samples: count.samples,
             false_positives: count.hits,
-            fpp_predicted: predicted,
+            estimated_fpp: predicted,
             measured_fpp: count.rate(),
             fpp_low: Some(low),
             fpp_high: Some(high),
@@ -179,7 +179,7 @@ impl RateFound {
             _ => String::new(),
         };
         let (hits, samples) = (grouped(self.false_positives), grouped(self.samples));
-        let predicted = match self.fpp_predicted {
+        let predicted = match self.estimated_fpp {
             // RedisBloom reports neither its rate nor its bits.
             fpp if fpp.is_nan() => "not known".to_owned(),
             fpp => format!("{}{of_set}, {by}", rate(fpp)),

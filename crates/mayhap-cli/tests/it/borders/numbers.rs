@@ -36,7 +36,7 @@ fn the_rate_now_is_at_least_that_of_equal_digests() {
             ("build", number(&built, "estimated_fpp")),
             ("add", number(&added, "estimated_fpp")),
             ("info", number(&info(folder, "f"), "estimated_fpp")),
-            ("verify", number(&verified, "fpp_predicted")),
+            ("verify", number(&verified, "estimated_fpp")),
         ] {
             // As the size was planned, within the effect of chance on the fill.
             assert!(found >= least && found < 1.3e-15, "{verb} of {layout}: {found}");

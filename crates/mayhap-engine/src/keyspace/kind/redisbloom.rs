@@ -121,7 +121,7 @@ impl Filter for RedisBloom {
             capacity: filter.capacity(),
             layers: filter.num_layers() as u64,
             expansion: filter.growth(),
-            target_fpp: filter.error_rate(),
+            target_fpp: filter.target_fpp(),
             expected_fpp: filter.estimated_fpp(),
             ..Info::new(self.kind(), filter.num_items(), self.num_bytes())
         }
@@ -143,7 +143,7 @@ impl Filter for RedisBloom {
             num_hashes: layer.num_hashes,
             capacity: layer.capacity,
             items: layer.num_items,
-            target_fpp: layer.error_rate,
+            target_fpp: layer.target_fpp,
         });
         layers.collect()
     }

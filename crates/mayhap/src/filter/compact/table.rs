@@ -11,7 +11,7 @@ use crate::positions::mulhi;
 use crate::simd::{BucketKernel, Fronts, Words, prefetch};
 use crate::sizing::compact::{CompactParams, FRONTS, NUM_LEVELS};
 
-/// Copies of a fingerprint that are told apart. From this many on they stay for ever.
+/// The copies of a fingerprint that are counted. From this number on they stay for ever.
 pub(super) const MAX_COPIES: u32 = 15;
 
 /// Where the buckets and the attic are in the words of the body.

@@ -7,7 +7,7 @@ use crate::{Error, Storage};
 use alloc::vec::Vec;
 
 /// The fate of a layer of the other chain.
-enum Plan {
+enum LayerUnion {
     /// Ored into our layer of this index, which then holds this many keys.
     Or { ours: usize, theirs: usize, items: u64 },
     /// It becomes a layer of ours.
@@ -60,14 +60,14 @@ impl ScalableBloomFilter {
         }
         for plan in plans {
             match plan {
-                Plan::Or { ours, theirs, items } => {
+                LayerUnion::Or { ours, theirs, items } => {
                     let theirs = &other.layers[theirs].parts;
                     for (ours, theirs) in self.layers[ours].parts.iter_mut().zip(theirs) {
                         ours.union_with(theirs)?;
                     }
                     self.layers[ours].inserted_items = items;
                 }
-                Plan::Adopt(layer) => self.layers.push(layer),
+                LayerUnion::Adopt(layer) => self.layers.push(layer),
             }
         }
         // Keys are inserted into the last one: the one with the highest step and, among equals, the
@@ -79,7 +79,7 @@ impl ScalableBloomFilter {
     }
 
     /// Everything that can fail, without changing this filter.
-    fn plan_union(&self, other: &Self) -> Result<Vec<Plan>, Error> {
+    fn plan_union(&self, other: &Self) -> Result<Vec<LayerUnion>, Error> {
         let mut free: Vec<bool> = alloc::vec![true; self.layers.len()];
         let (mut count, mut bytes) = (self.layers.len(), self.num_bytes());
         let mut plans = Vec::new();
@@ -89,9 +89,9 @@ impl ScalableBloomFilter {
             }
             let fit = (0..self.layers.len()).filter(|&ours| free[ours]).find_map(|ours| {
                 let items = ored_items(&self.layers[ours], layer)?;
-                Some(Plan::Or { ours, theirs, items })
+                Some(LayerUnion::Or { ours, theirs, items })
             });
-            if let Some(Plan::Or { ours, .. }) = fit {
+            if let Some(LayerUnion::Or { ours, .. }) = fit {
                 // One layer per layer: a second one would need to know the keys that the first one
                 // added.
                 free[ours] = false;
@@ -103,7 +103,7 @@ impl ScalableBloomFilter {
             }
             plans.push(match fit {
                 Some(plan) => plan,
-                None => Plan::Adopt(layer.try_clone()?),
+                None => LayerUnion::Adopt(layer.try_clone()?),
             });
         }
         Ok(plans)

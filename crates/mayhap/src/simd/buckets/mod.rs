@@ -19,7 +19,7 @@ pub(crate) use batch::{Above, Fronts};
 pub(crate) use kernel::{BucketKernel, BucketTask, Place, Words};
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
-use super::cpu::Found;
+use super::cpu::Detected;
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use super::limit::{InstructionSet, allows};
 
@@ -28,7 +28,7 @@ use super::limit::{InstructionSet, allows};
 pub(crate) fn with_buckets<T: BucketTask>(task: T) -> T::Output {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        static FOUND: Found = Found::nothing_yet();
+        static FOUND: Detected = Detected::nothing_yet();
         let form = FOUND.get_or_find(|| {
             let has_bmi2 = bmi2::is_available() && allows(InstructionSet::Avx2);
             let has_avx512 = avx512::is_available() && allows(InstructionSet::Avx512);
