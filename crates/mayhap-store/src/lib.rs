@@ -69,8 +69,8 @@
 //!   the filter without them, that is reported ([`KeptDigests::covers`], [`Error::DigestsBehind`]).
 //!
 //! A file is never changed in place, except for 32 bytes of its header that record that a log was
-//! begun (`docs/native-format.md`, "States"), so any number of processes may map or load a file
-//! while another one saves it.
+//! begun (`STATES.md`), so any number of processes may map or load a file while another one saves
+//! it.
 
 // | file | contents |
 // |---|---|

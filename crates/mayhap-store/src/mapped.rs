@@ -41,7 +41,7 @@ pub struct MappedFilter {
 }
 
 /// The only change to a file that does not affect its filter: 32 bytes of its header, written when
-/// a log is begun for it (`docs/native-format.md`, "States").
+/// a log is begun for it (`STATES.md`).
 #[derive(Debug, Clone, Copy)]
 struct Marked {
     stamp: FileStamp,

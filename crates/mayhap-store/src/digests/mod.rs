@@ -1,7 +1,7 @@
 //! The digests of all keys of a filter, kept in a file beside it, so that a larger filter can be
 //! built without the keys.
 //!
-//! `docs/native-format.md`, "Digests", is the specification, byte by byte. In short: the file is
+//! `STATES.md`, "Digests", is the specification, byte by byte. In short: the file is
 //! only appended to; a run has sorted digests, and a cover names an image all of whose keys are in
 //! the runs before it. A writer that changes the filter first appends its new digests, and the
 //! cover of its image, so at any moment the file has at least the digests of the image beside it. A

@@ -251,7 +251,7 @@ mod tests {
     }
     #[test]
     fn the_example_of_the_specification_has_the_bytes_that_stand_there() {
-        // Computed by another program, from docs/native-format.md alone.
+        // Computed by another program, from STATES.md alone.
         let digests = [0x0123_4567_89AB_CDEF, 0x8000_0000_0000_0000, 0xFEDC_BA98_7654_3210];
         let bytes = [
             0xDF, 0x9B, 0x57, 0x13, 0xCF, 0x8A, 0x46, 0x02, 0x21, 0x64, 0xA8, 0xEC, 0x30, 0x75,

@@ -1,10 +1,9 @@
 //! The write-ahead log of a state: the changes since its image (its last checkpoint), with each
 //! batch as a checksummed record chained to the previous one.
 //!
-//! `docs/native-format.md`, "States", is the specification, byte by byte. In short: a header names
-//! the image (id and epoch) that the records follow; a record has an operation, a time and digests.
-//! The log of each epoch is a separate file, which is removed when the next image includes its
-//! records.
+//! `STATES.md` is the specification, byte by byte. In short: a header names the image (id and
+//! epoch) that the records follow; a record has an operation, a time and digests. The log of each
+//! epoch is a separate file, which is removed when the next image includes its records.
 //!
 //! The checksum of a record shows whether it is sound, and `previous` and `sequence` show whether
 //! it is the next one. So a bad record can be classified: if nothing sound follows it, or a missing
