@@ -30,14 +30,14 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(super) type Given = (&'static str, String, Origin);
 
 /// The text of a file, to report positions in it.
-struct Place<'a> {
+struct FileText<'a> {
     path: &'a Path,
     text: &'a str,
     /// Warnings about the file.
     warnings: RefCell<Vec<String>>,
 }
 
-impl Place<'_> {
+impl FileText<'_> {
     fn origin(&self, span: &Range<usize>) -> Origin {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
@@ -74,7 +74,7 @@ pub(super) fn read(
     let bytes = mayhap_store::read_bytes(path, MAX_BYTES)
         .map_err(|error| whole(Problem::Unreadable(Box::new(error))))?;
     let text = String::from_utf8(bytes).map_err(|error| whole(error.into()))?;
-    let place = Place { path, text: &text, warnings: RefCell::default() };
+    let place = FileText { path, text: &text, warnings: RefCell::default() };
     let table = DeTable::parse(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         place.error(&span, "", Problem::NotToml(error.message().replace('\n', "; ")))
@@ -124,7 +124,7 @@ fn setting(
     name: &str,
     span: &Range<usize>,
     value: &Spanned<DeValue<'_>>,
-    place: &Place<'_>,
+    place: &FileText<'_>,
 ) -> Result<Given, ConfigError> {
     let Some(setting) = settings::find(name) else {
         return Err(place.error(span, name, Problem::NoSetting { near: near(name) }));
@@ -180,7 +180,7 @@ static USER_KEYS: [&str; 7] =
 
 fn read_users(
     value: &Spanned<DeValue<'_>>,
-    place: &Place<'_>,
+    place: &FileText<'_>,
     users: &mut Users,
 ) -> Result<(), ConfigError> {
     let wrong = || place.error(&value.span(), "user", Problem::NotTable);
@@ -201,7 +201,7 @@ fn read_user_key(
     name: &str,
     span: &Range<usize>,
     value: &Spanned<DeValue<'_>>,
-    place: &Place<'_>,
+    place: &FileText<'_>,
 ) -> Result<(), ConfigError> {
     let Some(key) = USER_KEYS.into_iter().find(|key| *key == name) else {
         return Err(place.error(span, name, Problem::NoField { allowed: &USER_KEYS }));
@@ -225,7 +225,7 @@ fn read_user_key(
     Ok(())
 }
 
-fn add_user(draft: Draft, place: &Place<'_>, users: &mut Users) -> Result<(), DraftError> {
+fn add_user(draft: Draft, place: &FileText<'_>, users: &mut Users) -> Result<(), DraftError> {
     let name = draft.name.ok_or(DraftError::NoName)?;
     let mut rights = draft.rights.ok_or_else(|| DraftError::NoRights(name.clone()))?;
     rights.prefix = draft.prefix.map(|prefix| prefix.into_bytes().into());

@@ -44,7 +44,7 @@ pub enum Problem {
         found: &'static str,
     },
     /// There is no setting of this name, but perhaps a similar one.
-    #[error("is not a setting{}", near.map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
+    #[error("is not a setting{}", meant(*near))]
     NoSetting {
         /// The similar one.
         near: Option<&'static str>,
@@ -96,4 +96,8 @@ pub enum Problem {
     /// TLS cannot be switched on while the server runs.
     #[error("TLS is switched on by a restart")]
     NeedsRestart,
+}
+
+fn meant(near: Option<&str>) -> String {
+    near.map(|near| format!("; did you mean {near}?")).unwrap_or_default()
 }
