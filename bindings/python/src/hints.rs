@@ -100,6 +100,9 @@ fn of_redis(error: &Redis) -> &'static str {
              redis://user:password@host"
         }
         Redis::Unavailable { trouble, .. } => way_out(trouble),
+        Redis::Certificates { .. } => {
+            "tls_ca, tls_cert and tls_key are files of PEM, for rediss:// URLs"
+        }
         Redis::Busy { .. } => "try again; what a killed program left behind expires",
         Redis::Filter(source) => of_filter(source),
         Redis::Refused { reason, .. } if reason.contains("cluster support disabled") => {
@@ -118,11 +121,18 @@ fn way_out(trouble: &Trouble) -> &'static str {
             "is it reachable, and is it Redis? Use rediss:// with TLS and redis+cluster:// for a \
              cluster; wait longer with timeout=SECONDS"
         }
-        Trouble::Closed => "servers that require TLS (rediss://) or have too many clients do this",
+        Trouble::Closed => {
+            "servers that require TLS (rediss://) or a certificate (tls_cert=..., tls_key=...), or \
+             have too many clients, do this"
+        }
         Trouble::OtherProtocol => "is that the port of a web server or of another service?",
         Trouble::NeedsTls => "use rediss:// instead of redis://",
+        Trouble::Tls { reason } if reason.contains("CertificateRequired") => {
+            "it requires a certificate of its clients: tls_cert=..., tls_key=..."
+        }
         Trouble::Tls { .. } => {
-            "certificates are checked against those of this machine; without TLS use redis://"
+            "certificates are checked against those of this machine, or of tls_ca=...; without TLS \
+             use redis://"
         }
         Trouble::Other { reason } => way_out_of(reason),
         _ => LONGER,

@@ -5,7 +5,7 @@ use crate::filter::{Filter, OnFull};
 use crate::foreign::{self, Foreign, Given};
 use crate::held::Held;
 use crate::matrix::Matrix;
-use crate::remote::{self, Remote};
+use crate::remote::{Connecting, Remote};
 use crate::{fork, kinds, secret};
 use mayhap::native::{self, Header, Kind, MAGIC, MAX_PACKED_BYTES, PACKED_MAGIC};
 use mayhap::set::Set;
@@ -139,7 +139,8 @@ fn is_native(path: &Path) -> bool {
 /// Open the filter in a file or on a server, of any kind and system.
 ///
 /// A path that begins with ``redis://``, ``rediss://`` or ``redis+cluster://`` is the URL of a
-/// filter on a server; ``timeout`` is the number of seconds that a call there may take.
+/// filter on a server; ``timeout`` is the number of seconds that a call there may take, and
+/// ``tls_ca``, ``tls_cert`` and ``tls_key`` are files of certificates, as for ``create``.
 ///
 /// With ``mmap=True`` it is not read but mapped: immediate, shared by all processes, and read-only;
 /// every answer is checked against changes of the file, and each page against its checksum before
@@ -151,10 +152,11 @@ fn is_native(path: &Path) -> bool {
 #[pyfunction]
 #[pyo3(signature = (path, *, mmap=false, trust=false, secret_key=None, on_full=OnFull::Warn,
                     format=None, key_type=None, column=None, num_bits=None, num_hashes=None,
-                    timeout=30.0),
+                    timeout=30.0, tls_ca=None, tls_cert=None, tls_key=None),
        text_signature = "(path, *, mmap=False, trust=False, secret_key=None, on_full=\"warn\", \
                          format=None, key_type=None, column=None, num_bits=None, \
-                         num_hashes=None, timeout=30.0)")]
+                         num_hashes=None, timeout=30.0, tls_ca=None, tls_cert=None, \
+                         tls_key=None)")]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn open<'py>(
     py: Python<'py>,
@@ -169,13 +171,16 @@ pub(crate) fn open<'py>(
     num_bits: Option<i64>,
     num_hashes: Option<u32>,
     timeout: f64,
+    tls_ca: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
     let given = Given { format, key_type, column, num_bits, num_hashes };
     let is_server = |path: &&str| mayhap_sets::is_url(path) && mayhap_sets::is_of_engine(path);
     if let Some(url) = path.to_str().filter(is_server) {
-        let timeout = remote::seconds_of("timeout", timeout)?;
-        return Remote::open(py, url, &given, secret_key, timeout);
+        let connecting = Connecting { timeout, tls_ca, tls_cert, tls_key };
+        return Remote::open(py, url, &given, secret_key, &connecting);
     }
     if let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://"))
         && !path.exists()

@@ -8,7 +8,9 @@ use crate::log;
 use mayhap::set::Repeats;
 use mayhap::{Bitmap, SecretKey};
 use mayhap_formats::{Format, KeyType};
-use mayhap_redis::{BfOptions, Error as RedisError, Found, NativeFilter, NativeOptions, find};
+use mayhap_redis::{
+    BfOptions, Certificates, Error as RedisError, Found, NativeFilter, NativeOptions, find,
+};
 use mayhap_sets::TakesTexts;
 use mayhap_sets::server::{
     self, Known, NativeSet, Opened, Origin, Plan, Reach, ServerSet, ServerUrl, wait,
@@ -16,7 +18,7 @@ use mayhap_sets::server::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -72,24 +74,45 @@ pub(crate) fn seconds_of(name: &str, seconds: f64) -> PyResult<Duration> {
     })
 }
 
+/// The keywords that say how a server is reached.
+pub(crate) struct Connecting {
+    pub(crate) timeout: f64,
+    pub(crate) tls_ca: Option<PathBuf>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+impl Connecting {
+    fn reach(&self) -> PyResult<Reach> {
+        let timeout = seconds_of("timeout", self.timeout)?;
+        if self.tls_cert.is_some() != self.tls_key.is_some() {
+            let message = "tls_cert and tls_key are given together";
+            return Err(PyValueError::new_err(message));
+        }
+        let client = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
+        let certificates = Certificates::open(self.tls_ca.as_deref(), client);
+        let certificates = certificates.map_err(server::Error::Url).map_err(Error::from)?;
+        Ok(Reach { timeout, certificates, ..Reach::default() })
+    }
+}
+
 /// The server of a URL, and the name of the filter there.
-fn connect(url: &str, timeout: Duration) -> Result<Origin, Error> {
-    let reach = Reach { timeout, ..Reach::default() };
+fn connect(url: &str, reach: &Reach) -> Result<Origin, Error> {
     Ok(ServerUrl::of(Path::new(url))?.connect(reach)?)
 }
 
 /// The filter that a URL names.
-fn attach(url: &str, known: &Known, timeout: Duration) -> Result<Opened, Error> {
-    Ok(server::open(&connect(url, timeout)?, known)?)
+fn attach(url: &str, known: &Known, reach: &Reach) -> Result<Opened, Error> {
+    Ok(server::open(&connect(url, reach)?, known)?)
 }
 
 /// The filter that a URL names, which is created unless it exists with the same numbers.
 fn attach_or_create(
     url: &str,
     (expected_items, target_fpp): (u64, f64),
-    (ttl, timeout): (Option<Duration>, Duration),
+    (ttl, reach): (Option<Duration>, &Reach),
 ) -> Result<Opened, Error> {
-    let origin = connect(url, timeout)?;
+    let origin = connect(url, reach)?;
     let (server, name) = (&origin.server, &*origin.name);
     let begun = Instant::now();
     let fail = |source| server::Error::Redis { url: origin.url.clone(), source };
@@ -116,11 +139,15 @@ fn attach_or_create(
 /// ``rediss://`` and ``rediss+cluster://`` are with TLS. On Redis and Valkey the filter is a plain
 /// one of mayhap's own layout; on ``mayhap serve``, and where the name holds one of ``BF``
 /// commands, it is the server's. ``ttl`` is the number of seconds until it expires; ``timeout`` the
-/// number that a call may take.
+/// number that a call may take. For ``rediss://``, ``tls_ca`` names the file of an authority to
+/// trust instead of those of the machine, and ``tls_cert`` and ``tls_key`` those of the certificate
+/// that the server requires, as PEM.
 ///
 /// Raises ServerError if there is another filter of this name, or the server cannot be used.
 #[pyfunction]
-#[pyo3(signature = (url, expected_items, target_fpp=0.01, *, ttl=None, timeout=30.0))]
+#[pyo3(signature = (url, expected_items, target_fpp=0.01, *, ttl=None, timeout=30.0,
+                    tls_ca=None, tls_cert=None, tls_key=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub(crate) fn create<'py>(
     py: Python<'py>,
     url: &str,
@@ -128,11 +155,14 @@ pub(crate) fn create<'py>(
     target_fpp: f64,
     ttl: Option<f64>,
     timeout: f64,
+    tls_ca: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let timeout = seconds_of("timeout", timeout)?;
+    let reach = Connecting { timeout, tls_ca, tls_cert, tls_key }.reach()?;
     let ttl = ttl.map(|seconds| seconds_of("ttl", seconds)).transpose()?;
     let numbers = (expected_items, target_fpp);
-    let opened = py.detach(|| attach_or_create(url, numbers, (ttl, timeout)))?;
+    let opened = py.detach(|| attach_or_create(url, numbers, (ttl, &reach)))?;
     Ok(Bound::new(py, Remote::new(opened))?.into_any())
 }
 
@@ -143,10 +173,10 @@ impl Remote {
         url: &str,
         given: &Given<'_>,
         secret_key: Option<SecretKey>,
-        timeout: Duration,
+        connecting: &Connecting,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let known = known(given, secret_key)?;
-        let opened = py.detach(|| attach(url, &known, timeout))?;
+        let (known, reach) = (known(given, secret_key)?, connecting.reach()?);
+        let opened = py.detach(|| attach(url, &known, &reach))?;
         let types = opened.0.texts().map(TakesTexts::key_types);
         if let Some(types) = types.filter(|types| types.is_guess) {
             let (taken, others) = (types.taken, types.others.join(", "));

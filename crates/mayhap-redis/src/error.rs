@@ -18,6 +18,12 @@ pub enum Error {
         /// The problem.
         reason: String,
     },
+    /// Certificates that cannot be used.
+    #[error("the certificates cannot be used: {reason}")]
+    Certificates {
+        /// The problem.
+        reason: String,
+    },
     /// An invalid filter name.
     #[error("{name:?} cannot be the name of a filter: {reason}")]
     BadName {

@@ -75,7 +75,7 @@ pub use native::Meta;
 pub use native::{Download, NativeFilter, NativeOptions, Orphan, Union, Upload};
 pub use observe::{Client, FilterScheme, Listed, NamedFilter, SlowRequest, Status};
 pub use redisson::RemoteRedisson;
-pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};
+pub use server::{Address, Certificates, Persistence, Server, ServerOptions, WaitReplicas};
 pub use trouble::Trouble;
 
 /// The example of the README of the crate, run as a test.

@@ -19,7 +19,7 @@ use mayhap_keys::KeyOptions;
 use std::path::Path;
 
 /// Facts about a filter, known before it is opened, and how it is reached.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct How<'a> {
     /// Facts about it.
     pub known: Known,
@@ -121,7 +121,7 @@ pub fn locate(path: &Path, how: &How<'_>) -> Result<Located, Error> {
 
 #[cfg(feature = "redis")]
 fn on_server(path: &Path, how: &How<'_>) -> Result<Located, Error> {
-    let origin = ServerUrl::of(path)?.connect(how.reach)?;
+    let origin = ServerUrl::of(path)?.connect(&how.reach)?;
     let (set, key_options) = server::open(&origin, &how.known)?;
     Ok(Located::Server(set, key_options))
 }

@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 // 10000 above its first: still below, and never another server's first.
 const FIRST: u16 = 10_000;
 const PORTS: u16 = 10_000;
-const BUS_OFFSET: u16 = 10_000;
+pub(crate) const BUS_OFFSET: u16 = 10_000;
 
 /// A TCP port of 127.0.0.1 that is ours until this value is dropped.
 ///

@@ -1,7 +1,7 @@
 //! One Redis or Valkey server.
 
 use crate::Error;
-use crate::port::Port;
+use crate::port::{BUS_OFFSET, Port};
 use crate::process::{Process, mortal};
 use crate::programs::need;
 use crate::resp::Connection;
@@ -9,7 +9,7 @@ use crate::resp::Connection;
 use rustix::process::Signal;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
@@ -21,7 +21,7 @@ const PORT_TRIES: u32 = 10;
 
 /// How a server is configured. The default keeps nothing on disk and requires no password.
 ///
-/// Never with TLS, always on 127.0.0.1, and without snapshots (`save ""`).
+/// Always on 127.0.0.1, and without snapshots (`save ""`).
 #[derive(Clone, Debug, Default)]
 pub struct RedisOptions {
     /// Whether acknowledged writes survive [`RedisServer::kill`] and [`RedisServer::restart`]: with
@@ -36,6 +36,9 @@ pub struct RedisOptions {
     /// ACL users: a name and its rules, such as `alice on >secret ~* +@read`. The user `default`
     /// has to keep the rights that [`RedisServer::cli`] needs.
     pub users: Vec<String>,
+    /// TLS on a second port, [`RedisServer::tls_port`]: the server's certificate, its key, and the
+    /// authority of the certificates that clients have to show.
+    pub tls: Option<[PathBuf; 3]>,
     /// More lines for the configuration file; they win over the ones before.
     pub config: Vec<String>,
 }
@@ -62,11 +65,26 @@ impl RedisOptions {
         for user in &self.users {
             let _ = writeln!(text, "user {user}");
         }
+        if let Some(tls) = &self.tls {
+            let [certificate, key, authority] =
+                tls.each_ref().map(|file| quoted(&file.to_string_lossy()));
+            let _ = writeln!(
+                text,
+                "tls-port {}\ntls-cert-file {certificate}\ntls-key-file {key}\n\
+                 tls-ca-cert-file {authority}",
+                tls_port(port)
+            );
+        }
         for line in &self.config {
             let _ = writeln!(text, "{line}");
         }
         text
     }
+}
+
+/// The port that a node of a cluster would use for its bus: no other server takes it.
+fn tls_port(port: u16) -> u16 {
+    port + BUS_OFFSET
 }
 
 fn quoted(value: &str) -> String {
@@ -143,6 +161,11 @@ impl RedisServer {
     /// Returns the port on 127.0.0.1, the same after a restart.
     pub fn port(&self) -> u16 {
         self.port.number
+    }
+
+    /// Returns the port for TLS, if it has one: [`RedisOptions::tls`].
+    pub fn tls_port(&self) -> Option<u16> {
+        self.options.tls.as_ref().map(|_| tls_port(self.port()))
     }
 
     /// Returns the process, or `None` if it was killed.

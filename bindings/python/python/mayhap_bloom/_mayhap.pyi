@@ -442,6 +442,9 @@ def open(
     num_bits: int | None = None,
     num_hashes: int | None = None,
     timeout: float = 30.0,
+    tls_ca: _Path | None = None,
+    tls_cert: _Path | None = None,
+    tls_key: _Path | None = None,
 ) -> Filter: ...
 @overload
 def open(
@@ -457,6 +460,9 @@ def open(
     num_bits: int | None = None,
     num_hashes: int | None = None,
     timeout: float = 30.0,
+    tls_ca: _Path | None = None,
+    tls_cert: _Path | None = None,
+    tls_key: _Path | None = None,
 ) -> Foreign: ...
 @overload
 def open(
@@ -471,6 +477,9 @@ def open(
     num_bits: int | None = None,
     num_hashes: int | None = None,
     timeout: float = 30.0,
+    tls_ca: _Path | None = None,
+    tls_cert: _Path | None = None,
+    tls_key: _Path | None = None,
 ) -> Filter | Matrix | Foreign | Remote: ...
 def create(
     url: str,
@@ -479,6 +488,9 @@ def create(
     *,
     ttl: float | None = None,
     timeout: float = 30.0,
+    tls_ca: _Path | None = None,
+    tls_cert: _Path | None = None,
+    tls_key: _Path | None = None,
 ) -> Remote: ...
 def from_bytes(
     data: Buffer, /, *, secret_key: bytes | None = None, on_full: _OnFull = "warn"

@@ -47,7 +47,7 @@ impl OpenArgs {
                 Some(bytes) => MaxBytes::Given(bytes),
                 None => MaxBytes::Found(|| memory::limit(None)),
             },
-            ..how_of(self.foreign.known(self.secret_key()?), &self.server)
+            ..how_of(self.foreign.known(self.secret_key()?), &self.server)?
         })
     }
 
@@ -67,12 +67,19 @@ impl OpenArgs {
 }
 
 /// How a filter is opened of which this is known.
-#[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "there are no servers"))]
-pub fn how_of<'a>(known: Known, server: &ServerArgs) -> How<'a> {
-    How {
+///
+/// # Errors
+///
+/// Those of [`ServerArgs::reach`].
+#[cfg_attr(
+    not(feature = "redis"),
+    expect(unused_variables, clippy::unnecessary_wraps, reason = "there are no servers")
+)]
+pub fn how_of<'a>(known: Known, server: &ServerArgs) -> Result<How<'a>, Error> {
+    Ok(How {
         known,
         #[cfg(feature = "redis")]
-        reach: server.reach(ReplicaArgs::default()),
+        reach: server.reach(ReplicaArgs::default())?,
         ..How::default()
-    }
+    })
 }

@@ -6,7 +6,9 @@ use crate::memory;
 use clap::Args;
 use mayhap::SecretKey;
 #[cfg(feature = "redis")]
-use mayhap_sets::server::Reach;
+use mayhap_redis::Certificates;
+#[cfg(feature = "redis")]
+use mayhap_sets::server::{Error as ServerError, Reach};
 use mayhap_units::number::parse_bytes;
 use mayhap_units::span::parse_time;
 use std::num::NonZeroU32;
@@ -20,6 +22,15 @@ pub struct ServerArgs {
     /// Give up if a server does not reply for this long: 500ms, 10s, 2min
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
     pub timeout: Duration,
+    /// Trust this authority for rediss://, not those of the machine
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// The certificate to show a server that requires one, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
 }
 
 /// How many replicas must have a write.
@@ -34,8 +45,18 @@ pub struct ReplicaArgs {
 #[cfg(feature = "redis")]
 impl ServerArgs {
     /// How a server is reached.
-    pub fn reach(&self, replicas: ReplicaArgs) -> Reach {
-        Reach { timeout: self.timeout, wait_replicas: replicas.wait_replicas }
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`] for files that are no certificates.
+    pub fn reach(&self, replicas: ReplicaArgs) -> Result<Reach, Error> {
+        let client = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
+        let certificates = Certificates::open(self.tls_ca.as_deref(), client);
+        Ok(Reach {
+            timeout: self.timeout,
+            wait_replicas: replicas.wait_replicas,
+            certificates: certificates.map_err(ServerError::Url)?,
+        })
     }
 }
 

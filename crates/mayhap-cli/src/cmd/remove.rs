@@ -177,7 +177,7 @@ struct Target {
 fn target(args: &Args, streams: bool, talk: Reporter) -> Result<Target, Error> {
     let key = secret_key(args.key_file.as_deref())?;
     #[cfg(feature = "redis")]
-    let how = how_of(args.foreign.known(key), &args.server);
+    let how = how_of(args.foreign.known(key), &args.server)?;
     #[cfg(feature = "redis")]
     if let Some((set, options)) = open::on_server(&args.file, &how, talk)? {
         let (name, writer) = (set.url().to_owned(), None);

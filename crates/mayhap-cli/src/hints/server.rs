@@ -31,7 +31,7 @@ pub fn message(error: &Error) -> String {
 /// The next step, if there is one.
 pub fn hint(error: &Error) -> Option<String> {
     let hint = match error {
-        Error::Redis { source, .. } => of_redis(source),
+        Error::Redis { source, .. } | Error::Url(source) => of_redis(source),
         Error::NotText { wanted, .. } | Error::NotAUrl { wanted, .. } => match wanted {
             Wanted::Filter => FILTER_EXAMPLE,
             Wanted::Server => SERVER_EXAMPLE,
@@ -70,6 +70,9 @@ fn of_redis(error: &Redis) -> &'static str {
              redis://user:password@host"
         }
         Redis::Unavailable { trouble, .. } => way_out(trouble),
+        Redis::Certificates { .. } => {
+            "--tls-ca FILE, --tls-cert FILE and --tls-key FILE are PEM, for rediss:// URLs"
+        }
         Redis::Busy { .. } => {
             "wait for the other push to end; what a killed push left behind expires, or delete it \
              with mayhap push --discard-unfinished"
@@ -97,13 +100,17 @@ fn way_out(trouble: &Trouble) -> &'static str {
              cluster; wait longer with --timeout TIME"
         }
         Trouble::Closed => {
-            "servers that require TLS (rediss://) or have too many clients do this; try for longer \
-             with --timeout TIME"
+            "servers that require TLS (rediss://) or a certificate (--tls-cert FILE --tls-key \
+             FILE), or have too many clients, do this; try for longer with --timeout TIME"
         }
         Trouble::OtherProtocol => "is that the port of a web server or of another service?",
         Trouble::NeedsTls => "use rediss:// instead of redis://",
+        Trouble::Tls { reason } if reason.contains("CertificateRequired") => {
+            "it requires a certificate of its clients: --tls-cert FILE --tls-key FILE"
+        }
         Trouble::Tls { .. } => {
-            "certificates are checked against those of this machine; without TLS use redis://"
+            "certificates are checked against those of this machine, or of --tls-ca FILE; without \
+             TLS use redis://"
         }
         Trouble::Replica { .. } => {
             "give the URL of the master, or wait longer for a failover with --timeout TIME"

@@ -372,3 +372,33 @@ fn a_server_that_evicts_keys_is_a_warning_where_a_filter_is_made() {
     let said = stderr(&run(folder, &["create", "--force", &url, "-n", "10", "--ttl", "1h"], b""));
     assert!(!said.contains("maxmemory-policy"), "{said}");
 }
+
+#[test]
+fn certificates_of_client_and_authority_are_named_by_options() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let folder = folder();
+    let folder = folder.path();
+    let tls = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-server/tests/data/tls");
+    let at = |name: &str| tls.join(name).display().to_string();
+    let files = ["server.pem", "server.key", "client.pem"].map(|name| tls.join(name));
+    let options = RedisOptions { tls: Some(files), ..RedisOptions::default() };
+    let redis = RedisServer::start(&options).unwrap();
+    let url = format!("rediss://localhost:{}/0/seen", redis.tls_port().unwrap());
+    let (ca, cert, key) = (at("ca.pem"), at("client.pem"), at("client.key"));
+    let with = ["--tls-ca", &ca, "--tls-cert", &cert, "--tls-key", &key];
+    succeed(folder, &[&["create", "-q", &url, "-n", "100"], &with[..]].concat(), b"");
+    succeed(folder, &[&["add", "-q", &url], &with[..]].concat(), b"a\n");
+    assert_eq!(succeed(folder, &[&["check", &url], &with[..]].concat(), b"a\nb\n"), b"a\n");
+    let error = fail(folder, &["info", &url, "--tls-ca", &ca], b"");
+    assert!(error.contains("--tls-cert FILE"), "{error}");
+    let error = fail(folder, &["info", &url], b"");
+    assert!(error.contains("UnknownIssuer") && error.contains("--tls-ca FILE"), "{error}");
+    let error = fail(folder, &["info", &url, "--tls-cert", &cert], b"");
+    assert!(error.contains("--tls-key"), "{error}");
+    let error = fail(folder, &["info", "redis://127.0.0.1:1/0/seen", "--tls-ca", &ca], b"");
+    assert!(error.contains("redis://127.0.0.1:1 is without TLS"), "{error}");
+    let error = fail(folder, &["info", &url, "--tls-ca", &key], b"");
+    assert!(error.contains("the authority has no certificate"), "{error}");
+}

@@ -44,8 +44,13 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`], [`Error::Unauthorized`].
+    /// [`Error::Unavailable`], [`Error::Unauthorized`]; [`Error::Certificates`] where there are some
+    /// and no TLS.
     pub async fn connect(address: &Address, options: ServerOptions) -> Result<Self, Error> {
+        if !address.is_tls() && !options.certificates.is_empty() {
+            let reason = format!("{} is without TLS, which rediss:// has", address.server());
+            return Err(Error::Certificates { reason });
+        }
         #[cfg(feature = "tls")]
         if address.is_tls() {
             // Fails if the program has already chosen another one, which is just as good.

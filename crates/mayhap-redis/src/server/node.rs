@@ -1,6 +1,7 @@
 //! One node, over connections that all callers share and that are replaced when they fail.
 
 use super::{Address, ServerOptions};
+use crate::Trouble;
 use crate::replies::text;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -69,7 +70,7 @@ impl Node {
         let info = url.into_connection_info()?;
         // Proxies may close the connection on `CLIENT SETINFO`.
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
-        let client = Client::open(info.set_redis_settings(settings))?;
+        let client = options.certificates.client(info.set_redis_settings(settings))?;
         Ok(Self {
             plain: Line::new(
                 &client,
@@ -120,14 +121,17 @@ impl Node {
         self.lost_at.load(Ordering::SeqCst)
     }
 
-    /// The error of a server that is none of Redis and spoke first: a connection of which a reply
-    /// is expected at once reports its words.
+    /// The error of a server that is none of Redis and spoke first, or that requires a client's
+    /// certificate: a connection of which a reply is expected at once reports its words.
     pub(crate) async fn first_word(&self) -> Option<RedisError> {
         let info = self.client.get_connection_info();
         let settings = info.redis_settings().clone().set_lib_name("mayhap", "0");
         let client = Client::open(info.clone().set_redis_settings(settings)).ok()?;
         let connected = client.get_multiplexed_async_connection_with_config(&self.plain.config);
-        connected.await.err().filter(|error| error.kind() == ErrorKind::Parse)
+        let is_telling = |error: &RedisError| {
+            error.kind() == ErrorKind::Parse || matches!(Trouble::of(error), Trouble::Tls { .. })
+        };
+        connected.await.err().filter(is_telling)
     }
 
     /// Sends a pipeline, once. `waits`: there is a `WAIT` in it.

@@ -1,5 +1,6 @@
 //! Time-outs for a server, and the replicas that a write has to reach.
 
+use super::Certificates;
 use std::time::Duration;
 
 /// Time-outs, and the replicas that a write has to reach.
@@ -33,6 +34,8 @@ pub struct ServerOptions {
     /// are looked up on connect and after a failure; a replica that has never received anything is
     /// not listed.
     pub read_replicas: bool,
+    /// Certificates for `rediss://` beside those of the machine.
+    pub certificates: Certificates,
 }
 
 impl Default for ServerOptions {
@@ -44,6 +47,7 @@ impl Default for ServerOptions {
             deadline: Duration::from_secs(30),
             wait_replicas: None,
             read_replicas: false,
+            certificates: Certificates::default(),
         }
     }
 }

@@ -18,6 +18,7 @@ mod observe;
 mod proxy;
 mod redisson;
 mod sentinel;
+mod tls;
 mod trouble;
 mod undone;
 mod union;

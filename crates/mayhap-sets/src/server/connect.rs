@@ -6,7 +6,7 @@ use super::origin::Origin;
 use super::wait::wait;
 use crate::error::Error as SetError;
 use crate::url::{is_url, redacted};
-use mayhap_redis::{Address, Server, ServerOptions, WaitReplicas};
+use mayhap_redis::{Address, Certificates, Server, ServerOptions, WaitReplicas};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
@@ -21,23 +21,29 @@ const REPLICAS: Duration = Duration::from_millis(500);
 const PASSWORD: &str = "REDISCLI_AUTH";
 
 /// How long a call may take, and what a write has to reach.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Reach {
     /// Give up if the server does not reply for this long.
     pub timeout: Duration,
     /// Wait until this many replicas have the writes.
     pub wait_replicas: Option<NonZeroU32>,
+    /// Certificates for TLS beside those of the machine.
+    pub certificates: Certificates,
 }
 
 impl Default for Reach {
     /// 30 seconds, and writes that only the master needs to have.
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(30), wait_replicas: None }
+        Self {
+            timeout: Duration::from_secs(30),
+            wait_replicas: None,
+            certificates: Certificates::default(),
+        }
     }
 }
 
 impl Reach {
-    fn options(self) -> ServerOptions {
+    fn options(&self) -> ServerOptions {
         let wait_replicas = self.wait_replicas.map(|count| WaitReplicas {
             replicas: count.get(),
             timeout: REPLICAS.min(self.timeout),
@@ -47,6 +53,7 @@ impl Reach {
             response_timeout: self.timeout / TRIES,
             deadline: self.timeout,
             wait_replicas,
+            certificates: self.certificates.clone(),
             ..ServerOptions::default()
         }
     }
@@ -104,7 +111,7 @@ impl ServerUrl {
     /// # Errors
     ///
     /// [`SetError::Server`].
-    pub fn connect(self, reach: Reach) -> Result<Origin, SetError> {
+    pub fn connect(self, reach: &Reach) -> Result<Origin, SetError> {
         let server = wait(Server::connect(&self.address, reach.options()))?;
         let server = server.map_err(|source| failed(&self.url, source))?;
         Ok(Origin { server, url: self.url, name: self.name })

@@ -113,6 +113,7 @@ pub fn problem(name: &str, source: &Redis) -> String {
         Redis::Unavailable { .. }
         | Redis::Unauthorized { .. }
         | Redis::BadUrl { .. }
+        | Redis::Certificates { .. }
         | Redis::Broken { .. } => source.to_string(),
         _ => format!("{name}: {source}"),
     }

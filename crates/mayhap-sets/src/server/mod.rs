@@ -19,7 +19,7 @@
 //! # let redis = BfServer::start(Dialect::RedisBloom)?;
 //! # let url = format!("{}/0/seen", redis.url());
 //! let url = ServerUrl::of(url.as_ref())?; // such as redis://127.0.0.1:6379/0/seen
-//! let (origin, known) = (url.connect(Reach::default())?, Known::default());
+//! let (origin, known) = (url.connect(&Reach::default())?, Known::default());
 //! let plan = Plan::Bf(mayhap_redis::BfOptions::new(1_000, 0.01));
 //! create(&origin, plan, (None, false), &known)?;
 //! let (mut seen, _options) = open(&origin, &known)?;

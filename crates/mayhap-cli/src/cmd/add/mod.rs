@@ -117,7 +117,7 @@ struct Target {
 fn target(args: &Args, streams: bool, talk: Reporter) -> Result<(Target, Arc<Stop>), Error> {
     let how = args.open.how()?;
     #[cfg(feature = "redis")]
-    let how = How { reach: args.open.server.reach(args.replicas), ..how };
+    let how = How { reach: args.open.server.reach(args.replicas)?, ..how };
     #[cfg(feature = "redis")]
     if let Some((set, options)) = open::on_server(&args.file, &how, talk)? {
         return Ok((on_server(args, set, options, talk)?, Stop::on_signals()?));

@@ -34,7 +34,7 @@ impl Connection {
         talk: Reporter,
     ) -> Result<Self, Error> {
         hear(talk);
-        let origin = url.connect(args.reach(replicas))?;
+        let origin = url.connect(&args.reach(replicas)?)?;
         Ok(Self { origin, talk, round_trip: Cell::default() })
     }
 
