@@ -30,6 +30,7 @@
 //! | verify a file | [`verify()`] | all | 1 MiB |
 //! | write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
 //! | merge many files into one | [`FilterLock::merge`] | all of all, checked | 1 MiB |
+//! | copy a filter to another place, or from one | [`Image::blocks`], [`FilterLock::receive`] | all, checked | 1 MiB |
 //! | files of other systems, as bytes | [`read_bytes`], [`save_bytes`] | all | the file, once |
 //! | keep a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
@@ -91,6 +92,7 @@
 // | `merge.rs` | files → one file with the keys of all, in one pass and constant memory |
 // | `notice.rs` | warnings about work that succeeded |
 // | `pages.rs` | the pages of a mapped body |
+// | `pieces.rs` | plain filters that are read and written in pieces |
 // | `save.rs` | filter → file, atomically |
 // | `segments.rs` | files of segments → one file of the whole filter |
 // | `stamp.rs` | whether a file is the one that was opened, unchanged |
@@ -118,6 +120,7 @@ mod merge;
 mod model;
 mod notice;
 mod pages;
+mod pieces;
 mod save;
 mod segments;
 mod stamp;
@@ -141,6 +144,7 @@ pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped, open_trusted};
 pub use merge::{MergeOptions, common_key_options};
 pub use notice::{Notice, notices};
+pub use pieces::Incoming;
 pub use save::{read_bytes, save, save_bytes, save_new, save_set};
 pub use segments::assemble;
 pub use stamp::{Changed, FileStamp};

@@ -27,16 +27,19 @@ pub struct Assembled {
 pub(crate) struct Union<'a> {
     params: FilterParams,
     output: &'a Path,
-    /// The header of the new file, as far as sizes go.
-    header: &'a Header,
+    /// The bytes of the new file, and of its body.
+    file_bytes: u64,
+    body_bytes: u64,
     ones: u64,
     /// The sum over all 512-bit blocks of the rate in each; not kept for `standard`.
     block_fpps: f64,
 }
 
 impl<'a> Union<'a> {
-    pub(crate) const fn new(params: FilterParams, output: &'a Path, header: &'a Header) -> Self {
-        Self { params, output, header, ones: 0, block_fpps: 0.0 }
+    /// Begins one; of the header only the sizes are used.
+    pub(crate) fn new(params: FilterParams, output: &'a Path, header: &Header) -> Self {
+        let (file_bytes, body_bytes) = (header.file_bytes(), header.body_bytes());
+        Self { params, output, file_bytes, body_bytes, ones: 0, block_fpps: 0.0 }
     }
 
     pub(crate) const fn params(&self) -> &FilterParams {
@@ -62,11 +65,11 @@ impl<'a> Union<'a> {
         }
         let checksums = checksums[..pages.len() / PAGE_BYTES].as_flattened();
         table.update(checksums);
-        let table_start = HEADER_BYTES as u64 + self.header.body_bytes();
+        let table_start = HEADER_BYTES as u64 + self.body_bytes;
         let table_at = table_start + done / PAGE_BYTES as u64 * 8;
         write_all_at(file, pages, HEADER_BYTES as u64 + done)
             .and_then(|()| write_all_at(file, checksums, table_at))
-            .map_err(Error::write(self.output, self.header.file_bytes()))
+            .map_err(Error::write(self.output, self.file_bytes))
     }
 
     /// Counts the bits of these blocks while they are in the cache.

@@ -4,8 +4,9 @@ use super::generation::Generation;
 use super::handle::Handle;
 use super::wire::bytes;
 use crate::Error;
-use mayhap::FilterParams;
+use mayhap::{Block, FilterParams};
 use redis::cmd;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The bytes of one command, and the commands in flight.
@@ -64,20 +65,52 @@ impl Download {
     /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] if it was switched
     /// to another one: start over. Connection errors: call again.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        let (made, server) = (&self.made, &self.handle.server);
-        let all = made.meta.params.num_bytes();
+        let all = self.params().num_bytes();
         if self.read == all {
             return Ok(None);
         }
         let to = all.min(self.read + CHUNK_BYTES * CHUNKS_AT_ONCE as u64);
-        let pieces = pieces(made, self.read, to);
+        let body = self.bytes(self.read, to).await?;
+        self.read = to;
+        Ok(Some(body))
+    }
+
+    /// Some of the blocks, wherever [`Download::next`] is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Download::next`]; [`Error::Filter`] for blocks that the filter does not have.
+    pub async fn blocks(&self, range: Range<u64>) -> Result<Vec<Block>, Error> {
+        let limit = self.params().num_blocks();
+        if range.end > limit || range.start > range.end {
+            let (field, found) = ("block", range.end);
+            return Err(mayhap::Error::TooLarge { field, limit, found }.into());
+        }
+        let mut blocks = Vec::with_capacity((range.end - range.start) as usize);
+        let mut at = range.start;
+        while at < range.end {
+            let to = range.end.min(at + CHUNK_BYTES * CHUNKS_AT_ONCE as u64 / 64);
+            let bytes = self.bytes(at * 64, to * 64).await?;
+            blocks.extend(bytes.as_chunks::<{ Block::BYTES }>().0.iter().map(|bytes| {
+                let words = bytes.as_chunks().0;
+                Block(std::array::from_fn(|i| u64::from_le_bytes(words[i])))
+            }));
+            at = to;
+        }
+        Ok(blocks)
+    }
+
+    /// Some bytes of the body, in one round trip.
+    async fn bytes(&self, from: u64, to: u64) -> Result<Vec<u8>, Error> {
+        let (made, server) = (&self.made, &self.handle.server);
+        let pieces = pieces(made, from, to);
         let commands = pieces.iter().flat_map(|&(shard, offset, len)| {
             let mut get = cmd("GETRANGE");
             get.arg(&made.keys[shard].0).arg(offset).arg(offset + len - 1);
             [made.write(shard, get), made.write(shard, made.get_trailer(shard))]
         });
         let mut replies = server.run_unconfirmed(commands.collect()).await?.into_iter();
-        let mut body = Vec::with_capacity((to - self.read) as usize);
+        let mut body = Vec::with_capacity((to - from) as usize);
         for &(shard, _, len) in &pieces {
             let key = &made.keys[shard].0;
             let mut next = || replies.next().map(|reply| reply.of(key, "to read a shard"));
@@ -90,8 +123,7 @@ impl Download {
             }
             body.extend_from_slice(piece);
         }
-        self.read = to;
-        Ok(Some(body))
+        Ok(body)
     }
 
     /// The reason why part of the filter is missing.

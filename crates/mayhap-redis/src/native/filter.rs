@@ -14,7 +14,7 @@ use super::place::Target;
 use super::round::Act;
 use super::shards::check_name;
 use super::swap;
-use super::union::Union;
+use super::union::{Merge, Union};
 use super::wire::read_meta;
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, FilterParams, SecretKey};
@@ -276,6 +276,36 @@ impl NativeFilter {
         other: &'a AnyFilter<S>,
     ) -> Result<Union<'a>, Error> {
         Union::new(self.handle(), other)
+    }
+
+    /// Begins to add all keys of a filter with these parameters and digests, whose blocks come from
+    /// elsewhere: [`Merge::wanted`] names them.
+    ///
+    /// # Errors
+    ///
+    /// As [`NativeFilter::union`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn run(to: mayhap_redis::NativeFilter, from: mayhap_redis::NativeFilter)
+    /// # -> Result<(), mayhap_redis::Error> {
+    /// use mayhap_redis::RemoteFilter;
+    ///
+    /// let from = from.download().await?;
+    /// let mut merge = to.merge(&from.params(), &to.digest_function())?;
+    /// while let Some(range) = merge.wanted()? {
+    ///     merge.write(&from.blocks(range).await?).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn merge(
+        &self,
+        params: &FilterParams,
+        digest_function: &DigestFunction,
+    ) -> Result<Merge, Error> {
+        Merge::new(self.handle(), params, digest_function)
     }
 
     /// Begins to read the whole filter, in the form of the body of a file: all blocks in order.

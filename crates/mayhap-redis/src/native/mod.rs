@@ -52,5 +52,5 @@ pub use filter::NativeFilter;
 pub use meta::Meta;
 pub use options::NativeOptions;
 pub use orphans::Orphan;
-pub use union::Union;
+pub use union::{Merge, Union};
 pub use upload::Upload;

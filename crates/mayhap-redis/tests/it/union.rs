@@ -80,3 +80,44 @@ async fn a_union_of_unlike_filters_or_with_one_that_is_gone_is_refused() {
     assert!(matches!(error, Error::Switched { .. }), "{error}");
     assert!(unite(&filter, &other).await.is_ok());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn blocks_are_read_where_they_are_wanted_and_merged_into_another_filter() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let redis = RedisServer::start(&RedisOptions::default()).unwrap();
+    let server = connect(&redis).await;
+    let options = NativeOptions::new(params(Layout::Blocked, ITEMS, 0.001));
+    let from = NativeFilter::create(&server, "from", &options).await.unwrap();
+    let to = NativeFilter::create(&server, "to", &options).await.unwrap();
+    let (ours, theirs) = (local(ITEMS, 0..50_000), local(ITEMS, 40_000..60_000));
+    unite(&from, &ours).await.unwrap();
+    unite(&to, &theirs).await.unwrap();
+    let reading = from.download().await.unwrap();
+    let all = options.params.num_blocks();
+    for range in [0..1, 1_000..1_500, all - 3..all, 7..7] {
+        let (start, end) = (range.start as usize, range.end as usize);
+        assert_eq!(reading.blocks(range).await.unwrap(), ours.blocks()[start..end]);
+    }
+    let error = reading.blocks(all - 1..all + 1).await.unwrap_err();
+    assert!(matches!(error, Error::Filter(mayhap::Error::TooLarge { .. })), "{error:?}");
+    let mut merge = to.merge(&reading.params(), &from.digest_function()).unwrap();
+    let mut at = 0;
+    while let Some(range) = merge.wanted().unwrap() {
+        assert_eq!(range.start, at);
+        at = range.end;
+        let blocks = reading.blocks(range).await.unwrap();
+        let error = merge.write(&blocks[1..]).await.unwrap_err();
+        assert!(matches!(error, Error::Filter(mayhap::Error::WrongLength { .. })), "{error:?}");
+        merge.write(&blocks).await.unwrap();
+    }
+    assert_eq!(at, all);
+    let mut both = ours;
+    both.union_with(&theirs).unwrap();
+    let merged = to.download().await.unwrap().blocks(0..all).await.unwrap();
+    assert!(merged == both.blocks(), "the bits differ");
+    let other = params(Layout::Blocked, ITEMS / 2, 0.001);
+    let error = to.merge(&other, &from.digest_function()).unwrap_err();
+    assert!(matches!(error, Error::Exists { parameter: "num_bits", .. }), "{error:?}");
+}
