@@ -26,7 +26,7 @@ LANE_3 = kills borders features miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean planted-fit
+	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -45,6 +45,7 @@ help:
 	@echo 'make engines    Spark on a cluster of its own, 100 million rows (an hour)'
 	@echo 'make compare    run us and other tools through bench/results/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
+	@echo 'make failovers  kill masters of a cluster a hundred times, on Redis and Valkey (an hour)'
 	@echo 'make plots      draw the pictures of docs/ again'
 	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
 	@echo 'Steps of make check:     $(CHECK_STEPS)'
@@ -289,6 +290,16 @@ bench-truth: servers build
 # The losses of a cluster whose nodes are killed, frozen or cut off, and whose slots move.
 chaos: servers
 	sh bench/redis-faults.sh
+
+# Masters of a cluster killed under load this often, without waiting for replicas, on Redis and on
+# Valkey: nothing acknowledged after the failure was seen may be lost (20 s a round).
+FAILOVERS ?= 100
+failovers: servers
+	sh crates/test-servers/install.sh valkey
+	for server in redis-server valkey-server; do \
+		MAYHAP_REDIS_SERVER=$$server FAILOVERS=$(FAILOVERS) $(CARGO) test -p mayhap-redis --locked \
+			--test it -- --nocapture failovers:: || exit 1; \
+	done
 
 # The server's durability: kills, power cuts, a fault at every call and crash states of the log, in
 # these numbers of runs; a mixed load for some minutes.

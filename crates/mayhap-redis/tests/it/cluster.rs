@@ -8,7 +8,7 @@ use mayhap_redis::{
 use std::time::Duration;
 use test_servers::{ClusterOptions, RedisCluster, RedisOptions, ready};
 
-async fn connect(cluster: &RedisCluster) -> Server {
+pub(crate) async fn connect(cluster: &RedisCluster) -> Server {
     connect_with(cluster, ServerOptions::default()).await
 }
 
