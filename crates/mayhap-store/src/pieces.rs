@@ -175,6 +175,9 @@ impl Incoming<'_> {
     /// Writes the blocks that wait, whole pages or the last ones.
     fn flush(&mut self) -> Result<(), Error> {
         let used = self.waiting.len();
+        if used == 0 {
+            return Ok(());
+        }
         let params = *self.union.params();
         let is_last = self.written / Block::BYTES as u64 + used as u64 == params.num_blocks();
         if let Some(last) = self.waiting.last().filter(|_| is_last) {
@@ -208,9 +211,12 @@ mod tests {
     use mayhap::AnyFilter;
     use std::fs;
 
-    /// 40 pages and a part of one, in more than one chunk of [`CHUNK_BYTES`] if `large`.
-    fn filter(large: bool) -> AnyFilter {
-        let num_bytes = if large { 600 << 10 } else { 163_904 };
+    /// 40 pages and a part of one.
+    fn filter() -> AnyFilter {
+        of_bytes(163_904)
+    }
+
+    fn of_bytes(num_bytes: u64) -> AnyFilter {
         let mut filter =
             AnyFilter::builder().num_bytes(num_bytes).target_fpp(0.01).build().unwrap();
         for key in 0..5_000u32 {
@@ -231,9 +237,10 @@ mod tests {
     #[test]
     fn a_file_that_came_in_pieces_is_the_file_that_is_saved_whole() {
         let folder = tempfile::tempdir().unwrap();
-        for large in [false, true] {
+        // The last two are whole chunks.
+        for num_bytes in [163_904, 600 << 10, 256 << 10, 512 << 10] {
             let [whole, pieces] = ["whole", "pieces"].map(|name| folder.path().join(name));
-            let mut filter = filter(large);
+            let mut filter = of_bytes(num_bytes);
             receive(&pieces, &filter, filter.blocks()).unwrap();
             filter.settle_inserted_items();
             save(&whole, &filter, "trim=yes\n").unwrap();
@@ -256,7 +263,7 @@ mod tests {
     fn pieces_that_are_no_whole_filter_leave_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let filter = filter(false);
+        let filter = filter();
         let blocks = filter.blocks();
         let more: Vec<Block> = blocks.iter().chain(&blocks[..1]).copied().collect();
         for wrong in [&blocks[..blocks.len() - 1], &more] {
@@ -278,7 +285,7 @@ mod tests {
     fn a_damaged_page_is_refused_and_the_others_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let filter = filter(false);
+        let filter = filter();
         save(&path, &filter, "").unwrap();
         let mut bytes = fs::read(&path).unwrap();
         bytes[HEADER_BYTES + 3 * PAGE_BYTES + 7] ^= 1;
