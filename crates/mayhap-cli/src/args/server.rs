@@ -66,7 +66,7 @@ pub struct WholeArgs {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Refuse larger filters [default: the memory of the machine or container]
+    /// Refuse larger filters [default: the memory of the machine or container, if it is needed]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
     /// Print the summary as JSON, on stdout
@@ -85,6 +85,11 @@ impl WholeArgs {
     /// [`Error::Io`], [`Error::Usage`] for a file that is no key.
     pub fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
         secret_key(self.key_file.as_deref())
+    }
+
+    /// The largest filter that is allowed where it passes in pieces.
+    pub fn max_streamed(&self) -> u64 {
+        self.max_memory.unwrap_or(u64::MAX)
     }
 
     /// The largest filter that is allowed.

@@ -55,7 +55,9 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
             | ("check" | "which", "filters")
             | ("merge", "files" | "output")
             | ("dedup", "state")
-            | ("push" | "pull" | "ttl" | "ui" | "health", "url")
+            | ("push" | "pull" | "list" | "orphans" | "ttl" | "ui" | "health", "url")
+            | ("create", "like")
+            | ("move", "from" | "to")
             | ("backup", "data")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
 }

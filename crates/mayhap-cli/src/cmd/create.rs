@@ -1,5 +1,7 @@
 //! `mayhap create`: an empty filter file.
 
+#[cfg(feature = "redis")]
+use crate::args::secret_key;
 use crate::args::{
     DigestArgs, LineArgs, LockArgs, NEW_FORMAT, ReplicaArgs, ServerArgs, SizeArgs, SystemArgs,
 };
@@ -11,13 +13,23 @@ use crate::set::kept::Kept;
 use crate::set::notes::say_options;
 #[cfg(feature = "redis")]
 use crate::set::remote;
+#[cfg(feature = "redis")]
+use crate::set::remote::model::Model;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+#[cfg(feature = "redis")]
+use mayhap_keys::KeyOptions;
 use mayhap_lists::Stop;
+#[cfg(feature = "redis")]
+use mayhap_redis::NativeOptions;
 use mayhap_sets::KeySet;
 #[cfg(feature = "redis")]
 use mayhap_sets::server::ServerUrl;
+#[cfg(feature = "redis")]
+use mayhap_sets::{Measurements, State};
 use mayhap_units::span::parse_time;
+#[cfg(feature = "redis")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,6 +43,11 @@ pub struct Args {
     /// Replace it if it exists
     #[arg(long)]
     force: bool,
+    /// As large as this filter, in a file or on a server, with its digests and key options: the two
+    /// merge, and each moves to the other's place
+    #[arg(long, value_name = "FILTER")]
+    #[arg(conflicts_with_all = ["items", "fpp", "mem", "layout", "preset", "seed", "new_key_file"])]
+    like: Option<PathBuf>,
     /// Keep the digests of all added keys beside the filter, for mayhap grow: 5 to 6 bytes each
     #[arg(long)]
     keep_digests: bool,
@@ -63,6 +80,10 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let options = args.lines.key_options();
+    #[cfg(feature = "redis")]
+    if let Some(model) = &args.like {
+        return like(args, model, talk);
+    }
     #[cfg(feature = "redis")]
     if mayhap_sets::is_url(&args.file) {
         let url = ServerUrl::of(&args.file)?;
@@ -125,4 +146,35 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
 fn report(args: &Args, set: &dyn KeySet, talk: Reporter) -> Result<(), Error> {
     let name = args.file.display().to_string();
     Summary::unfilled(name, set.measurements()).print(talk, args.json)
+}
+
+/// Creates a filter like another one.
+#[cfg(feature = "redis")]
+fn like(args: &Args, model: &Path, talk: Reporter) -> Result<(), Error> {
+    let stop = Stop::on_signals()?;
+    let key = secret_key(args.digest.key_file.as_deref())?;
+    let model = Model::of(model, key, &args.server, talk)?;
+    if args.lines.key_options() != KeyOptions::default() || args.system.foreign.format.is_some() {
+        return Err(Error::usage(
+            "--like is given, and options for keys or of other systems",
+            "omit them: the new filter has those of the other one",
+        ));
+    }
+    if mayhap_sets::is_url(&args.file) {
+        let url = ServerUrl::of(&args.file)?;
+        let connection = remote::Connection::open(url, &args.server, args.replicas, talk)?;
+        connection.warn_of_eviction(args.ttl)?;
+        let native = NativeOptions { ttl: args.ttl, ..model.native_options() };
+        return remote::create::create_native(&connection, &native, args.force, (talk, args.json));
+    }
+    let name = args.file.display().to_string();
+    if args.ttl.is_some() || args.keep_digests {
+        let problem = format!("--ttl or --keep-digests is given, and {name} is like another one");
+        return Err(Error::usage(problem, "omit them"));
+    }
+    refuse_existing(&args.file, args.force)?;
+    let (header, filter) = model.empty()?;
+    let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
+    waiting.save(&args.file, &header, &[filter.blocks()], args.force)?;
+    Summary::unfilled(name, Measurements::Own(State::of(&filter))).print(talk, args.json)
 }

@@ -3,8 +3,8 @@
 //! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow/`, `shrink/`,
 //! `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines pass through `dedup/`,
 //! `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`, `explain.rs`,
-//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `ttl.rs`, `ui.rs`,
-//! `serve/`, `backup/`, `restore.rs` and `health/`. The command itself: `man.rs`, `completions.rs`.
+//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `moving.rs`, `list.rs`,
+//! `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and `health/`. The command itself: `man.rs`, `completions.rs`.
 //!
 //! `help.rs` has the examples and notes of verbs, `suggest.rs` other names of verbs.
 
@@ -29,8 +29,14 @@ pub mod grow;
 pub mod health;
 mod help;
 pub mod info;
+#[cfg(feature = "redis")]
+pub mod list;
 pub mod man;
 pub mod merge;
+#[cfg(feature = "redis")]
+pub mod moving;
+#[cfg(feature = "redis")]
+pub mod orphans;
 pub mod plan;
 pub mod plot;
 #[cfg(feature = "redis")]
@@ -158,6 +164,12 @@ verbs! {
     #[cfg(feature = "redis")]
     "pull": Pull(pull),
     #[cfg(feature = "redis")]
+    "move": Move(moving),
+    #[cfg(feature = "redis")]
+    "list": List(list),
+    #[cfg(feature = "redis")]
+    "orphans": Orphans(orphans),
+    #[cfg(feature = "redis")]
     "ttl": Ttl(ttl),
     #[cfg(feature = "redis")]
     "ui": Ui(ui),
@@ -178,8 +190,10 @@ verbs! {
 }
 
 /// The verbs that only read and print, so that a signal may end them anywhere.
-const ONLY_READ: [&str; 10] =
-    ["bench", "check", "detect", "explain", "health", "info", "plan", "plot", "verify", "which"];
+const ONLY_READ: [&str; 11] = [
+    "bench", "check", "detect", "explain", "health", "info", "list", "plan", "plot", "verify",
+    "which",
+];
 
 /// Whether a signal leaves nothing written.
 fn writes_whole_or_nothing(verb: &str, matches: &ArgMatches) -> bool {

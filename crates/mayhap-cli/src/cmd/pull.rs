@@ -4,15 +4,18 @@ use crate::args::{ForeignArgs, LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
 use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
+use crate::memory;
+use crate::set::kept::ReplacedDigests;
 use crate::set::remote::Connection;
-use crate::set::remote::union::Whole;
+use crate::set::remote::bits::{Bits, is_switched};
+use crate::set::remote::union::MOST_SWITCHES;
 use crate::set::session::Waiting;
-use mayhap::native::{Header, MAGIC};
-use mayhap_keys::KeyOptions;
+use mayhap::native::MAGIC;
 use mayhap_lists::Stop;
-use mayhap_redis::RemoteFilter;
+use mayhap_redis::NativeFilter;
 use mayhap_sets::State;
 use mayhap_sets::server::{Copied, ServerUrl, copy, find_other};
+use mayhap_store::{Assembled, FilterLock};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -71,7 +74,7 @@ struct Pulled {
 ///
 /// # Errors
 ///
-/// Those of [`ServerUrl::of`], [`Connection::open`], [`Whole::download`] and of the file.
+/// Those of [`ServerUrl::of`], [`Connection::open`], [`Bits::save`] and of the file.
 fn pull(args: &Args, talk: Reporter) -> Result<Pulled, Error> {
     let place = ServerUrl::of(&args.url)?;
     crate::files::refuse_existing(&args.file, args.force)?;
@@ -84,17 +87,36 @@ fn pull(args: &Args, talk: Reporter) -> Result<Pulled, Error> {
         return save_other(args, &copied, &stop, talk);
     }
     let filter = connection.attach(key)?;
-    let bytes = connection.wait(filter.info())?.num_bytes;
+    let bytes = filter.params().num_bytes();
+    memory::check(bytes, args.whole.max_streamed())?;
     let mut progress = Progress::new(talk, Some(bytes));
-    let whole =
-        Whole::download(&connection, &filter, args.whole.max_bytes(), (&stop, &mut progress))?;
-    let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
-    let header = Header::of(&whole.filter, &options.to_header());
-    let waiting = Waiting::new("pull", args.lock, talk, Some(&stop));
-    waiting.save(&args.file, &header, &[whole.filter.blocks()], args.force)?;
+    let lock = Waiting::new("pull", args.lock, talk, Some(&stop)).lock(&args.file)?;
+    let digests = ReplacedDigests::of(&args.file);
+    let saved = read(&connection, &filter, (&lock, args.force), (&stop, &mut progress))?;
+    digests.say(talk);
     let seconds = progress.end().as_secs_f64();
     let file = args.file.display().to_string();
-    Ok(Pulled { url: whole.name, file, seconds, state: State::of(&whole.filter), note: None })
+    let state = State::of_assembled(&saved)?;
+    Ok(Pulled { url: origin.url, file, seconds, state, note: None })
+}
+
+/// Reads a filter of mayhap's own layout into the file of a lock. Begins again where it is switched
+/// to another one meanwhile.
+fn read(
+    connection: &Connection,
+    filter: &NativeFilter,
+    (lock, force): (&FilterLock, bool),
+    (stop, progress): (&Stop, &mut Progress),
+) -> Result<Assembled, Error> {
+    for _ in 1..MOST_SWITCHES {
+        let bits = Bits::of_server(connection, filter)?;
+        match bits.save((lock, force), None, (stop, progress)) {
+            Err(error) if is_switched(&error) => {}
+            saved => return saved,
+        }
+    }
+    let bits = Bits::of_server(connection, filter)?;
+    bits.save((lock, force), None, (stop, progress))
 }
 
 /// Saves the file of another scheme.

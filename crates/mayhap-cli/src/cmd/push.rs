@@ -4,8 +4,10 @@ use crate::args::{ReplicaArgs, WholeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Reporter, grouped};
 use crate::io::progress::Progress;
+use crate::memory;
 use crate::set::remote::Connection;
-use crate::set::remote::union::{Reading, Whole, refuse_foreign};
+use crate::set::remote::bits::Bits;
+use crate::set::remote::union::{Reading, refuse_foreign};
 use mayhap_lists::Stop;
 use mayhap_redis::{BfChunk, Found, NativeFilter};
 use mayhap_sets::State;
@@ -77,8 +79,8 @@ struct Pushed {
 ///
 /// # Errors
 ///
-/// The errors of [`Whole::read`], [`Whole::upload`], [`Whole::check_room_in`] and
-/// [`Whole::merge_into`]; [`Error::Usage`] if a filter already exists.
+/// The errors of [`Bits::of_file`], [`Bits::upload`], [`Bits::check_room_in`] and
+/// [`Bits::merge_into`]; [`Error::Usage`] if a filter already exists.
 fn push(args: &Args, talk: Reporter) -> Result<Pushed, Error> {
     let place = ServerUrl::of(&args.url)?;
     let stop = Stop::on_signals()?;
@@ -101,29 +103,29 @@ fn push(args: &Args, talk: Reporter) -> Result<Pushed, Error> {
     if let Some(chunks) = other_form(args, &connection, &known)? {
         return push_chunks(args, &connection, &chunks, &known);
     }
-    let mut progress = Progress::new(talk, None);
-    let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
+    let bits = Bits::of_file(&args.file, reading)?;
+    memory::check(bits.params().num_bytes(), args.whole.max_streamed())?;
     if args.discard_unfinished {
         let (server, name) = (&connection.origin.server, &connection.origin.name);
         connection.wait(NativeFilter::discard(server, name))?;
     }
     // The replaced value can be anything.
     let there = if args.force { None } else { connection.find(key)? };
-    let mut progress = Progress::new(talk, Some(whole.filter.params().num_bytes()));
+    let mut progress = Progress::new(talk, Some(bits.params().num_bytes()));
     let filter = match there {
         Some(filter) if args.merge => {
             if !args.overfill {
-                whole.check_room_in(&connection, &filter, args.whole.max_bytes(), &stop)?;
+                bits.check_room_in(&connection, &filter, &stop)?;
             }
-            whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+            bits.merge_into((&connection, &filter), false, (&stop, &mut progress))?;
             filter
         }
         Some(_) => return Err(refuse_existing(&connection)),
         None => {
-            let mut options = whole.native_options();
+            let mut options = bits.model().native_options();
             options.ttl = args.ttl;
             options.max_shard_bytes = args.shard_size;
-            whole.upload(&connection, &options, (&stop, &mut progress))?
+            bits.upload(&connection, &options, (&stop, &mut progress))?
         }
     };
     let seconds = progress.end().as_secs_f64();

@@ -60,7 +60,9 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
     Some(match (verb, argument) {
         ("dedup" | "build" | "add" | "remove" | "check" | "filter" | "which", "files")
         | ("verify", "keys") => List,
-        (_, "key_file" | "password_file")
+        (_, "key_file" | "password_file" | "tls_ca" | "tls_cert" | "tls_key")
+        | ("create", "like")
+        | ("move", "from")
         | ("serve", "config")
         | ("check" | "which", "filters" | "filter_list")
         | ("check", "confirm")
@@ -69,7 +71,8 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         ("merge" | "assemble", "files") => Part,
         (_, "new_key_file") => WritesKey,
         ("add" | "clear" | "delete" | "grow" | "remove" | "shrink", "file")
-        | ("dedup", "state") => Changes,
+        | ("dedup", "state")
+        | ("move", "to") => Changes,
         ("build" | "convert" | "grow" | "shrink", "output") | ("create" | "pull", "file") => {
             WritesFilter
         }
@@ -77,7 +80,8 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
         ("man", "out") => WritesFolder,
-        ("push" | "pull" | "ttl" | "ui", "url") => Url,
+        ("push" | "pull" | "list" | "orphans" | "ttl" | "ui", "url") => Url,
+
         _ => return None,
     })
 }

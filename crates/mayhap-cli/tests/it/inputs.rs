@@ -2,7 +2,7 @@
 
 use crate::support::{file, folder, lines, mayhap, stderr, succeed};
 use mayhap_cli::cmd::command;
-use mayhap_cli::files::path_arguments;
+use mayhap_cli::files::{Role, path_arguments};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -86,6 +86,9 @@ const ROWS: Rows = &[
     ),
     ("push", &["redis://127.0.0.1:1/0/x"], &[KEY, ("file", "", Reads, "plain")]),
     ("pull", &["redis://127.0.0.1:1/0/x"], &[KEY, ("file", "", Writes, "plain")]),
+    ("move", &[], &[KEY, ("from", "", Reads, "plain"), ("to", "", Changes, "plain")]),
+    ("list", &["redis://127.0.0.1:1"], &[]),
+    ("orphans", &["redis://127.0.0.1:1"], &[]),
     (
         "serve",
         &["--check-config"],
@@ -107,7 +110,17 @@ const ROWS: Rows = &[
 ];
 
 /// Arguments that name no file but a filter on a server.
-const URLS: &[(&str, &str)] = &[("push", "url"), ("pull", "url"), ("ttl", "url"), ("ui", "url")];
+const URLS: &[(&str, &str)] = &[
+    ("push", "url"),
+    ("pull", "url"),
+    ("list", "url"),
+    ("orphans", "url"),
+    ("ttl", "url"),
+    ("ui", "url"),
+];
+
+/// Files that verbs with other files beside them read as they read a key.
+const READ_AS_KEYS: [&str; 4] = ["tls_ca", "tls_cert", "tls_key", "like"];
 
 #[test]
 fn the_table_has_every_file_of_every_verb() {
@@ -118,7 +131,9 @@ fn the_table_has_every_file_of_every_verb() {
         for arg in path_arguments(verb) {
             let (verb, id) = (verb.get_name(), arg.get_id().as_str());
             assert!(mayhap_cli::files::role_of(verb, id).is_some(), "{verb} {id} has no role");
-            if !URLS.contains(&(verb, id)) {
+            if READ_AS_KEYS.contains(&id) {
+                assert_eq!(mayhap_cli::files::role_of(verb, id), Some(Role::Reads));
+            } else if !URLS.contains(&(verb, id)) {
                 expected.push((verb.into(), id.into()));
             }
         }

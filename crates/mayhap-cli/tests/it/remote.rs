@@ -156,7 +156,7 @@ fn a_push_refuses_switches_or_merges_what_is_there() {
     assert_eq!(succeed(folder, &["check", &url], &asked), asked);
     succeed(folder, &["build", "-q", "-n", "20k", "-o", "c"], b"x\n");
     let error = fail(folder, &["push", "--merge", "c", &url], b"");
-    assert!(error.contains("exists with"), "{error}");
+    assert!(error.contains("cannot be merged") && error.contains("--like"), "{error}");
     let lower =
         ["build", "-q", "-n", "10k", "-p", "1e-6", "--layout", "blocked", "--lower", "-o", "l"];
     succeed(folder, &lower, b"x\n");

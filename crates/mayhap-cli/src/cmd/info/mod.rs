@@ -5,12 +5,14 @@
 //! | `foreign.rs` | the numbers of a foreign filter, as `info` prints them |
 //! | `items.rs` | the keys that a filter was created for, has, and has room for |
 //! | `key.rs` | how keys are cut and digested, as `info` prints it |
+//! | `moves.rs` | whether a filter can move to a server |
 //! | `server.rs` | `mayhap info` of a filter on a server |
 //! | `table.rs` | several files, a line for each, or a block where a line would not fit |
 
 mod foreign;
 mod items;
 mod key;
+mod moves;
 #[cfg(feature = "redis")]
 mod server;
 mod table;
@@ -95,6 +97,8 @@ struct Info {
     /// The number of digests there; a digest that was added several times may count several times.
     kept_digests: Option<u64>,
     kept_digests_bytes: Option<u64>,
+    /// Whether it can move to a server.
+    can_move: bool,
     /// The fields that only this kind has.
     #[serde(flatten)]
     details: serde_json::Map<String, Value>,
@@ -165,6 +169,7 @@ impl Info {
         let known = key.is_some() || !header.is_keyed();
         let options = KeyOptions::from_header(&name, header.key_options())?;
         let mut info = Self::of_header(name, &header, &options);
+        info.can_move = info.moves().0;
         info.look_at_log(&Snapshot::open(path)?);
         info.look_at_digests(path)?;
         info.checksums = if args.fast { "not checked" } else { "good" };
@@ -311,6 +316,12 @@ impl Info {
         self.headroom_items = Some(expected.saturating_sub(items));
     }
 
+    /// Whether it can move to a server, and in words.
+    fn moves(&self) -> (bool, String) {
+        let is_plain = self.kind == Kind::Bloom.name();
+        moves::of(if is_plain { self.layout } else { self.kind }, self.num_bytes)
+    }
+
     /// The number of keys that were mistaken for repeats, in words.
     fn swallowed(&self) -> Option<String> {
         let distinct = self.distinct_items?;
@@ -348,6 +359,7 @@ impl Info {
             rows.push(("health", health + &room(self.headroom_items)));
         }
         rows.extend(self.digesting.rows());
+        rows.push(("moves", self.moves().1));
         rows.push(("checksums", self.checksums.into()));
         if self.unsaved_log_bytes + self.torn_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);

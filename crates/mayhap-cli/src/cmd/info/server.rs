@@ -2,12 +2,14 @@
 
 use super::items::{Estimated, made_for, room};
 use super::key::Digesting;
+use super::moves::of as moves_of;
 use crate::error::Error;
 use crate::io::messages::{Reporter, grouped, print_findings, rate, row};
 use crate::set::notes::say;
 use crate::set::remote::Connection;
 use mayhap::set::Repeats;
 use mayhap_redis::Persistence;
+use mayhap_sets::server::ServerSet;
 use mayhap_sets::{How, Note, State, server};
 use mayhap_units::number::format_bytes;
 use mayhap_units::span::format_millis;
@@ -33,12 +35,16 @@ struct Info {
     server_bytes: u64,
     ttl_ms: Option<u64>,
     server_keeps: &'static str,
+    /// Whether it can move to another place.
+    can_move: bool,
     #[serde(flatten)]
     state: State,
     #[serde(flatten)]
     details: Map<String, Value>,
     #[serde(skip)]
     detail_rows: Vec<(&'static str, String)>,
+    #[serde(skip)]
+    moves: String,
     /// The persistence of the server, in words.
     #[serde(skip)]
     keeps: &'static str,
@@ -68,6 +74,7 @@ pub(super) fn print(
     let (seen, function) = (set.seen(), set.digest_function().unwrap_or_default());
     let (state, capacity) = (set.state(), set.numbers(Repeats::Renew).capacity);
     let digesting = |options| Digesting::of(function.is_keyed(), function.parameter(), options);
+    let (can_move, moves) = moves(&*set, &state);
     let info = Info {
         file: set.url().into(),
         kind: if set.scheme() == "mayhap" { "bloom" } else { set.scheme() },
@@ -82,6 +89,8 @@ pub(super) fn print(
         server_bytes: seen.num_bytes,
         ttl_ms: seen.ttl_ms,
         server_keeps,
+        can_move,
+        moves,
         keeps,
         state,
         details: set.details().into_iter().map(|it| (it.key.to_owned(), it.value)).collect(),
@@ -128,7 +137,22 @@ impl Info {
         rows.push(("health", state.health.name().to_owned() + &room(self.headroom_items)));
         rows.extend(self.detail_rows.iter().cloned());
         rows.extend(self.digesting.iter().flat_map(Digesting::rows));
+        rows.push(("moves", self.moves.clone()));
         rows.extend([("values", values), ("expires", expires), ("keeps", self.keeps.into())]);
         rows.iter().map(|(name, value)| row(name, value)).collect()
+    }
+}
+
+/// Whether it can move to another place, and in words.
+fn moves(set: &dyn ServerSet, state: &State) -> (bool, String) {
+    match set.scheme() {
+        "mayhap" => moves_of(state.layout, state.num_bytes),
+        "bf" => {
+            let details = set.details();
+            let kind = details.iter().find(|detail| detail.key == "server_kind");
+            let kind = kind.map_or("of another system", |detail| &*detail.text);
+            moves_of(kind, state.num_bytes)
+        }
+        scheme => (false, format!("no, it is of {scheme}: its positions differ from mayhap's")),
     }
 }

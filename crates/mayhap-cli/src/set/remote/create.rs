@@ -237,18 +237,32 @@ pub fn create(
         let plan = wanted.plan(&name, scheme, &known)?;
         return create_other(connection, (plan, known), (wanted, force), (talk, json));
     }
-    let native = wanted.native(&name)?;
+    create_native(connection, &wanted.native(&name)?, force, (talk, json))
+}
+
+/// [`create`] in mayhap's own layout.
+///
+/// # Errors
+///
+/// [`Error::Remote`].
+pub fn create_native(
+    connection: &Connection,
+    native: &NativeOptions,
+    force: bool,
+    (talk, json): (Reporter, bool),
+) -> Result<(), Error> {
+    let name = connection.origin.url.clone();
     let (server, filter) = (&connection.origin.server, &connection.origin.name);
     let filter = if force {
         connection.wait(async {
             // Readers see the old one or the new one.
             let hold = server.options().deadline.max(Duration::from_secs(60));
-            let next = NativeFilter::rebuild(server, filter, &native, hold).await?;
+            let next = NativeFilter::rebuild(server, filter, native, hold).await?;
             next.swap().await?;
             Ok(next)
         })?
     } else {
-        connection.wait(NativeFilter::create(server, filter, &native))?
+        connection.wait(NativeFilter::create(server, filter, native))?
     };
     let was_there = !force && !filter.was_created();
     let (file, _) = NativeSet::new(&connection.origin, filter, connection.round_trip())?;
@@ -257,7 +271,7 @@ pub fn create(
         talk.say(&format!(
             "{name}: exists already with these parameters and {keys} keys; unchanged"
         ));
-        if wanted.ttl.is_some() {
+        if native.ttl.is_some() {
             talk.warn("it keeps its original time to live");
         }
     }

@@ -1,10 +1,14 @@
 //! Filters on a Redis or Valkey server, beyond what every set does.
 //!
 //! `connect.rs` connects where more than one filter's keys is wanted; `create.rs` creates a filter,
-//! and `union.rs` moves whole ones.
+//! `bits.rs` moves whole ones in pieces, and `union.rs` merges them in memory; `model.rs` is a filter
+//! like which another one is made, `place.rs` the two ends of a move.
 
+pub mod bits;
 mod connect;
 pub mod create;
+pub mod model;
+pub mod place;
 pub mod union;
 
 pub use connect::{Connection, hear};

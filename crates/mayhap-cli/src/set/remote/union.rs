@@ -1,6 +1,7 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
 use super::Connection;
+use super::bits::Bits;
 use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
 use crate::error::{Error, Limit, over_full};
 use crate::io::messages::Reporter;
@@ -12,17 +13,14 @@ use mayhap::native::{self, Header, Kind};
 use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
-use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
+use mayhap_redis::NativeFilter;
 use mayhap_sets::server::{NativeSet, ServerSet, ServerUrl, wait};
 use mayhap_sets::{State, open_snapshot};
 use mayhap_store::common_key_options;
 use std::path::{Path, PathBuf};
 
-/// Blocks that are sent between looks at the signals: 8 MiB.
-const CHUNK_BLOCKS: usize = (8 << 20) / Block::BYTES;
-
 /// How often a filter may be switched to another one while it is read.
-const MOST_SWITCHES: u32 = 20;
+pub const MOST_SWITCHES: u32 = 20;
 
 /// How filters are read.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +152,10 @@ impl Whole {
     fn add(&mut self, other: &Self) -> Result<(), Error> {
         match common_key_options(&self.key_options, &other.key_options) {
             Some(common) => self.key_options = common,
-            None => return Err(self.unlike(&other.name, &other.key_options)),
+            None => {
+                let theirs = (&*other.name, &*other.key_options);
+                return Err(unlike(theirs, (&self.name, &self.key_options)));
+            }
         }
         self.filter.union_with(&other.filter).map_err(|source| {
             Error::usage(
@@ -162,61 +163,6 @@ impl Whole {
                 "create them with the same -n, -p, --layout and digest",
             )
         })
-    }
-
-    /// That its keys may be added to a filter of these options.
-    fn check_options(&self, name: &str, options: &str) -> Result<(), Error> {
-        match common_key_options(&self.key_options, options) {
-            Some(common) if common == options => Ok(()),
-            _ => Err(self.unlike(name, options)),
-        }
-    }
-
-    fn unlike(&self, name: &str, options: &str) -> Error {
-        Error::usage(
-            format!(
-                "{name} and {} cannot be merged: they differ in key options: {options:?} against \
-                 {:?}",
-                self.name, self.key_options
-            ),
-            "filters whose keys were extracted differently cannot be queried together",
-        )
-    }
-
-    /// The request to a server to hold it.
-    pub fn native_options(&self) -> NativeOptions {
-        let mut options = NativeOptions::new(*self.filter.params());
-        options.digest_function = *self.filter.digest_function();
-        options.key_options.clone_from(&self.key_options);
-        options
-    }
-
-    /// Sends it to take the place of the filter of this name, or of none, in one step.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Remote`], [`Error::Stopped`]; nothing of it is there then.
-    pub fn upload(
-        &self,
-        connection: &Connection,
-        options: &NativeOptions,
-        (stop, progress): (&Stop, &mut Progress),
-    ) -> Result<NativeFilter, Error> {
-        let (server, name) = (&connection.origin.server, &connection.origin.name);
-        let mut upload = connection.wait(NativeFilter::upload(server, name, options))?;
-        let mut done = 0;
-        for blocks in self.filter.blocks().chunks(CHUNK_BLOCKS) {
-            let stopped = stop.check().map_err(Error::from);
-            let sent = stopped.and_then(|()| connection.wait(upload.write(blocks)));
-            if let Err(error) = sent {
-                // If it cannot be deleted, it expires.
-                let _ = connection.wait(upload.abort());
-                return Err(error);
-            }
-            done += size_of_val(blocks) as u64;
-            progress.tick_bytes(done);
-        }
-        connection.wait(upload.finish())
     }
 
     /// Refuses it if it holds more keys than it was made for.
@@ -233,64 +179,9 @@ impl Whole {
         Ok(())
     }
 
-    /// Refuses it if the filter that is there would hold more keys than it was made for with those
-    /// of this one. Which of them it has already is only known from its bits: they are read where
-    /// the numbers of both do not fit into it together.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`]; those of [`Whole::download`]; [`Error::Usage`] if the two are not alike.
-    pub fn check_room_in(
-        &self,
-        connection: &Connection,
-        filter: &NativeFilter,
-        max_bytes: u64,
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let info = connection.wait(filter.info())?;
-        let there = info.estimated_items.map_or(f64::INFINITY, |items| items);
-        let ours = self.filter.estimated_items().items;
-        if there + ours <= filter.params().expected_items() as f64 {
-            return Ok(());
-        }
-        let mut progress = Progress::new(connection.talk, Some(info.num_bytes));
-        let mut both = Self::download(connection, filter, max_bytes, (stop, &mut progress))?;
-        both.add(self)?;
-        both.check_room(false)
-    }
-
-    /// Adds its keys to a filter that is there, and begins again where that is switched to another
-    /// one meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if the two are not alike; [`Error::Remote`], [`Error::Stopped`], after
-    /// which part of the keys are there.
-    pub fn merge_into(
-        &self,
-        connection: &Connection,
-        filter: &NativeFilter,
-        (stop, progress): (&Stop, &mut Progress),
-    ) -> Result<(), Error> {
-        let name = &connection.origin.url;
-        let mut switches = 0;
-        'again: loop {
-            self.check_options(name, &filter.key_options())?;
-            let union = filter.union(&self.filter);
-            let mut union = union.map_err(|source| connection.error(source))?;
-            loop {
-                stop.check()?;
-                match wait(union.next())? {
-                    Ok(None) => return Ok(()),
-                    Ok(Some(bytes)) => progress.tick_bytes(bytes),
-                    Err(Switched { .. }) if switches < MOST_SWITCHES => {
-                        switches += 1;
-                        continue 'again;
-                    }
-                    Err(source) => return Err(connection.error(source)),
-                }
-            }
-        }
+    /// Its bits.
+    pub fn bits(&self) -> Bits<'_> {
+        Bits::of_memory(&self.name, &self.key_options, &self.filter)
     }
 }
 
@@ -350,14 +241,15 @@ pub fn merge(
         let place = ServerUrl::of(output.path)?;
         let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
         let filter = if let Some(filter) = connection.find(how.key)? {
+            let bits = whole.bits();
             if !output.overfill {
-                whole.check_room_in(&connection, &filter, how.max_bytes, &stop)?;
+                bits.check_room_in(&connection, &filter, &stop)?;
             }
-            whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+            bits.merge_into((&connection, &filter), false, (&stop, &mut progress))?;
             filter
         } else {
-            let options = whole.native_options();
-            whole.upload(&connection, &options, (&stop, &mut progress))?
+            let bits = whole.bits();
+            bits.upload(&connection, &bits.model().native_options(), (&stop, &mut progress))?
         };
         NativeSet::new(&connection.origin, filter, connection.round_trip())?.0.state()
     };
@@ -365,8 +257,23 @@ pub fn merge(
     Ok((items, estimate.is_finite().then_some(estimate), state))
 }
 
+/// The error for filters, by name and key options, whose keys were cut differently.
+pub fn unlike((name, options): (&str, &str), (ours, our_options): (&str, &str)) -> Error {
+    Error::usage(
+        format!(
+            "{name} and {ours} cannot be merged: they differ in key options: {options:?} against \
+             {our_options:?}"
+        ),
+        "filters whose keys were extracted differently cannot be queried together",
+    )
+}
+
 /// Refuses kinds that cannot be on a server.
-fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// [`Error::Usage`].
+pub fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
     if header.kind() == Kind::Bloom {
         return Ok(());
     }

@@ -1,0 +1,86 @@
+//! A filter like which another one is made.
+
+use super::Connection;
+use super::union::{check_kind, refuse_foreign};
+use crate::args::{ReplicaArgs, ServerArgs};
+use crate::error::Error;
+use crate::io::messages::Reporter;
+use mayhap::native::Header;
+use mayhap::{AnyFilter, DigestFunction, FilterParams, OwnedBlocks, SecretKey};
+use mayhap_redis::NativeOptions;
+use mayhap_sets::server::ServerUrl;
+use std::path::Path;
+
+/// The numbers, digests and key options of a plain filter.
+#[derive(Debug)]
+pub struct Model {
+    params: FilterParams,
+    function: DigestFunction,
+    key_options: String,
+}
+
+impl Model {
+    /// That of a filter in a file or on a server; its bits are not read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for other kinds and systems; [`Error::Store`], [`Error::Remote`].
+    pub fn of(
+        path: &Path,
+        key: Option<SecretKey>,
+        server: &ServerArgs,
+        talk: Reporter,
+    ) -> Result<Self, Error> {
+        if mayhap_sets::is_url(path) {
+            let url = ServerUrl::of(path)?;
+            let connection = Connection::open(url, server, ReplicaArgs::default(), talk)?;
+            let filter = connection.attach(key)?;
+            let (params, function) = (filter.params(), filter.digest_function());
+            return Ok(Self { params, function, key_options: filter.key_options() });
+        }
+        let name = path.display().to_string();
+        let header =
+            mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
+        check_kind(&name, &header)?;
+        let bad = |source| mayhap_store::Error::Format { path: path.to_owned(), source };
+        let function = header.digest_function(key).map_err(bad)?;
+        let params = header.params().map_err(bad)?;
+        Ok(Self { params, function, key_options: header.key_options().to_owned() })
+    }
+
+    /// That of these parts.
+    pub fn new(params: FilterParams, function: DigestFunction, key_options: &str) -> Self {
+        Self { params, function, key_options: key_options.to_owned() }
+    }
+
+    /// The request to a server to hold such a filter.
+    pub fn native_options(&self) -> NativeOptions {
+        let mut options = NativeOptions::new(self.params);
+        options.digest_function = self.function;
+        options.key_options.clone_from(&self.key_options);
+        options
+    }
+
+    /// The header of a file of such a filter, with a count of 0.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Header::with_params`].
+    pub fn header(&self) -> Result<Header, Error> {
+        let (layout, num_hashes) = (self.params.layout(), self.params.num_hashes());
+        let small = FilterParams::new(layout, 512, num_hashes, 1, self.params.target_fpp())?;
+        let empty = AnyFilter::from_parts(small, self.function, OwnedBlocks::zeroed(1)?, 0)?;
+        Ok(Header::of(&empty, &self.key_options).with_params(&self.params)?)
+    }
+
+    /// Such a filter without keys, and its header.
+    ///
+    /// # Errors
+    ///
+    /// [`mayhap::Error::OutOfMemory`].
+    pub fn empty(&self) -> Result<(Header, AnyFilter), Error> {
+        let blocks = OwnedBlocks::zeroed(self.params.num_blocks())?;
+        let filter = AnyFilter::from_parts(self.params, self.function, blocks, 0)?;
+        Ok((Header::of(&filter, &self.key_options), filter))
+    }
+}
