@@ -1,4 +1,4 @@
-// Checks each page before it is shown, and shows a warning in place of a listed one.
+// Checks each page, in Firefox before it is requested, and shows a warning in place of a listed one.
 
 import { load } from './mayhap/reader.js';
 import { Checker } from './checker.js';
@@ -79,20 +79,43 @@ globalThis.refresh = () => {
   return refresh();
 };
 
-async function check({ tabId, url }) {
-  if (tabId < 0 || !/^https?:/.test(url)) return;
+/** The warning of a URL, if it is listed and the user has not gone on to it. */
+async function warningOf(url) {
+  if (!/^https?:/.test(url)) return null;
   const { listed, expression } = await (await started()).check(url);
-  if (!listed || (await session.get('allowed'))?.includes(url)) return;
+  if (!listed || (await session.get('allowed'))?.includes(url)) return null;
   const warning = new URL(api.runtime.getURL('warning.html'));
   warning.hash = new URLSearchParams({ url, expression });
-  await api.tabs.update(tabId, { url: warning.href });
+  return warning.href;
 }
 
-// The first tells of pages, the second also of redirects and of frames within a page, whose warning
-// takes the place of the whole.
-api.webNavigation.onBeforeNavigate.addListener((details) => (details.frameId === 0 ? check(details) : undefined));
-api.webRequest.onBeforeRequest.addListener((details) => { check(details); },
-  { urls: ['http://*/*', 'https://*/*'], types: ['main_frame', 'sub_frame'] });
+/** Shows the warning in the tab, and returns whether there is one. */
+async function warn({ tabId, url }) {
+  const warning = await warningOf(url);
+  if (warning && tabId >= 0) await api.tabs.update(tabId, { url: warning });
+  return Boolean(warning);
+}
+
+/** The time that a request waits at most for a slow second step, or for the list. */
+const HELD_MS = 5_000;
+
+/** Holds a request until it is checked, so that a listed site does not get it. */
+function hold(details) {
+  const checked = warn(details).then((cancel) => ({ cancel }), () => ({}));
+  return Promise.race([checked, new Promise((done) => setTimeout(done, HELD_MS, {}))]);
+}
+
+// Frames within a page count, and redirects: the warning takes the place of the whole.
+const pages = { urls: ['http://*/*', 'https://*/*'], types: ['main_frame', 'sub_frame'] };
+if (api.runtime.getBrowserInfo) {
+  // Firefox, which alone lets extensions hold requests.
+  api.webRequest.onBeforeRequest.addListener(hold, pages, ['blocking']);
+} else {
+  const beside = (details) => { warn(details).catch(() => {}); };
+  // The first is earlier, the second tells of redirects and frames too.
+  api.webNavigation.onBeforeNavigate.addListener((details) => details.frameId === 0 && beside(details));
+  api.webRequest.onBeforeRequest.addListener(beside, pages);
+}
 
 // Where "Go back" leads: the last page of the tab that was not listed.
 api.webNavigation.onCompleted.addListener(async ({ tabId, frameId, url }) => {

@@ -1,5 +1,5 @@
-// The extension in Firefox: it warns of listed pages, leaves others alone, and continues on
-// request.
+// The extension in Firefox: it warns of listed pages before they are requested, leaves others alone,
+// and continues on request.
 
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,6 +25,10 @@ async function fileOf(keys) {
   return filter.encode();
 }
 
+/** Paths that are never answered. */
+const silent = new Set();
+/** The hosts that got a request, in its order. */
+const reached = [];
 let server;
 let folder;
 let browser;
@@ -36,9 +40,21 @@ before(async () => {
     const hash = await hashOf(expression);
     known[`/hashes/${hash.slice(0, 8)}`] = send(hash);
   }
-  const shown = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>page</h1>');
+  const shown = (request, response) => {
+    reached.push(request.headers.host.split(':')[0]);
+    const { pathname, searchParams } = new URL(request.url, 'http://x');
+    const to = searchParams.get('to');
+    if (pathname === '/redirect') return response.writeHead(302, { location: to }).end();
+    response.writeHead(200, { 'content-type': 'text/html' });
+    if (pathname === '/frame') return response.end(`<iframe src="${to}"></iframe>`);
+    if (pathname === '/form') {
+      return response.end(`<form method="post" action="${to}"><input name="password" value="secret"></form>`);
+    }
+    return response.end('<h1>page</h1>');
+  };
   server = await serve(root, new Proxy(known, {
-    get: (routes, path) => routes[path] ?? (path.startsWith('/hashes/') ? send('') : shown),
+    get: (routes, path) => (silent.has(path) ? () => {} : routes[path])
+      ?? (path.startsWith('/hashes/') ? send('') : shown),
   }));
   folder = mkdtempSync(join(tmpdir(), 'mayhap-firefox-'));
   cpSync(`${web}extension`, `${folder}/extension`, { recursive: true });
@@ -81,6 +97,7 @@ test('the extension warns in Firefox', { timeout: 120_000 }, async () => {
     await warned(expression);
     assert.equal(await page.evaluate(() => document.images.length), 0);
   }
+  assert.deepEqual(reached, []);
   for (let i = 0; i < ALLOWED; i += 1) {
     await page.goto(`http://shop-${i}.test:${port()}/a/${i}`);
     assert.deepEqual(await text(), [`http://shop-${i}.test:${port()}/a/${i}`, 'page']);
@@ -94,4 +111,26 @@ test('the extension warns in Firefox', { timeout: 120_000 }, async () => {
     await new Promise((done) => setTimeout(done, 50));
   }
   assert.deepEqual(await text(), [target, 'page']);
+});
+
+test('no redirect, frame or form reaches a listed page before the warning', { timeout: 120_000 }, async () => {
+  for (const [number, path] of ['redirect', 'frame', 'form'].entries()) {
+    const expression = listed[100 + number];
+    const [host, ...rest] = expression.split('/');
+    const target = `http://${host}:${port()}/${rest.join('/')}`;
+    reached.length = 0;
+    await page.goto(`http://go.test:${port()}/${path}?to=${encodeURIComponent(target)}`).catch(() => {});
+    if (path === 'form') await page.evaluate(() => document.querySelector('form').submit()).catch(() => {});
+    await warned(expression);
+    assert.deepEqual([...new Set(reached)], ['go.test'], path);
+  }
+});
+
+test('a second step that does not answer holds no page for long', { timeout: 120_000 }, async () => {
+  const [host, ...rest] = listed[200].split('/');
+  const hash = await hashOf(listed[200]);
+  silent.add(`/hashes/${hash.slice(0, 8)}`);
+  page = await browser.newPage();
+  await page.goto(`http://${host}:${port()}/${rest.join('/')}`);
+  assert.equal((await text())[1], 'page');
 });
