@@ -1,8 +1,8 @@
 //! The dashboard of filters in a browser.
 //!
 //! `page/` has its files, which [`files`] returns; [`caller`] refuses pages of other sites,
-//! [`events`] writes the stream of numbers, [`path`] names in paths, [`text`] shortens texts that
-//! answers repeat. `mayhap-server` serves its own filters with them. `remote/` (feature `remote`)
+//! [`events`] writes the stream of numbers, [`history`] keeps the last hour of them, [`path`] has
+//! names in paths, [`text`] shortens texts that answers repeat. `mayhap-server` serves its own filters with them. `remote/` (feature `remote`)
 //! is a server of its own, for the filters on any Redis or Valkey.
 
 #![forbid(unsafe_code)]
@@ -12,6 +12,7 @@
 // | `caller.rs` | who sent a request: under which name, and from a page of which site |
 // | `events.rs` | the stream of numbers, as server-sent events |
 // | `files.rs` | the files of the page, which are in the program |
+// | `history.rs` | the last hour of filters, within a bounded memory |
 // | `path.rs` | a filter's name in a path |
 // | `remote/` | the dashboard of any Redis or Valkey server, or a cluster of them |
 // | `text.rs` | texts of requests in answers: a part of them |
@@ -19,6 +20,7 @@
 pub mod caller;
 pub mod events;
 pub mod files;
+pub mod history;
 pub mod path;
 #[cfg(feature = "remote")]
 pub mod remote;

@@ -40,6 +40,7 @@ pub(super) async fn describe(state: &State, name: &str, bits: Bits) -> Result<Va
     let attached = state.attached().get(name).cloned();
     if let Some(attached) = attached {
         if let Ok(info) = attached.info(bits).await {
+            note(state, name, &info);
             return Ok(numbers(&state.options, name, &attached, &info, bits));
         }
         // Perhaps another one has this name by now.
@@ -48,9 +49,16 @@ pub(super) async fn describe(state: &State, name: &str, bits: Bits) -> Result<Va
     let known = &state.options.known;
     let attached = Attached::find(&state.server, name, known).await.map_err(fail)?;
     let info = attached.info(bits).await.map_err(fail)?;
+    note(state, name, &info);
     let numbers = numbers(&state.options, name, &attached, &info, bits);
     state.attached().insert(name.into(), attached);
     Ok(numbers)
+}
+
+/// Notes the numbers for the history, where nothing but this page asks for them.
+fn note(state: &State, name: &str, info: &FilterInfo) {
+    let items = info.estimated_items.unwrap_or(f64::NAN).round();
+    state.history.put(name.as_bytes(), now(), info.estimated_fpp, items);
 }
 
 /// The same, or only its name and its problem; `None` for one that is gone.

@@ -7,6 +7,7 @@ use super::keys::{Act, act};
 use super::server;
 use super::state::State;
 use crate::events::{EventsQuery, Numbers};
+use crate::history::HistoryQuery;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as From};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -137,6 +138,14 @@ pub(super) async fn events(From(state): From<State>, wanted: Requested<EventsQue
         })
     };
     Ok(crate::events::stream(wanted.events, next, pending()))
+}
+
+/// `GET /ui/history?filter=a`: what pages have shown of a filter in the last hour.
+pub(super) async fn history(From(state): From<State>, wanted: Asked<HistoryQuery>) -> Answer {
+    let Query(wanted) = wanted?;
+    let name = percent_decode_str(&wanted.filter).decode_utf8();
+    let name = name.map_err(|_| Failure::bad("a name is not UTF-8"))?;
+    Ok(json(&json!({ "samples": state.history.of(name.as_bytes()) })))
 }
 
 #[cfg(test)]

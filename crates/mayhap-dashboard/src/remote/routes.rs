@@ -20,6 +20,7 @@ pub(super) fn router(state: State) -> Router {
         .fold(Router::new(), |router, file| router.route(file.path, handler(file)))
         .route("/", get(|| async { Redirect::temporary("/ui") }))
         .route("/ui/events", get(filters::events))
+        .route("/ui/history", get(filters::history))
         .route("/ui/clients", get(server::clients))
         .route("/ui/slow", get(server::slow))
         .route("/v1/filters", get(filters::list))

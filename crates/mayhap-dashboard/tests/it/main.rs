@@ -206,6 +206,27 @@ async fn events_have_the_numbers_of_the_server_and_of_the_filters_that_are_there
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_shown_of_a_filter_is_kept() {
+    let Some(page) = Page::start(&plain(["a b", "c"]), false).await else { return };
+    let history = async |name: &str| {
+        let answer = page.get(&format!("/ui/history?filter={name}")).await.json();
+        answer["samples"].as_array().unwrap().clone()
+    };
+    assert!(history("a%2520b").await.is_empty());
+    page.get("/ui/events?events=1&filters=a%2520b").await;
+    page.filter("a b").await.insert(b"key").await.unwrap();
+    page.get("/ui/events?events=1&filters=a%2520b").await;
+    // The first sample, and none again within the minute.
+    let samples = history("a%2520b").await;
+    assert_eq!(samples.len(), 1);
+    assert_eq!((&samples[0][1], &samples[0][2]), (&json!(0.0), &json!(0.0)));
+    assert!(history("c").await.is_empty());
+    for query in ["", "?filter=%25ff", "?filter=a&x=1"] {
+        assert_eq!(page.get(&format!("/ui/history{query}")).await.status, 400, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_answer_is_kept_from_other_sites_and_files_have_their_types() {
     let Some(page) = Page::start(&[], false).await else { return };
     let kept = |answer: &Answer| {

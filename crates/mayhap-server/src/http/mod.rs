@@ -45,6 +45,7 @@ pub use server::Http;
 
 use crate::Shared;
 use failure::Failure;
+use mayhap_dashboard::history::History;
 use std::sync::Arc;
 
 /// The context of every handler.
@@ -53,4 +54,6 @@ struct State {
     shared: Arc<Shared>,
     /// Whether our address begins with `https://`.
     is_tls: bool,
+    /// The last hour of the filters.
+    history: Arc<History>,
 }

@@ -4,7 +4,7 @@ use super::admission::{Admission, Caller};
 use super::body::request_time;
 use super::head::{Heads, MAX_HEAD_BYTES, Times};
 use super::taking::Taking;
-use super::{State, routes};
+use super::{State, routes, ui};
 use crate::Shared;
 use crate::metrics::Counter;
 use crate::net::{self, keep_little_unsent};
@@ -127,7 +127,8 @@ pub(super) async fn serve(
     admission: Arc<Admission>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let state = State { shared, is_tls: tls.is_some() };
+    let state = State { shared, is_tls: tls.is_some(), history: Arc::default() };
+    tokio::spawn(ui::record(state.clone(), stopped.clone()));
     let router = routes::router(state.clone());
     let stop = stopped.clone();
     let mut accepted_at_once = 0;

@@ -290,7 +290,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 29] = [
+const PATHS: [(Needs, &str); 30] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -300,6 +300,7 @@ const PATHS: [(Needs, &str); 29] = [
     (Needs::Read, "GET /ui"),
     (Needs::Read, "GET /ui/main.js"),
     (Needs::Read, "GET /ui/events?events=1"),
+    (Needs::Read, "GET /ui/history?filter={name}"),
     (Needs::Admin, "GET /ui/clients"),
     (Needs::Admin, "GET /ui/slow"),
     (Needs::Read, "GET /v1/filters"),

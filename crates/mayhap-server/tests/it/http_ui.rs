@@ -68,6 +68,35 @@ fn a_stream_has_no_filter_beyond_the_prefix_of_its_user() {
 }
 
 #[test]
+fn the_history_of_a_filter_is_for_users_who_may_read_it() {
+    let server = guarded();
+    let all = [("Authorization", "Bearer master password"), ("Content-Type", "application/json")];
+    for name in ["f", "shop:1"] {
+        assert_eq!(server.ask(&format!("PUT /v1/filters/{name}"), &all, b"{}").status, 201);
+    }
+    let history = |name: &str, user: &str| {
+        let path = format!("GET /ui/history?filter={name}");
+        server.ask(&path, &[("Authorization", user)], b"")
+    };
+    let items = |name: &str| {
+        let body = history(name, "Bearer master password").json();
+        let samples = body["samples"].as_array().unwrap().clone();
+        samples.iter().map(|sample| sample[2].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(items("f"), [0.0]);
+    let body = json!({ "items": ["key"] }).to_string();
+    assert_eq!(server.ask("POST /v1/filters/f/add", &all, body.as_bytes()).status, 200);
+    // It was kept: the next sample is due in a minute.
+    assert_eq!(items("f"), [0.0]);
+    let shop = basic("shop", "in its corner");
+    assert_eq!(history("shop:1", &shop).status, 200);
+    assert_eq!(history("f", &shop).status, 403);
+    assert_eq!(history("none", "Bearer master password").status, 404);
+    assert_eq!(history("%25zz", "Bearer master password").status, 400);
+    assert_eq!(server.ask("GET /ui/history?filter=f", &[], b"").status, 401);
+}
+
+#[test]
 fn the_page_runs_only_scripts_of_its_own() {
     let server = Server::plain();
     let page = server.get("/ui");

@@ -2,7 +2,7 @@
 
 use super::super::handler::need;
 use super::super::{Failure, State};
-use super::{events, people};
+use super::{events, history, people};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::Extension;
@@ -17,6 +17,7 @@ pub(in crate::http) fn router() -> Router<State> {
     files
         .fold(Router::new(), |router, file| router.route(file.path, handler(file)))
         .route("/ui/events", get(events::events))
+        .route("/ui/history", get(history::history))
         .route("/ui/clients", get(people::clients))
         .route("/ui/slow", get(people::slow))
 }
