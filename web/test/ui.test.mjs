@@ -83,13 +83,14 @@ test('the filters of a Redis server are listed with their numbers', () => open('
   const cells = (name) => page.locator('tr', { has: page.getByRole('link', { name, exact: true }) })
     .locator('td').allTextContents();
   await page.locator('td', { hasText: 'mayhap blocked' }).first().waitFor();
-  const [, kind, count, full, , promised] = await cells('users');
-  assert.deepEqual([kind, full, promised], ['redisson', '20 %', '0.1 %']);
+  const [, state, kind, count, full, , promised] = await cells('users');
+  assert.deepEqual([state, kind, full, promised], ['good', 'redisson', '20 %', '0.1 %']);
   assert.ok(Math.abs(Number(count.replace(',', '')) - 2000) < 60, count);
   // Beyond its capacity, and beyond its rate.
   const over = page.locator('tr', { has: page.getByRole('link', { name: HOSTILE, exact: true }) });
   // That it is full is no harm by itself, as it takes more keys.
-  assert.equal(await over.locator('td.bad').count(), 1);
+  assert.deepEqual(await over.locator('td.bad').allTextContents().then(([word]) => word), 'over its promise');
+  assert.equal(await over.locator('td.bad, td.warn').count(), 2);
   assert.equal(await page.locator('main img').count(), 0);
   await page.locator('#server', { hasText: 'redis' }).waitFor();
   await page.screenshot({ path: `${shots}dashboard-redis.png` });
@@ -105,7 +106,7 @@ test('it is queried and filled as on the command line', () =>
     await page.getByRole('button', { name: 'Query' }).click();
     await page.getByText('never <b>seen</b>: maybe in it').waitFor();
     await page.getByRole('button', { name: 'Measure from the bits' }).click();
-    await page.locator('div', { hasText: /^Fill\d/ }).waitFor();
+    await page.locator('dt:text-is("Fill") + dd', { hasText: '%' }).waitFor();
     // The command that it offers for a copy makes one.
     const command = await page.locator('code').textContent();
     const address = command.replace(/^mayhap pull '?/, '').replace(/'$/, '');
@@ -118,7 +119,7 @@ test('what Redis keeps and removes, its clients and slow requests are shown', as
     await page.getByText('keys are removed (allkeys-lru), filters too').waitFor();
     await page.getByText('off: what was added since the snapshot ends with the server').waitFor();
     await page.getByText('none yet, since the server was started').waitFor();
-    assert.equal(await page.locator('div', { hasText: /^Last writes/ }).locator('dd').textContent(), 'none yet');
+    assert.equal(await page.locator('dt:text-is("Last writes") + dd').textContent(), 'none yet');
     await page.screenshot({ path: `${shots}dashboard-redis-durability.png` });
     await checkAccess(page);
   });
@@ -148,6 +149,20 @@ test('what a user without INFO cannot know is not known', async () => {
       assert.equal(await page.isHidden('#stale'), true);
     });
     await visit(browser, own.found[0], (page) => page.getByRole('link', { name: 'users' }).waitFor());
+  } finally {
+    await own.stop();
+  }
+});
+
+test('a database without filters has a command that creates one', async () => {
+  const own = await start(binary, ['ui', '--http', '0', `${at}/1`], 'stderr', /http:\S+\/ui/);
+  try {
+    await visit(browser, own.found[0], async (page) => {
+      const command = await page.locator('.empty code').textContent();
+      assert.equal(command, `mayhap create ${at}/1/seen -n 1M -p 0.1%`);
+      mayhap(command.split(' ').slice(1));
+      await page.getByRole('link', { name: 'seen', exact: true }).waitFor();
+    });
   } finally {
     await own.stop();
   }

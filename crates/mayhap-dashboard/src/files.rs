@@ -19,15 +19,19 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 /// let page = mayhap_dashboard::files::FILES.iter().find(|file| file.path == "/ui").unwrap();
 /// assert!(page.text.contains("/ui/main.js"));
 /// ```
-pub const FILES: [File; 8] = [
+pub const FILES: [File; 12] = [
     file("/ui", "text/html; charset=utf-8", include_str!("page/page.html")),
     file("/ui/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     file("/ui/style.css", "text/css; charset=utf-8", include_str!("page/style.css")),
     file("/ui/main.js", SCRIPT, include_str!("page/main.js")),
+    file("/ui/chart.js", SCRIPT, include_str!("page/chart.js")),
+    file("/ui/filter.js", SCRIPT, include_str!("page/filter.js")),
+    file("/ui/first.js", SCRIPT, include_str!("page/first.js")),
     file("/ui/stream.js", SCRIPT, include_str!("page/stream.js")),
     file("/ui/table.js", SCRIPT, include_str!("page/table.js")),
     file("/ui/views.js", SCRIPT, include_str!("page/views.js")),
     file("/ui/text.js", SCRIPT, include_str!("page/text.js")),
+    file("/ui/worker.js", SCRIPT, include_str!("page/worker.js")),
 ];
 
 const fn file(path: &'static str, kind: &'static str, text: &'static str) -> File {

@@ -54,6 +54,7 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let words = Words {
         may_not_add: "this page may only query: mayhap ui --allow-add lets it add keys",
         copy: "mayhap pull",
+        create: ["mayhap create", "-n 1M -p 0.1%"],
     };
     let options = Options { port: args.http, may_add: args.allow_add, known, words, url };
     let bound = wait(Dashboard::bind(connection.origin.server.clone(), options))?;

@@ -1,9 +1,10 @@
 // The dashboard: which view is open, and the stream of numbers that keeps it up to date.
 
+import { makeFilter } from '/ui/filter.js';
 import { makeStream } from '/ui/stream.js';
 import { makeTable } from '/ui/table.js';
-import { count, pairs, size, time } from '/ui/text.js';
-import { fetchJson, makeClients, makeDurability, makeFilter, makeSlow } from '/ui/views.js';
+import { count, empty, pairs, size, time } from '/ui/text.js';
+import { makeClients, makeDurability, makeSlow, readJson } from '/ui/views.js';
 
 const main = document.getElementById('view');
 const problem = document.getElementById('problem');
@@ -70,8 +71,9 @@ function makeFilters() {
     try {
       do {
         const limit = cursor ? 1000 : 200;
-        const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`)
-          .finally(() => clearTimeout(slow));
+        const answer = globalThis.firstFilters ?? fetch(`/v1/filters?limit=${limit}&cursor=${cursor}`);
+        globalThis.firstFilters = undefined;
+        const page = await readJson(answer).finally(() => clearTimeout(slow));
         if (!cursor && !known) report('');
         page.filters.forEach(({ path }) => paths.add(path));
         table.put(page.filters, Date.now());
@@ -88,7 +90,11 @@ function makeFilters() {
       filled = Date.now() + 10 * (Date.now() - started);
     }
   };
+  let isEmpty = false;
   const begin = () => fill().catch((error) => report(error.message));
+  const first = (server) => server.create_command
+    ?? `curl -X PUT -H 'content-type: application/json' -d '{"capacity": 1000000, "target_fpp": 0.001}' ${
+      location.origin}/v1/filters/seen`;
   return {
     element: table.element,
     keys: [],
@@ -96,6 +102,10 @@ function makeFilters() {
     update: ({ filters, server }, keys) => {
       table.put(filters, server.at);
       table.drop(keys, filters);
+      if (server.filters === 0 && !isEmpty) {
+        isEmpty = true;
+        table.none(empty('There are no filters yet. To create one for a million keys:', first(server)));
+      }
       if (filling || Date.now() < filled + (server.filters === known ? 60_000 : 1000)) return;
       known = server.filters;
       begin();
@@ -110,9 +120,12 @@ const VIEWS = {
   slow: () => makeSlow(report),
 };
 
+const TITLES = { durability: 'Durability', clients: 'Clients', slow: 'Slow requests' };
+
 function open() {
   const hash = location.hash.slice(1);
   report('');
+  document.title = `${TITLES[hash] ?? 'Filters'} – mayhap`;
   view = hash.startsWith('filter=') ? makeFilter(hash.slice('filter='.length), report) : (VIEWS[hash] ?? makeFilters)();
   main.replaceChildren(view.element);
   for (const link of document.querySelectorAll('nav a')) {

@@ -1,11 +1,24 @@
 // The table of filters: only the rows on the screen exist, so that 10,000 filters scroll as ten do.
 
-import { count, crowded, element, fullness, isFull, isOver, keyOf, nameOf, rate, size, time } from '/ui/text.js';
+import { bar, count, crowded, element, fullness, isExpiring, isFull, isOver, keyOf, nameIn, nameOf, rate, size, stateOf,
+  time, visible } from '/ui/text.js';
 
+/** The height of a row, and of a card below 40 rem, as in the style sheet. */
 const ROW = 29;
+const CARD = 69;
+const narrow = matchMedia('(max-width: 40rem)');
+const height = () => (narrow.matches ? CARD : ROW);
+
+/** The order of rows before any column sorts them: the first of these that is true. */
+const WORST = [isOver, ({ problem }) => Boolean(problem), isFull, (filter) => crowded(filter) !== '', isExpiring];
+const badness = (filter) => {
+  const found = WORST.findIndex((is) => is(filter));
+  return found < 0 ? WORST.length : found;
+};
+
 /** The columns, and by which value each sorts: what is worst or most comes first. */
 const COLUMNS = [
-  ['Name', null], ['Kind', null], ['Keys', (f) => f.items], ['Full', fullness],
+  ['Name', null], ['State', (f) => -badness(f)], ['Kind', null], ['Keys', (f) => f.items], ['Full', fullness],
   ['Rate now', (f) => f.expected_fpp / (f.target_fpp || 1)], ['Promised', (f) => f.target_fpp],
   ['Memory', (f) => f.num_bytes], ['Queries/s', (f) => f.queried], ['Adds/s', (f) => f.added],
   ['Expires', (f) => (f.expires_at ? -f.expires_at : undefined)],
@@ -18,7 +31,7 @@ const PARTS = [
   { is: isOver, kind: 'bad', write: (found, all) =>
     `${count(found)} of ${count(all)} ${found === 1 ? 'breaks its' : 'break their'} promise` },
   { is: isFull, kind: 'bad', write: (found) => `${count(found)} full, which refuse keys` },
-  { is: ({ expires_at: at }) => Boolean(at) && at < Date.now() + 3_600_000, kind: 'warn',
+  { is: isExpiring, kind: 'warn',
     write: (found) => `${count(found)} ${found === 1 ? 'expires' : 'expire'} within the hour` },
 ];
 
@@ -30,11 +43,11 @@ export function makeTable(watch) {
   let rows = filters;
   const places = new Map();
   let shown = '';
-  const body = element('tbody');
+  const body = element('tbody', { role: 'rowgroup' });
   let sorted = null;
   const head = COLUMNS.map(([text], i) => {
     const button = element('button', { type: 'button' }, text);
-    const cell = element('th', { scope: 'col', class: i > 1 ? 'number' : '' }, button);
+    const cell = element('th', { scope: 'col', role: 'columnheader', class: i > 2 ? 'number' : '' }, button);
     button.addEventListener('click', () => {
       sorted = sorted === i ? null : i;
       head.forEach((other) => other.removeAttribute('aria-sort'));
@@ -43,13 +56,15 @@ export function makeTable(watch) {
     });
     return cell;
   });
-  const table = element('table', { class: 'fixed', 'aria-rowcount': '0' },
-    element('thead', {}, element('tr', {}, ...head)), body);
+  // Roles by name: cards are no table to browsers.
+  const table = element('table', { class: 'fixed', role: 'table', 'aria-rowcount': '0' },
+    element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...head)), body);
+  const empty = element('div', { class: 'empty-table', hidden: '' });
   const scroll = element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Filters' }, table);
 
   function range() {
-    const first = Math.max(0, Math.floor(scroll.scrollTop / ROW) - 5);
-    const onScreen = Math.ceil((scroll.clientHeight || 600) / ROW) + 10;
+    const first = Math.max(0, Math.floor(scroll.scrollTop / height()) - 5);
+    const onScreen = Math.ceil((scroll.clientHeight || 600) / height()) + 10;
     return [Math.min(first, rows.length), Math.min(rows.length, first + onScreen)];
   }
 
@@ -71,11 +86,14 @@ export function makeTable(watch) {
     const text = search.value.toLowerCase();
     const wanted = (filter) => (!chosen || chosen(filter)) && nameOf(filter).toLowerCase().includes(text);
     rows = chosen || text ? filters.filter(wanted) : filters;
-    if (sorted !== null) {
+    if (sorted === null) {
+      rows = worstFirst(rows);
+    } else {
       const [name, value] = COLUMNS[sorted];
       rows = [...rows].sort(TEXTS[name] ? byText(TEXTS[name]) : byMost(value));
     }
     summarize();
+    showEmpty();
     draw();
   }
   const begin = () => {
@@ -106,6 +124,16 @@ export function makeTable(watch) {
     });
   }
 
+  // In place of a table without rows: what `none` has made, or that no filter fits.
+  let without = element('p', { class: 'empty' }, 'The filters are being read.');
+  const unfit = element('p', { class: 'empty' }, 'No filter has this name, or is of this part.');
+  function showEmpty() {
+    empty.replaceChildren(...(rows.length ? [] : [filters.length ? unfit : without]));
+    empty.hidden = rows.length > 0;
+    scroll.hidden = !empty.hidden;
+  }
+
+  narrow.addEventListener('change', draw);
   let asked = 0;
   scroll.addEventListener('scroll', () => {
     cancelAnimationFrame(asked);
@@ -149,7 +177,21 @@ export function makeTable(watch) {
     if (asked.size) leave((filter) => !asked.has(keyOf(filter)));
   }
 
-  return { element: element('section', {}, summary, scroll), put, keep, drop, draw };
+  /** Shows this while there are no filters. */
+  function none(made) {
+    without = made;
+    showEmpty();
+  }
+  showEmpty();
+
+  return { element: element('section', {}, summary, empty, scroll), put, keep, drop, none };
+}
+
+/** Rows with the worst first, else in their order: without a sort, as there may be 20,000. */
+function worstFirst(rows) {
+  const parts = [...WORST, null].map(() => []);
+  for (const filter of rows) parts[badness(filter)].push(filter);
+  return parts.flat();
 }
 
 /** The order of texts, and of numbers, unknown ones last. */
@@ -158,21 +200,34 @@ const known = (number) => (Number.isFinite(number) ? number : -Number.MAX_VALUE)
 const byMost = (value) => (a, b) => known(value(b)) - known(value(a));
 
 const space = (rows) => {
-  const cell = element('td', { colspan: COLUMNS.length });
-  cell.style.height = `${rows * ROW}px`;
+  const cell = element('td', { role: 'cell', colspan: COLUMNS.length });
+  cell.style.height = `${rows * height()}px`;
   return element('tr', { class: 'space', 'aria-hidden': 'true' }, cell);
 };
 
+/** Names of states that fit a column. */
+const SHORT = { 'full: adds are refused': 'full' };
+
 function row(filter, index) {
-  const number = (text, kind = '') => element('td', { class: `number ${kind}` }, text);
-  const link = element('a', { href: `#filter=${keyOf(filter)}` }, nameOf(filter));
+  const cell = (name, kind, ...children) => element('td', { role: 'cell', class: `${name} ${kind}` }, ...children);
+  const number = (text) => cell('number', '', text);
+  const link = element('a', { href: `#filter=${keyOf(filter)}` }, nameIn(nameOf(filter)));
   const expires = filter.expires_at ? time((filter.expires_at - Date.now()) / 1000) : '–';
-  return element('tr', { 'aria-rowindex': index + 2 },
-    element('td', { title: nameOf(filter) }, link),
-    element('td', filter.problem ? { title: filter.problem, class: 'bad' } : {}, filter.problem ? 'unusable' : filter.kind),
+  const [word, kind] = stateOf(filter);
+  const state = filter.problem ? 'unusable' : (SHORT[word] ?? word);
+  const full = fullness(filter);
+  const name = cell('name', '', link);
+  name.title = visible(nameOf(filter));
+  const status = cell('status', kind === 'good' ? 'dim' : kind, state);
+  if (filter.problem) status.title = filter.problem;
+  return element('tr', { role: 'row', 'aria-rowindex': index + 2 },
+    name, status,
+    cell('', '', filter.kind),
     number(count(filter.items)),
-    number(fullness(filter) === null ? '–' : `${Math.floor(fullness(filter) * 100)} %`, crowded(filter)),
-    number(rate(filter.expected_fpp), isOver(filter) ? 'bad' : ''),
+    cell('number full', crowded(filter), full === null ? '–' : `${Math.floor(full * 100)} %`,
+      ...(full === null ? [] : [bar(full, isFull(filter) ? 'bad' : crowded(filter))])),
+    cell('number rate', isOver(filter) ? 'bad' : '', rate(filter.expected_fpp),
+      element('span', { class: 'of' }, ` of ${rate(filter.target_fpp)}`)),
     number(rate(filter.target_fpp)),
     number(size(filter.num_bytes)),
     number(filter.queried === undefined ? '–' : count(Math.round(filter.queried))),

@@ -40,8 +40,12 @@ export const crowded = (filter) => (refuses(filter) && fullness(filter) >= 0.8 ?
 /** Whether a filter refuses every new key. */
 export const isFull = (filter) => refuses(filter) && fullness(filter) >= 1;
 
+/** Whether a filter expires within the hour. */
+export const isExpiring = ({ expires_at: at }) => Boolean(at) && at < Date.now() + 3_600_000;
+
 /** The state of a filter in words, with its class. */
 export function stateOf(filter) {
+  if (filter.num_bytes === undefined && !filter.problem) return ['–', ''];
   if (filter.problem) return [filter.problem, 'bad'];
   if (isOver(filter)) return ['over its promise', 'bad'];
   if (isFull(filter)) return ['full: adds are refused', 'bad'];
@@ -75,5 +79,49 @@ export function time(seconds) {
 
 /** Of a filter: its name as text; bytes that are no text in base64. */
 export const nameOf = (filter) => filter.name ?? `base64:${filter.name_base64}`;
+
+/** Characters that are not seen or that move others, and spaces at the ends or in a row. */
+const HIDDEN = /(?:^ +| +$| {2,}|[^\P{Z} ]|[\p{C}\p{Default_Ignorable_Code_Point}\u2800])+/gu;
+const escaped = (text) =>
+  [...text].map((letter) => `\\u{${letter.codePointAt(0).toString(16).toUpperCase()}}`).join('');
+
+/** A name with its hidden characters as escapes, where it can only be text. */
+export const visible = (name) => name.replace(HIDDEN, escaped);
+
+/** The same as an element, which turns no text around it. */
+export function nameIn(name) {
+  const shown = element('bdi');
+  let end = 0;
+  for (const { 0: hidden, index } of name.matchAll(HIDDEN)) {
+    shown.append(name.slice(end, index), element('span', { class: 'escape', title: 'hidden characters' }, escaped(hidden)));
+    end = index + hidden.length;
+  }
+  shown.append(name.slice(end));
+  return shown;
+}
+
+/** A part of a whole as a bar; the number beside it says the same. */
+export function bar(part, kind = '') {
+  const inner = element('span');
+  inner.style.width = `${100 * Math.min(1, Math.max(0, part ?? 0))}%`;
+  return element('span', { class: `bar ${kind}`, 'aria-hidden': 'true' }, inner);
+}
+
+/** A sentence for a view that has nothing to show, with a command to copy. */
+export function empty(sentence, command) {
+  const code = element('code', {}, command);
+  const button = element('button', { type: 'button' }, 'Copy');
+  button.addEventListener('click', async () => {
+    getSelection().selectAllChildren(code);
+    try {
+      await navigator.clipboard.writeText(command);
+      button.textContent = 'Copied';
+    } catch {
+      // Browsers keep it for pages of this machine and of https://.
+      button.textContent = 'Selected';
+    }
+  });
+  return element('div', { class: 'empty' }, element('p', {}, sentence), element('p', {}, code, ' ', button));
+}
 /** The name of a filter in the form used in paths and events. */
 export const keyOf = (filter) => filter.path.slice('/v1/filters/'.length);

@@ -24,4 +24,6 @@ pub struct Words {
     pub may_not_add: &'static str,
     /// The command that copies the filter of a URL to a file, up to the URL.
     pub copy: &'static str,
+    /// The command that creates a filter, up to its URL, and its options.
+    pub create: [&'static str; 2],
 }

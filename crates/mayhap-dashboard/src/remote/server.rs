@@ -26,6 +26,8 @@ pub(super) async fn numbers(state: &State) -> Value {
     numbers["at"] = now().into();
     numbers["filters"] = state.names.count().into();
     numbers["name"] = state.options.url.clone().into();
+    let [create, sized] = state.options.words.create;
+    numbers["create_command"] = format!("{create} {}/seen {sized}", state.options.url).into();
     numbers["read_only"] = (!state.options.may_add).into();
     numbers
 }
