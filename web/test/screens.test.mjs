@@ -130,6 +130,8 @@ test('a dead server’s table fits every window and is accessible', async () => 
   for (const colorScheme of ['light', 'dark']) {
     const page = await open(`${dying.url}/ui`, colorScheme);
     await page.getByRole('link', { name: 'orders:seen-ids' }).waitFor();
+    // An answer of the stream, too.
+    await page.locator('#server dd').last().waitFor();
     pages.push([colorScheme, page]);
   }
   await dying.stop('SIGKILL');

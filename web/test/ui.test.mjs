@@ -93,7 +93,6 @@ test('the filters of a Redis server are listed with their numbers', () => open('
   assert.equal(await over.locator('td.bad, td.warn').count(), 2);
   assert.equal(await page.locator('main img').count(), 0);
   await page.locator('#server', { hasText: 'redis' }).waitFor();
-  await page.screenshot({ path: `${shots}dashboard-redis.png` });
   await checkAccess(page);
 }));
 
@@ -120,7 +119,6 @@ test('what Redis keeps and removes, its clients and slow requests are shown', as
     await page.getByText('off: what was added since the snapshot ends with the server').waitFor();
     await page.getByText('none yet, since the server was started').waitFor();
     assert.equal(await page.locator('dt:text-is("Last writes") + dd').textContent(), 'none yet');
-    await page.screenshot({ path: `${shots}dashboard-redis-durability.png` });
     await checkAccess(page);
   });
   await open('#clients', (page) => page.getByRole('cell', { name: 'default', exact: true }).first().waitFor());
@@ -132,7 +130,6 @@ test('it fits a narrow screen and a dark one', () => open('', async (page) => {
   await page.locator('td', { hasText: '20 %' }).first().waitFor();
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(wide <= 0, `the page is ${wide} px too wide`);
-  await page.screenshot({ path: `${shots}dashboard-narrow-dark.png` });
   await checkAccess(page);
 }, { viewport: { width: 390, height: 800 }, colorScheme: 'dark' }));
 
@@ -149,6 +146,38 @@ test('what a user without INFO cannot know is not known', async () => {
       assert.equal(await page.isHidden('#stale'), true);
     });
     await visit(browser, own.found[0], (page) => page.getByRole('link', { name: 'users' }).waitFor());
+  } finally {
+    await own.stop();
+  }
+});
+
+/** Filters of a shop: name, options, and the number of keys in them. */
+const SHOP = [
+  ['orders:seen-ids', ['-n', '200000', '-p', '0.01%'], 131_000],
+  ['mail:confirmations-sent', ['-n', '100000', '-p', '0.1%', '--ttl', '20h'], 41_200],
+  ['clicks:campaign-42', ['-n', '20000', '-p', '0.5%'], 31_000],
+  ['sessions:revoked', ['--format', 'redisson', '-n', '50000', '-p', '0.1%'], 8310],
+  ['crawler:urls', ['-n', '250000', '-p', '1%'], 69_000],
+  ['carts:events-last-hour', ['-n', '100000', '-p', '0.1%', '--ttl', '1260s'], 61_200],
+];
+
+test('the filters of a shop come with the worst first', async () => {
+  for (const [name, options, count] of SHOP) {
+    mayhap(['create', '-q', `${at}/2/${name}`, ...options]);
+    execFileSync(binary, ['add', '-q', '--overfill', `${at}/2/${name}`],
+      { input: keys(0, count), stdio: ['pipe', 'pipe', 'ignore'] });
+  }
+  const own = await start(binary, ['ui', '--http', '0', `${at}/2`], 'stderr', /http:\S+\/ui/);
+  try {
+    await visit(browser, own.found[0], async (page) => {
+      await page.getByText('over its promise').waitFor();
+      const names = await page.locator('tbody a').allTextContents();
+      assert.deepEqual(names.slice(0, 2), ['clicks:campaign-42', 'carts:events-last-hour']);
+      assert.deepEqual(names.length, SHOP.length);
+      await page.locator('#server', { hasText: 'redis' }).waitFor();
+      await page.screenshot({ path: `${shots}dashboard-redis.png` });
+      await checkAccess(page, []);
+    });
   } finally {
     await own.stop();
   }
