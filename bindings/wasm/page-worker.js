@@ -22,35 +22,52 @@ const REFUSALS = {
   ListIsText: (what) => `text in ${what}: convert it to UTF-8 first (iconv -f ${what} -t UTF-8)`,
 };
 
-/** Reads pieces of at least this many bytes, except for the last one. */
-async function* pieces(stream, least) {
-  const reader = stream.getReader();
-  let parts = [];
+/** What is read from a stream of chunks, copied into the reader's own buffers. */
+class Copies {
+  #chunks;
+  #chunk = new Uint8Array();
+
+  constructor(stream) {
+    this.#chunks = stream.getReader();
+  }
+
+  async read(view) {
+    while (this.#chunk.length === 0) {
+      const { done, value } = await this.#chunks.read();
+      if (done) return { done, value: view };
+      this.#chunk = value;
+    }
+    const length = Math.min(view.length, this.#chunk.length);
+    view.set(this.#chunk.subarray(0, length));
+    this.#chunk = this.#chunk.subarray(length);
+    return { done: false, value: new Uint8Array(view.buffer, view.byteOffset, length) };
+  }
+}
+
+/** Reads into buffers of the caller, where the browser can: chunks become garbage by the gigabyte. */
+function readerOf(stream) {
+  try {
+    return stream.getReader({ mode: 'byob' });
+  } catch (error) {
+    if (error instanceof TypeError) return new Copies(stream);
+    throw error;
+  }
+}
+
+/** Fills the buffer, unless the stream ends before. */
+async function fill(reader, buffer) {
   let length = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
+  while (length < PIECE) {
+    const { done, value } = await reader.read(new Uint8Array(buffer, length, PIECE - length));
+    // The memory comes back in a buffer of another name.
+    buffer = value.buffer;
     if (done) break;
-    parts.push(value);
     length += value.length;
-    if (length < least) continue;
-    yield join(parts, length);
-    [parts, length] = [[], 0];
   }
-  if (length > 0) yield join(parts, length);
+  return new Uint8Array(buffer, 0, length);
 }
 
-function join(parts, length) {
-  if (parts.length === 1) return parts[0];
-  const all = new Uint8Array(length);
-  let place = 0;
-  for (const part of parts) {
-    all.set(part, place);
-    place += part.length;
-  }
-  return all;
-}
-
-/** Reads the list once: `take(piece, isLast)` gets all of it. */
+/** Reads the list once: `take(piece, isLast)` gets all of it, and may not keep it. */
 async function pass(file, list, isGzip, take, progress) {
   let read = 0;
   const count = new TransformStream({
@@ -59,22 +76,23 @@ async function pass(file, list, isGzip, take, progress) {
       control.enqueue(chunk);
     },
   });
-  let stream = file.stream().pipeThrough(count);
-  if (isGzip) stream = stream.pipeThrough(new DecompressionStream('gzip'));
+  const unpacked = () =>
+    file.stream().pipeThrough(count).pipeThrough(new DecompressionStream('gzip'));
+  const reader = readerOf(isGzip ? unpacked() : file.stream());
   // Each piece waits for the next one, to know whether it is the last.
-  let held = null;
-  let begun = false;
-  const next = (piece, isLast) => {
-    if (!begun) begin(list, piece, isLast, isGzip ? NaN : file.size);
-    begun = true;
+  let piece = await fill(reader, new ArrayBuffer(PIECE));
+  let spare = new ArrayBuffer(PIECE);
+  begin(list, piece, piece.length < PIECE, isGzip ? NaN : file.size);
+  for (;;) {
+    const next = await fill(reader, spare);
+    const isLast = next.length === 0;
     take(piece, isLast);
+    if (!isGzip) read += piece.length;
     progress(file.size ? read / file.size : 1);
-  };
-  for await (const piece of pieces(stream, PIECE)) {
-    if (held) next(held, false);
-    held = piece;
+    if (isLast) return;
+    spare = piece.buffer;
+    piece = next;
   }
-  next(held ?? new Uint8Array(), true);
 }
 
 function begin(list, piece, isLast, totalBytes) {
@@ -112,9 +130,8 @@ async function refuseFilter(file) {
 }
 
 async function build({ module, file, fpp }, progress) {
-  await glue.default({ module_or_path: module });
-  const start = new Uint8Array(await file.slice(0, 16).arrayBuffer());
-  const compression = glue.List.compression(start);
+  const { memory } = await glue.default({ module_or_path: module });
+  const compression = glue.List.compression(new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (compression && compression !== 'gzip') {
     throw new Error(`${compression} data: unpack it first, or build with the command, which unpacks it`);
   }
@@ -135,8 +152,19 @@ async function build({ module, file, fpp }, progress) {
   const keyOptions = list.cr_lines() > 0 ? CR_STRIPPED : '';
   const measured = measure(list, filter);
   const info = named(filter.info(), filter.info_texts());
-  const bytes = filter.encode(keyOptions);
-  return { lines, distinct: Number.isNaN(distinct) ? null : distinct, added, found, measured, info, bytes };
+  const made = await blobOf(memory, list.write(filter, keyOptions), list.written());
+  return { lines, distinct: Number.isNaN(distinct) ? null : distinct, added, found, measured, info, made };
+}
+
+/** A blob of this memory, which takes no second copy of it: the browser has each part before the next. */
+async function blobOf(memory, start, length) {
+  const parts = [];
+  for (let at = 0; at < length; at += PIECE) {
+    const part = new Blob([new Uint8Array(memory.buffer, start + at, Math.min(PIECE, length - at))]);
+    await part.slice(0, 1).arrayBuffer();
+    parts.push(part);
+  }
+  return new Blob(parts);
 }
 
 function said(name, error) {
@@ -156,8 +184,7 @@ onmessage = async ({ data }) => {
     postMessage({ progress: share });
   };
   try {
-    const done = await build(data, progress);
-    postMessage({ done }, [done.bytes.buffer]);
+    postMessage({ done: await build(data, progress) });
   } catch (error) {
     postMessage({ error: said(data.file.name, error) });
   }

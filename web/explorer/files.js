@@ -54,12 +54,12 @@ page.takeList = (library, module) => (file) => {
 };
 
 /** The facts about a list and its filter, and the link to the file. */
-function listFacts(file, fpp, { lines, distinct, added, found, measured, info, bytes }) {
+function listFacts(file, fpp, { lines, distinct, added, found, measured, info, made }) {
   if (lines === 0) return [problemOf(`${file.name} has no lines: there is nothing to look up.`)];
   if (offered) URL.revokeObjectURL(offered);
-  offered = URL.createObjectURL(new Blob([bytes]));
+  offered = URL.createObjectURL(made);
   const link = page.element('a', { href: offered, download: `${file.name}.mayhap` },
-    `Download ${file.name}.mayhap (${page.bytes(bytes.length)})`);
+    `Download ${file.name}.mayhap (${page.bytes(made.size)})`);
   const { wrong, probes } = measured;
   const again = found === lines ? 'all of them'
     : page.element('b', { class: 'over' }, `${page.count(lines - found)} are missing: do not use it`);

@@ -3,7 +3,9 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync, writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -123,6 +125,47 @@ test('a list beyond the longest string is read in pieces, with progress, until c
     await page.getByRole('button', { name: 'Cancel' }).click();
     assert.match(await page.textContent('#list-result'), /huge: cancelled/);
     assert.equal(await page.locator('#list-result a').count(), 0);
+  }));
+
+/** Megabytes of the largest process of pages, shared memory by its share. */
+function pageMegabytes() {
+  const sizes = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('--type=renderer')) return 0;
+      return Number(/^Pss: +(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))[1]) / 1024;
+    } catch {
+      return 0; // It has ended.
+    }
+  });
+  return Math.max(...sizes);
+}
+
+test('a list of a gigabyte takes 256 MB with the page, and never holds the page up', () =>
+  open(async (page) => {
+    const path = join(folder, 'gigabyte');
+    const list = openSync(path, 'w');
+    for (let i = 0; i < 100; i += 1) {
+      writeSync(list, Array.from({ length: 264_000 }, (_, j) =>
+        `https://example.org/path/${String(i * 264_000 + j).padStart(12, '0')}\n`).join(''));
+    }
+    closeSync(list);
+    await page.fill('[name=p]', '0.1%');
+    await page.evaluate(() => {
+      window.tasks = [];
+      new PerformanceObserver((seen) => tasks.push(...seen.getEntries().map(({ duration }) => duration)))
+        .observe({ entryTypes: ['longtask'] });
+    });
+    await page.setInputFiles('[name=list]', path);
+    let most = 0;
+    while (await page.locator('#list-result progress').count()) {
+      most = Math.max(most, pageMegabytes());
+      await page.waitForTimeout(100);
+    }
+    const text = await page.textContent('#list-result');
+    assert.match(text, /Lines26,400,000Distinctabout 26,\d{3},\d{3}Found againall of them.*blocked, 49\.49 MiB/);
+    assert.ok(most > 100 && most <= 256, `${most} MB`);
+    const tasks = await page.evaluate('tasks');
+    assert.deepEqual(tasks.filter((duration) => duration > 100), []);
   }));
 
 test('keys are looked up in the form that the file records, or it cannot say', () => open(async (page) => {

@@ -29,6 +29,7 @@ pub struct List {
     lengths: Vec<u32>,
     answers: Vec<u8>,
     digests: Vec<u64>,
+    file: Vec<u8>,
     lines: u64,
     cr_lines: u64,
 }
@@ -77,14 +78,21 @@ impl List {
         self.cr_lines as f64
     }
 
-    /// Counts the lines of a piece, and keeps their digests as long as there is room.
+    /// Counts the lines of a piece, and keeps their digests as long as there is room for those of
+    /// all.
     ///
     /// # Errors
     ///
     /// A [`Fault`] for a line that is too long.
     pub fn count(&mut self, piece: &[u8], is_last: bool) -> Result<(), Fault> {
         self.cut(piece, is_last)?;
-        if self.lines as usize <= MAX_DIGESTS {
+        if self.lines > MAX_DIGESTS as u64 {
+            self.digests = Vec::new();
+        } else {
+            // Of memory that is never written no page is taken, and none is copied as it grows.
+            let room = MAX_DIGESTS - self.digests.len();
+            let refused = |_| mayhap::Error::OutOfMemory { bytes: 8 * room as u64 };
+            self.digests.try_reserve_exact(room).map_err(refused)?;
             let function = DigestFunction::xxh3(0);
             let texts = Texts::new(&self.keys, &self.lengths)?;
             let digests = Keys::Texts(texts).digests(&function).into_iter();
@@ -96,7 +104,7 @@ impl List {
     /// The number of distinct keys that were counted; NaN for more lines than are distinguished.
     pub fn distinct(&mut self) -> f64 {
         let mut digests = core::mem::take(&mut self.digests);
-        if self.lines as usize > MAX_DIGESTS {
+        if self.lines > MAX_DIGESTS as u64 {
             return f64::NAN;
         }
         digests.sort_unstable();
@@ -132,6 +140,21 @@ impl List {
         let contents: &dyn Contents = filter.contents.as_ref();
         contents.answer(&Keys::Texts(texts), &mut self.answers);
         Ok(self.ones())
+    }
+
+    /// Writes the filter's file into the memory of this module; returns where.
+    ///
+    /// # Errors
+    ///
+    /// The same as of [`Filter::encode`].
+    pub fn write(&mut self, filter: &Filter, key_options: &str) -> Result<*const u8, Fault> {
+        self.file = filter.encode(key_options)?;
+        Ok(self.file.as_ptr())
+    }
+
+    /// The number of bytes that [`List::write`] wrote.
+    pub fn written(&self) -> usize {
+        self.file.len()
     }
 }
 
