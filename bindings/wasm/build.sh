@@ -66,6 +66,11 @@ both full plain,write,plan "$small"
 both foreign foreign "$small"
 both kinds kinds "$small"
 module page plain,kinds,plan,foreign,lists "$small" "$out/raw/page"
+# The modules as scripts, which bundlers take along: gzipped and in base64.
+for name in reader full foreign kinds; do
+	wasm=$out/package/wasm/$name-simd.wasm
+	printf 'export default "%s";\n' "$(gzip -9nc "$wasm" | base64 -w0)" >"$out/package/wasm/$name-bytes.js"
+done
 cp package/*.json package/*.js package/*.d.ts package/README.md "$root"/LICENSE-* "$out/package/"
 
 # For pages that are opened from a folder, where no module can be fetched: one classic script.

@@ -17,10 +17,27 @@ const PLAIN = 1;
 /** The kinds that are created by the companion. */
 const OTHER_KINDS = ['counting', 'scalable'];
 
-/** The bytes of a module beside this file, in browsers. */
-async function fetched(name) {
-  return fetch(new URL(`./wasm/${name}.wasm`, import.meta.url));
-}
+/** The bytes of a module beside this file, which bundlers leave there. */
+const beside = (name) =>
+  fetch(new URL(/* webpackIgnore: true */ /* @vite-ignore */ `./wasm/${name}.wasm`, import.meta.url));
+
+/**
+ * A function from the name of a module to its bytes, in browsers: from a script, which bundlers take
+ * along and a function in `scripts` imports. Where there is none, and in service workers, which
+ * import nothing later, the bytes are fetched from beside this file.
+ */
+export const embedded = (scripts) => async (name) => {
+  if (!scripts[name]) return beside(name);
+  let script;
+  try {
+    script = await scripts[name]();
+  } catch {
+    return beside(name);
+  }
+  const packed = Uint8Array.from(atob(script.default), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(unpacked, { headers: { 'content-type': 'application/wasm' } });
+};
 
 /** The companion for a file, if it needs one. */
 function companionFor(bytes) {
@@ -36,9 +53,9 @@ const differ = (options = {}, first = {}) =>
  * A function that loads the module once. `glue` is its JavaScript wrapper, and `companions` the
  * wrappers of the modules beside it: `foreign` for files of other systems, `kinds` for the other
  * kinds of ours. Where there is no companion, the module itself is used. `more(glue)` returns its
- * functions besides filters; `bytesOf(name)` the bytes of a module, `fetched` unless given.
+ * functions besides filters; `bytesOf(name)` the bytes of a module.
  */
-export function bind(glue, name, companions = {}, more = () => ({}), bytesOf = fetched) {
+export function bind(glue, name, companions = {}, more = () => ({}), bytesOf = beside) {
   const start = async ({ module, simd = WebAssembly.validate(SIMD), companions: given = {} } = {}) => {
     const instantiate = async (glue, name, module) => {
       const bytes = module ?? (await bytesOf(`${name}${simd ? '-simd' : ''}`));

@@ -2,8 +2,13 @@
 
 import * as foreign from './wasm/foreign.js';
 import * as glue from './wasm/reader.js';
-import { bind } from './bind.js';
+import { bind, embedded } from './bind.js';
+
+const bytesOf = embedded({
+  'reader-simd': () => import('./wasm/reader-bytes.js'),
+  'foreign-simd': () => import('./wasm/foreign-bytes.js'),
+});
 
 /** Loads the module; the same promise every time. See `reader.d.ts`. */
-export const load = bind(glue, 'reader', { foreign });
+export const load = bind(glue, 'reader', { foreign }, () => ({}), bytesOf);
 export { MayhapError } from './fault.js';
