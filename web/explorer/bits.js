@@ -2,16 +2,16 @@
 'use strict';
 
 /** Worked examples with positions given by hand, and a small filter of the library. */
+const THREE = { baidu: [1, 4, 7], tencent: [3, 4, 8], dianping: [1, 5, 8], taobao: [1, 3, 8] };
 const EXAMPLES = [
-  { name: '20 bits: A, B in; is C?', numBits: 20,
+  { name: 'ex_abc', numBits: 20,
     positions: { A: [0, 5, 7], B: [2, 8, 13], C: [0, 4, 7] }, inside: ['A', 'B'], query: 'C' },
-  { name: 'baidu, tencent in; is dianping?', numBits: 10,
-    positions: { baidu: [1, 4, 7], tencent: [3, 4, 8], dianping: [1, 5, 8] },
-    inside: ['baidu', 'tencent'], query: 'dianping' },
-  { name: 'k = 3: one bit of three is 0', numBits: 16,
-    positions: { x: [1, 5, 11], y: [1, 6, 11] }, inside: ['x'], query: 'y' },
-  { name: 'a real one: 12 keys at 5 %', real: { kind: 'standard', items: 12, fpp: 0.05 } },
-  { name: 'a living one: 100 keys at 1 %', real: { kind: 'standard', items: 100, fpp: 0.01 } },
+  { name: 'ex_baidu', numBits: 10, positions: THREE, inside: ['baidu', 'tencent'], query: 'dianping' },
+  { name: 'ex_taobao', numBits: 10, positions: THREE, inside: ['baidu', 'tencent'], query: 'taobao' },
+  { name: 'ex_three', numBits: 16,
+    positions: { 1: [1, 5, 11], 10: [3, 5, 14], 3: [2, 6, 9] }, inside: ['1', '10'], query: '3' },
+  { name: 'ex_real', real: { kind: 'standard', items: 12, fpp: 0.05 } },
+  { name: 'ex_living', real: { kind: 'standard', items: 100, fpp: 0.01 } },
 ];
 
 /** More bits than that are drawn without their numbers. */
@@ -20,8 +20,9 @@ const DENSE = 128;
 page.startBits = async (library) => {
   const form = page.byId('bits').elements;
   form.preset.replaceChildren(...EXAMPLES.map(({ name }, i) =>
-    page.element('option', { value: i }, name)));
+    page.element('option', { value: i, 'data-t': name }, page.text(name))));
   let board;
+  page.showBits = () => showBoard(board, form.query.value);
   const choose = async () => {
     board?.filter?.free();
     board = await boardOf(library, EXAMPLES[form.preset.value]);
@@ -78,13 +79,12 @@ function showGrowth({ filter, library, inside }) {
   const most = Math.max(10 * n, inside.length);
   const keys = Array.from({ length: 41 }, (_, i) => Math.max(1, Math.round(most ** (i / 40))));
   const curve = keys.map((count) => [count, library.expectedFpp('standard', numBits, numHashes, count)]);
-  const dot = [[inside.length * 0.97, estimatedFpp], [inside.length * 1.03, estimatedFpp]];
   place.replaceChildren(
-    page.element('p', {}, `${page.count(inside.length)} keys in a filter for ${page.count(n)}: by its bits, `
-      + `${page.rate(estimatedFpp)} of absent keys are answered “maybe” now.`),
+    page.element('p', {}, page.text('growth', page.count(inside.length), page.count(n), page.rate(estimatedFpp))),
     page.plot({
-      curves: [['predicted', curve], ['now', dot]], xs: keys, marks: [1, n, 10 * n],
-      label: 'Rate against keys of this filter', xText: page.count,
+      curves: [[page.text('predicted'), curve]], xs: keys, marks: [1, n, 10 * n], width: place.clientWidth,
+      point: [inside.length, estimatedFpp], pointText: page.rate(estimatedFpp), label: page.text('plot_growth'),
+      xText: page.count, xTitle: page.text('col_keys'), yTitle: page.text('y_rate'),
     }));
 }
 
@@ -100,20 +100,18 @@ function showBoard(board, key) {
       ...(isDense ? [] : [page.element('b', {}, on ? 1 : 0), i]));
   });
   page.byId('bits-view').replaceChildren(page.element('div', { class: isDense ? 'grid dense' : 'grid', role: 'img',
-    'aria-label': `${board.numBits} bits, ${board.set.size} set`
+    'aria-label': page.text('bits_are', board.numBits, board.set.size)
       + (isDense ? '' : `: ${[...board.set].sort((a, b) => a - b).join(', ')}`) },
   ...cells));
   showGrowth(board);
   if (!probes) {
-    words.textContent = 'This example has no such key; the last one takes any.';
+    words.textContent = page.text('no_such_key');
     return;
   }
   const missing = probes.filter((position) => !board.set.has(position));
-  const answer = missing.length
-    ? `surely not: bit ${missing.join(' and ')} is 0`
-    : board.inside.includes(key) ? 'maybe, and it is inside'
-      : 'maybe, and it is not inside: a false positive';
-  const inside = board.inside.length > 12 ? `${board.inside.length} keys` : board.inside.join(', ');
-  words.textContent = key === '' ? '' : `Inside: ${inside}. `
-    + `${key} → bits ${probes.join(', ')}: ${answer}.`;
+  const answer = missing.length ? page.text('no_bit', missing.join(page.text('and')))
+    : page.text(board.inside.includes(key) ? 'is_inside' : 'is_false');
+  const inside = board.inside.length > 12 ? page.text('d_keys', board.inside.length) : board.inside.join(', ');
+  words.textContent = key === '' ? ''
+    : page.text('inside', inside) + page.text('key_bits', key, probes.join(', '), answer);
 }

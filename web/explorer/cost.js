@@ -2,33 +2,36 @@
 'use strict';
 
 page.showCost = (library, best) => {
-  const { element } = page;
+  const { element, text } = page;
   const form = page.byId('cost').elements;
   const table = page.byId('cost-table');
-  const [filter, disk] = [Number(form.c1.value), Number(form.c2.value)];
-  const absent = library.parseFpp(form.absent.value);
-  const keyBytes = library.parseBytes(form.key.value);
+  const parse = (control, read) => read(page.dotted(control.value.trim()));
+  const [filter, disk] = [parse(form.c1, Number), parse(form.c2, Number)];
+  const absent = parse(form.absent, library.parseFpp);
+  const keyBytes = parse(form.key, library.parseBytes);
   if (!best) {
     table.replaceChildren();
     return;
   }
   if (![filter, disk, absent, keyBytes].every((number) => number >= 0)) {
     table.replaceChildren(element('tbody', {}, element('tr', {},
-      element('td', { class: 'problem' }, 'Give two costs as numbers, a share and bytes.'))));
+      element('td', { class: 'problem' }, text('cost_bad')))));
     return;
   }
   const cost = library.costOf(best.expectedFpp, filter, filter + disk, absent);
-  const set = library.hashSetBytes(best.items, keyBytes);
+  const { items, targetFpp } = best;
   const rows = [
-    ['with this filter', cost.withFilter, page.bytes(best.numBytes)],
-    ['with all keys in a hash set', cost.withHashMap, page.bytes(set)],
-    ['with neither', cost.withoutFilter, '0 bytes'],
-    ['of which false positives cost', cost.ofFalsePositives, ''],
+    ['cost_filter', cost.withFilter, best.numBytes],
+    ['cost_false', cost.ofFalsePositives, null],
+    ['cost_one', cost.withFilter, items / targetFpp / 8],
+    ['cost_md5', cost.withHashMap, 16 * items],
+    ['cost_set', cost.withHashMap, library.hashSetBytes(items, keyBytes)],
+    ['cost_none', cost.withoutFilter, 0],
   ];
   table.replaceChildren(
-    element('thead', {}, element('tr', {}, ...['A query', 'costs', 'and takes memory'].map((text) =>
-      element('th', { scope: 'col' }, text)))),
+    element('thead', {}, element('tr', {}, ...['cost_query', 'cost_costs', 'cost_memory'].map((name) =>
+      element('th', { scope: 'col' }, text(name))))),
     element('tbody', {}, ...rows.map(([name, number, memory]) => element('tr', {},
-      element('th', { scope: 'row' }, name), element('td', {}, page.short(number)),
-      element('td', {}, memory)))));
+      element('th', { scope: 'row' }, text(name)), element('td', {}, page.short(number)),
+      element('td', {}, memory === null ? '' : page.bytes(Math.round(memory)))))));
 };

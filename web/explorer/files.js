@@ -29,50 +29,51 @@ let offered;
 /** Builds a filter of the lines at the rate of the page, in a worker, and measures it. */
 page.takeList = (library, module) => (file) => {
   const result = page.byId('list-result');
-  const fpp = library.parseFpp(page.byId('needs').elements.p.value) || 0.001;
+  const fpp = library.parseFpp(page.dotted(page.byId('needs').elements.p.value)) || 0.001;
   reading?.terminate();
   // A page that is opened from a folder starts no other worker than one from its own text.
   const source = URL.createObjectURL(new Blob([mayhap.worker], { type: 'text/javascript' }));
   const worker = new Worker(source);
   reading = worker;
-  const bar = page.element('progress', { max: 1, value: 0, 'aria-label': `${file.name} is read` });
-  const cancel = page.element('button', { type: 'button' }, 'Cancel');
+  const bar = page.element('progress', { max: 1, value: 0, 'aria-label': page.text('is_read', file.name) });
+  const cancel = page.element('button', { type: 'button' }, page.text('cancel'));
   const end = (...shown) => {
     worker.terminate();
     URL.revokeObjectURL(source);
     result.replaceChildren(...shown);
   };
-  cancel.addEventListener('click', () => end(page.element('p', {}, `${file.name}: cancelled.`)));
+  cancel.addEventListener('click', () => end(page.element('p', {}, page.text('cancelled', file.name))));
   result.replaceChildren(bar, ' ', cancel);
   worker.onmessage = ({ data: { progress, done, error } }) => {
     if (progress !== undefined) bar.value = progress;
     else if (error) end(problemOf(error));
     else end(...listFacts(file, fpp, done));
   };
-  worker.onerror = (event) => end(problemOf(`${file.name}: ${event.message || 'the worker ended'}`));
+  worker.onerror = (event) => end(problemOf(`${file.name}: ${event.message || page.text('worker_ended')}`));
   worker.postMessage({ module, file, fpp });
 };
 
 /** The facts about a list and its filter, and the link to the file. */
 function listFacts(file, fpp, { lines, distinct, added, found, measured, info, made }) {
-  if (lines === 0) return [problemOf(`${file.name} has no lines: there is nothing to look up.`)];
+  const { text } = page;
+  if (lines === 0) return [problemOf(page.text('no_lines', file.name))];
   if (offered) URL.revokeObjectURL(offered);
   offered = URL.createObjectURL(made);
   const link = page.element('a', { href: offered, download: `${file.name}.mayhap` },
-    `Download ${file.name}.mayhap (${page.bytes(made.size)})`);
+    text('download', `${file.name}.mayhap`, page.bytes(made.size)));
   const { wrong, probes } = measured;
-  const again = found === lines ? 'all of them'
-    : page.element('b', { class: 'over' }, `${page.count(lines - found)} are missing: do not use it`);
+  const again = found === lines ? text('all_of_them')
+    : page.element('b', { class: 'over' }, text('missing', page.count(lines - found)));
   return [page.facts([
-    ['List', file.name],
-    ['Lines', page.count(lines)],
-    ['Distinct', distinct === null ? `about ${page.count(added)}` : page.count(distinct)],
-    ['Found again', again],
-    ['Filter', `${info.kind}, ${page.bytes(info.numBytes)}, k = ${info.numHashes}`],
-    ['Bits set', page.rate(info.fillRatio)],
-    ['Rate promised', page.rate(fpp)],
-    ['Rate by the bits', page.rate(info.estimatedFpp)],
-    ['Rate measured', `${page.rate(wrong / probes)} (${wrong} of ${page.count(probes)} absent keys)`],
+    [text('l_list'), file.name],
+    [text('l_lines'), page.count(lines)],
+    [text('l_distinct'), distinct === null ? text('about', page.count(added)) : page.count(distinct)],
+    [text('l_again'), again],
+    [text('l_filter'), `${info.kind}, ${page.bytes(info.numBytes)}, k = ${info.numHashes}`],
+    [text('bits_set'), page.rate(info.fillRatio)],
+    [text('l_promised'), page.rate(fpp)],
+    [text('l_by_bits'), page.rate(info.estimatedFpp)],
+    [text('l_measured'), text('l_probes', page.rate(wrong / probes), wrong, page.count(probes))],
   ]), link];
 }
 
@@ -95,33 +96,35 @@ page.takeFilter = (library) => async (file) => {
 };
 
 function describe(file, info) {
-  const known = (number, write = page.count) => (number === null ? 'not recorded' : write(number));
+  const { text } = page;
+  const known = (number, write = page.count) => (number === null ? text('not_recorded') : write(number));
   const health = page.element('span',
     { class: info.estimatedFpp > info.targetFpp && info.targetFpp ? 'over' : 'ok' },
     page.rate(info.estimatedFpp));
   return page.facts([
-    ['File', file.name],
-    ['Of', info.format === info.kind ? info.format : `${info.format}, ${info.kind}`],
-    ['Memory', `${page.bytes(info.numBytes)}, m = ${page.count(info.numBits)}, k = ${info.numHashes}`],
-    ['Made for', `${known(info.expectedItems)} keys at ${known(info.targetFpp, page.rate)}`],
-    ['Holds about', `${known(info.estimatedItems)} keys`],
-    ['Bits set', known(info.fillRatio, page.rate)],
-    ['Rate now', health],
-    ...(info.digest ? [['Digest', `${info.digest}, seed ${info.seed}`]] : []),
-    ...(info.health ? [['Health', info.health]] : []),
-    ...(info.keyOptions ? [['Keys are cut by', info.keyOptions.trim()]] : []),
+    [text('d_file'), file.name],
+    [text('d_of'), info.format === info.kind ? info.format : `${info.format}, ${info.kind}`],
+    [text('m'), `${page.bytes(info.numBytes)}, m = ${page.count(info.numBits)}, k = ${info.numHashes}`],
+    [text('d_made'), text('d_made_is', known(info.expectedItems), known(info.targetFpp, page.rate))],
+    [text('d_holds'), text('d_keys', known(info.estimatedItems))],
+    [text('bits_set'), known(info.fillRatio, page.rate)],
+    [text('d_now'), health],
+    ...(info.digest ? [[text('d_digest'), text('d_seed', info.digest, info.seed)]] : []),
+    ...(info.health ? [[text('d_health'), info.health]] : []),
+    ...(info.keyOptions ? [[text('d_cut'), info.keyOptions.trim()]] : []),
   ]);
 }
 
 /** Looks up the lines of the text box, in the form that keys of the file have. */
 page.ask = async () => {
+  const { text } = page;
   const lines = page.byId('ask').elements.keys.value.split('\n').filter((line) => line !== '');
   const keys = await Promise.all(lines.map((line) => page.form(line)));
   const known = keys.filter((key) => key instanceof Uint8Array);
   const answers = page.opened.containsBytes(known);
   let next = 0;
   const rows = keys.map((key, i) => {
-    const said = key instanceof Uint8Array ? (answers[next++] ? 'maybe' : 'surely not') : `cannot say: ${key}`;
+    const said = key instanceof Uint8Array ? (answers[next++] ? text('maybe') : text('surely_not')) : text('cannot_say', key);
     return [lines[i], page.element('b', {}, said)];
   });
   page.byId('ask-result').replaceChildren(page.facts(rows));

@@ -9,6 +9,7 @@ page.showFormulas = (library, needs, best) => {
     place.replaceChildren();
     return;
   }
+  const { text, count, decimal } = page;
   const { items: n, targetFpp } = best;
   // With memory given, its bits are m, and p follows.
   const isGiven = needs.maxBytes !== null;
@@ -18,16 +19,18 @@ page.showFormulas = (library, needs, best) => {
   const p = (1 - Math.exp((-k * n) / m)) ** k;
   const rows = [
     ...(isGiven ? [] : [[
-      'Bits', ['m = −n ln p / (ln 2)', power(2)],
-      `−${page.count(n)} · ln ${page.short(targetFpp)} / 0.4805 = ${page.count(m)} bits, `
-        + `${(m / n).toFixed(2)} a key`,
+      text('f_bits'), ['m = −n ln p / (ln 2)', power(2)],
+      `−${count(n)} · ln ${page.short(targetFpp)} / ${decimal('0.4805')} = `
+        + text('f_bits_is', count(m), decimal((m / n).toFixed(2))),
     ]]),
-    ['Hashes', ['k = (m / n) ln 2'], `${(m / n).toFixed(2)} · 0.6931 = ${perKey.toFixed(2)}, so ${k}`],
-    ['Rate', ['p = (1 − e', power('−kn/m'), ')', power('k')],
-      `(1 − e^(−${k} · ${page.count(n)} / ${page.count(m)}))^${k} = ${page.rate(p)}`],
+    [text('f_hashes'), ['k = (m / n) ln 2'],
+      `${decimal((m / n).toFixed(2))} · ${decimal('0.6931')} = ${decimal(perKey.toFixed(2))}, ${text('f_so', k)}`],
+    [text('f_rate'), ['p = (1 − e', power('−kn/m'), ')', power('k')],
+      `(1 − e^(−${k} · ${count(n)} / ${count(m)}))^${k} = ${page.rate(p)}`],
   ];
-  place.replaceChildren(page.facts(rows.map(([name, formula, numbers]) => [name,
-    page.element('span', {}, page.element('span', { class: 'formula' }, ...formula), ' = ', numbers)])),
+  place.replaceChildren(page.facts([...rows.map(([name, formula, numbers]) => [name,
+    page.element('span', {}, page.element('span', { class: 'formula' }, ...formula), ' = ', numbers)]),
+  [text('f_darts'), text('f_darts_is', page.rate(Math.exp((-k * n) / m)))]]),
   page.element('p', {}, ours(best)));
 };
 
@@ -35,12 +38,6 @@ const power = (text) => page.element('sup', {}, text);
 
 /** How the best kind differs from the formulas. */
 function ours({ kind, numBits, expectedFpp }) {
-  const size = `${page.count(numBits)} bits and ${page.rate(expectedFpp)} with all keys`;
-  if (kind.startsWith('blocked')) {
-    return `The table is exact where these are not: in ${kind}, all bits of a key are in one block, some `
-      + `blocks get more keys than others, and p is the mean over all loads of a block. That is ${size}, `
-      + 'for one cache line a query.';
-  }
-  if (kind === 'standard') return `The table counts every throw of a bit, and whole blocks: ${size}.`;
-  return `A filter of the kind ${kind} has formulas of its own: ${size}.`;
+  const which = kind.startsWith('blocked') ? 'blocked' : kind === 'standard' ? 'standard' : 'other';
+  return page.text(`ours_${which}`, kind, page.count(numBits), page.rate(expectedFpp));
 }

@@ -20,7 +20,7 @@ const cased = (first) => (bytes) => bytes.map((byte) => (byte >= first && byte <
 
 function decoded(bytes) {
   const text = new TextDecoder().decode(bytes);
-  if (!/^([0-9a-f]{2})+$/i.test(text)) return 'it is not hex digits, two a byte';
+  if (!/^([0-9a-f]{2})+$/i.test(text)) return page.text('not_hex');
   return Uint8Array.from(text.match(/../g), (pair) => parseInt(pair, 16));
 }
 
@@ -32,7 +32,7 @@ const FORMS = [
   ['upper=ascii', cased(0x61)],
   ['sha1=digest', async (bytes) => (crypto.subtle
     ? new Uint8Array(await crypto.subtle.digest('SHA-1', bytes))
-    : 'SHA-1 is for pages of https, of this machine or of a folder')],
+    : page.text('no_sha1'))],
 ];
 
 /** A function from a typed key to its bytes in the filter, or to the reason why there are none. */
@@ -40,8 +40,7 @@ page.formOf = (keyOptions) => {
   const options = keyOptions.split('\n').filter((line) => line && !PLACES.includes(line.split('=')[0]));
   const unknown = options.filter((line) => !FORMS.some(([option]) => option === line));
   if (unknown.length) {
-    const reason = `keys of this file have the form ${unknown.join(', ')}, which only the command `
-      + 'applies (mayhap check)';
+    const reason = page.text('form_unknown', unknown.join(', '));
     return async () => reason;
   }
   const forms = FORMS.filter(([option]) => options.includes(option));

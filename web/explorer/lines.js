@@ -9,11 +9,11 @@ page.showLines = (library, needs, best) => {
   const { element } = page;
   const lines = best ? commands(library, needs, best) : [];
   page.byId('lines').replaceChildren(...lines.map(([name, text]) => {
-    const copy = element('button', { type: 'button' }, 'Copy');
-    copy.setAttribute('aria-label', `Copy the line for ${name}`);
+    const copy = element('button', { type: 'button' }, page.text('copy'));
+    copy.setAttribute('aria-label', page.text('copy_line', name));
     copy.addEventListener('click', async () => {
       await navigator.clipboard.writeText(text);
-      copy.textContent = 'Copied';
+      copy.textContent = page.text('copied');
     });
     return element('div', { class: 'line' }, element('b', {}, name), element('code', {}, text), copy);
   }));

@@ -8,6 +8,20 @@ async function embedded() {
   return new Response(stream).arrayBuffer();
 }
 
+/** The number that is solved stands in its own field, as long as none is typed there. */
+function showSolved({ items, fpp, maxBytes }, best) {
+  const solved = {
+    n: [items, () => page.compact(best.items)],
+    p: [fpp, () => page.rate(best.expectedFpp)],
+    m: [maxBytes, () => page.bytes(best.numBytes)],
+  };
+  for (const [name, [given, write]] of Object.entries(solved)) {
+    const field = page.byId('needs').elements[name];
+    field.classList.toggle('solved', given === null);
+    field.placeholder = given === null && best ? write() : '';
+  }
+}
+
 function update(library) {
   const problem = page.byId('problem');
   page.writeUrl();
@@ -19,11 +33,9 @@ function update(library) {
     const items = first.candidates[0]?.items ?? 0;
     const plan = library.plan({ ...needs, curve: page.loads().map((load) => Math.round(load * items)) });
     problem.textContent = '';
-    const solved = { n: needs.items, p: needs.fpp, m: needs.maxBytes };
-    for (const [name, given] of Object.entries(solved)) {
-      page.byId('needs').elements[name].classList.toggle('solved', given === null);
-    }
+    showSolved(needs, plan.candidates[0]);
     page.showSizes(library, needs, plan);
+    page.showBars(plan);
     page.showFormulas(library, needs, plan.candidates[0]);
     page.showCurves(library, plan);
     page.showCost(library, plan.candidates[0]);
@@ -50,10 +62,21 @@ async function start() {
     page.byId(id).addEventListener('input', () => update(library));
     page.byId(id).addEventListener('submit', (event) => event.preventDefault());
   }
+  const again = () => {
+    update(library);
+    page.showBits();
+  };
   addEventListener('hashchange', () => {
     page.readUrl();
-    update(library);
+    again();
   });
+  page.byId('language').addEventListener('change', ({ target }) => {
+    page.chooseLanguage(target.value);
+    again();
+  });
+  for (const button of document.querySelectorAll('[data-preset]')) {
+    button.addEventListener('click', () => page.usePreset(button.dataset.preset));
+  }
   page.onFile('drop-list', page.takeList(library, module));
   page.onFile('drop-file', page.takeFilter(library));
   page.byId('ask').addEventListener('submit', (event) => {
@@ -61,9 +84,16 @@ async function start() {
     page.ask();
   });
   await page.startBits(library);
+  // Plots are as wide as their places.
+  let width = document.body.clientWidth;
+  new ResizeObserver(() => {
+    if (document.body.clientWidth === width) return;
+    width = document.body.clientWidth;
+    again();
+  }).observe(document.body);
   document.documentElement.dataset.ready = '1';
 }
 
 start().catch((error) => {
-  page.byId('problem').textContent = `The page cannot start: ${error.message}`;
+  page.byId('problem').textContent = page.text('cannot_start', error.message);
 });

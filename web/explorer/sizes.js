@@ -6,8 +6,8 @@ page.showSizes = (library, needs, plan) => {
   const body = page.byId('kinds').tBodies[0];
   body.replaceChildren(...plan.candidates.map((kind) => row(library, kind)));
   page.byId('verdict').replaceChildren(...verdict(needs, best));
-  const unfit = plan.unfit.map(({ kind, why }) => `${kind} ${why}`).join('; ');
-  page.byId('unfit').textContent = unfit ? `Not for this: ${unfit}.` : '';
+  const unfit = plan.unfit.map(({ kind, why }) => `${kind} ${page.reason(why)}`).join('; ');
+  page.byId('unfit').textContent = unfit ? page.text('unfit', unfit) : '';
   page.byId('own-k').textContent = best ? ownHashes(library, needs, best) : '';
 };
 
@@ -19,26 +19,25 @@ function row(library, kind) {
   return element('tr', kind.isBest ? { class: 'best' } : {},
     element('th', { scope: 'row' }, kind.kind),
     element('td', {}, page.bytes(kind.numBytes)),
-    element('td', {}, kind.bitsPerItem.toFixed(2)),
+    element('td', {}, page.decimal(kind.bitsPerItem.toFixed(2))),
     element('td', {}, kind.numHashes),
     element('td', {}, rate(kind.expectedFpp)),
     element('td', {}, rate(textbook)),
     over(kind.fppAt2x), over(kind.fppAt10x),
-    element('td', {}, `${kind.cacheLinesMiss.toFixed(1)} / ${kind.cacheLinesHit.toFixed(1)}`),
-    element('td', { class: 'why' }, kind.isBest ? 'the best of these' : kind.why));
+    element('td', {}, page.decimal(kind.cacheLinesMiss.toFixed(1)), ' / ', page.decimal(kind.cacheLinesHit.toFixed(1))),
+    element('td', { class: 'why' }, kind.isBest ? page.text('best_of') : page.reason(kind.why)));
 }
 
 function verdict(needs, best) {
-  if (!best) return ['No kind of filter serves these needs.'];
-  const solved = needs.items === null ? `${page.count(best.items)} keys fit`
-    : needs.fpp === null ? `A rate of ${page.rate(best.expectedFpp)} is kept`
-      : `${page.bytes(best.numBytes)} are needed`;
-  const each = needs.sets > 1 ? ` for each of ${page.count(needs.sets)} sets` : '';
-  const bold = page.element('b', { id: 'answer' }, solved);
-  return [bold, ` with ${best.kind}: ${page.count(best.numBits)} bits${each}, `
-    + `${best.bitsPerItem.toFixed(2)} a key, k = ${best.numHashes}. `
-    + `${page.rate(best.expectedFpp)} of absent keys are answered “maybe”, 1 in `
-    + `${page.count(1 / best.expectedFpp)}.`];
+  const { text, count, rate } = page;
+  if (!best) return [text('no_kind')];
+  const solved = needs.items === null ? text('keys_fit', count(best.items))
+    : needs.fpp === null ? text('rate_kept', rate(best.expectedFpp))
+      : text('bytes_needed', page.bytes(best.numBytes));
+  const each = needs.sets > 1 ? text('of_sets', count(needs.sets)) : '';
+  return [page.element('b', { id: 'answer' }, solved),
+    text('verdict', best.kind, count(best.numBits), each, page.decimal(best.bitsPerItem.toFixed(2)),
+      best.numHashes, rate(best.expectedFpp), count(1 / best.expectedFpp))];
 }
 
 /** The cost of a chosen k, in spread bits of the same m. */
@@ -46,9 +45,8 @@ function ownHashes(library, needs, best) {
   if (needs.numHashes === null) return '';
   try {
     const fpp = library.expectedFpp('standard', best.numBits, needs.numHashes, best.items);
-    return `With k = ${needs.numHashes} in as many spread bits: ${page.rate(fpp)}; the best k there `
-      + `is ${library.numHashesFor(best.numBits, best.items)}.`;
+    return page.text('own_k', needs.numHashes, page.rate(fpp), library.numHashesFor(best.numBits, best.items));
   } catch (error) {
-    return `With k = ${needs.numHashes}: ${error.message}.`;
+    return `k = ${needs.numHashes}: ${error.message}.`;
   }
 }

@@ -3,6 +3,16 @@
 
 const DEFAULTS = { n: '10M', p: '0.1%', m: '', k: '', sets: '1', c1: '0.001', c2: '10',
   absent: '90%', key: '32' };
+/** The inputs of well-known uses, where they differ from the defaults. */
+const PRESETS = {
+  crawler: { n: '1G', p: '1%', absent: '50%', key: '50' },
+  passwords: { n: '1G', p: '0.1%', frozen: '1', absent: '99%', key: '20' },
+  guard: { n: '10M', p: '1%', delete: '1', absent: '99%', key: '24' },
+  phishing: { n: '1M', p: '1e-4', frozen: '1', absent: '99.9%', key: '60' },
+};
+
+/** The language is in the URL only if it was chosen. */
+let chosen = false;
 const FLAGS = ['delete', 'forget', 'frozen', 'grow'];
 
 /** All controls that are part of the state. */
@@ -13,6 +23,7 @@ page.controls = () => [
 /** Fills the controls from the URL; unknown names are ignored. */
 page.readUrl = () => {
   const given = new URLSearchParams(location.hash.slice(1));
+  page.chooseLanguage(given.get('lang'));
   // A link that names two of n, p and m leaves the third to be solved.
   const named = ['n', 'p', 'm'].some((name) => given.has(name));
   for (const control of page.controls()) {
@@ -33,7 +44,24 @@ page.writeUrl = () => {
       state.set(name, control.value);
     }
   }
+  if (chosen) state.set('lang', page.language);
   history.replaceState(null, '', `#${state}`);
+};
+
+/** Fills the controls for a well-known use, as a step in the history. */
+page.usePreset = (name) => {
+  const language = chosen ? { lang: page.language } : {};
+  location.hash = new URLSearchParams({ ...PRESETS[name], ...language });
+};
+
+/** Takes the language that is given, or else the first one of the browser that the page has. */
+page.chooseLanguage = (given) => {
+  const has = (language) => Object.hasOwn(page.LANGUAGES, language);
+  chosen = has(given ?? '');
+  page.language = chosen ? given
+    : navigator.languages.map((tag) => tag.slice(0, 2).toLowerCase()).find(has) ?? 'en';
+  page.byId('language').value = page.language;
+  page.translate();
 };
 
 /** An error about a field. */
@@ -41,11 +69,11 @@ const wrong = (field, text) => Object.assign(new Error(text), { field });
 
 /** What was perhaps meant, in the words of the command. */
 function hintOf(name, text) {
-  if (/^\d+,\d{1,2}\s*%?$/.test(text)) return `; did you mean ${text.replace(',', '.')}?`;
   const ratio = /^(\d+):(\d+)$/.exec(text);
-  if (ratio) return `; did you mean ${ratio[1]}/${ratio[2]}?`;
-  if (name === 'p' && Number(text) >= 1) return `, which is not below 1${Number(text) < 100 ? `; did you mean ${text}%?` : ''}`;
-  return '';
+  if (ratio) return page.text('mean', `${ratio[1]}/${ratio[2]}`);
+  const number = Number(page.dotted(text));
+  if (name !== 'p' || !(number >= 1)) return '';
+  return page.text('not_below_1', number < 100 ? page.text('mean', `${text}%`) : '');
 }
 
 /** The needs as numbers, or a sentence in `problem`. */
@@ -54,19 +82,19 @@ page.needs = (library) => {
   const read = (name, parse, what) => {
     const text = form[name].value.trim();
     if (text === '') return null;
-    const number = parse(text);
+    const number = parse(page.dotted(text));
     if (!Number.isNaN(number)) return number;
-    throw wrong(name, `${what} is not understood: ${text}${hintOf(name, text)}`);
+    throw wrong(name, page.text('bad_number', what, text, hintOf(name, text)));
   };
   const items = read('n', library.parseCount, 'n');
   const fpp = read('p', library.parseFpp, 'p');
-  const maxBytes = read('m', library.parseBytes, 'the memory');
+  const maxBytes = read('m', library.parseBytes, page.text('the_memory'));
   const known = [items, fpp, maxBytes].filter((number) => number !== null).length;
-  if (known < 2) throw new Error('Two of keys, rate and memory are needed: give one more.');
+  if (known < 2) throw new Error(page.text('two_needed'));
   const numHashes = read('k', library.parseCount, 'k');
   return {
     items, fpp, maxBytes, numHashes,
-    sets: read('sets', library.parseCount, 'the number of sets') ?? 1,
+    sets: read('sets', library.parseCount, page.text('the_sets')) ?? 1,
     delete: form.delete.checked,
     forget: form.forget.checked,
     frozen: form.frozen.checked,

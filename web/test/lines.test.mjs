@@ -160,7 +160,7 @@ test('a field that is not understood is marked, with what was perhaps meant', ()
   visit(browser, `${url}#n=1M&p=1%25`, async (page) => {
     await page.waitForSelector('html[data-ready]');
     for (const [field, text, said] of [
-      ['p', '0,1%', /did you mean 0\.1%\?/], ['p', '1:1000', /did you mean 1\/1000\?/],
+      ['p', '1:1000', /did you mean 1\/1000\?/], ['p', '5,5', /did you mean 5,5%\?/],
       ['p', '5', /not below 1; did you mean 5%\?/], ['n', 'ten', /n is not understood: ten/],
     ]) {
       const before = await page.inputValue(`[name=${field}]`);
