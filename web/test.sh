@@ -17,6 +17,7 @@ sh bindings/wasm/build.sh
 out=target/web
 mkdir -p "$out/explorer"
 cp web/explorer/* "$out/mayhap.js" "$out/explorer/"
+node web/single.mjs "$out/explorer" >"$out/explorer.html"
 mkdir -p "$out/extension/mayhap/wasm"
 cp web/extension/* web/phishing/* "$out/extension/"
 for file in bind fault filter info reader; do
@@ -35,6 +36,7 @@ page() {
 	}
 }
 page 160000 'explorer, all files' "$out"/explorer/*
+page 160000 'explorer, in one file' "$out"/explorer.html
 page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
 	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
 	crates/mayhap-dashboard/src/page/*.svg

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { checkAccess, launch, root, visit } from './browser.mjs';
+import { checkAccess, launch, root, serve, visit } from './browser.mjs';
 
 const url = pathToFileURL(`${root}target/web/explorer/index.html`).href;
 
@@ -150,6 +150,27 @@ test('the filter of the page is a point in each plot, on its curve', () => open(
   const nearest = Math.min(...places.map(([x, y]) => Math.hypot(x - point[0], y - point[1])));
   assert.ok(nearest < 2, `${nearest} px from its curve`);
 }));
+
+test('the page in one file is the same, from a disk and from a server', async () => {
+  const server = await serve(`${root}target/web`);
+  try {
+    for (const place of [pathToFileURL(`${root}target/web/explorer.html`).href, `${server.url}/explorer.html`]) {
+      await visit(browser, `${place}#n=1G&p=1%25`, async (page) => {
+        const asked = [];
+        page.on('request', (request) => asked.push(request.url()));
+        await page.waitForSelector('html[data-ready]');
+        assert.equal(await page.textContent('#answer'), '1.176 GiB are needed');
+        assert.equal(await page.$eval('h1', (head) => getComputedStyle(head).fontSize), '25.6px');
+        await page.setInputFiles('[name=list]', { name: 'l', mimeType: '', buffer: Buffer.from('a\nb\n') });
+        await page.locator('#list-result a').waitFor();
+        assert.match(await page.textContent('#list-result'), /Lines2.*all of them/);
+        assert.deepEqual(asked.filter((url) => !/^(blob|data):/.test(url)), []);
+      });
+    }
+  } finally {
+    server.close();
+  }
+});
 
 const STATES = {
   '': async () => {},
