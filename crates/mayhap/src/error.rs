@@ -95,6 +95,24 @@ pub enum Error {
         /// The factor given.
         factor: u64,
     },
+    /// A filter does not shrink: at its size the rate is above the one that it has to keep.
+    NoShrink {
+        /// The keys.
+        items: u64,
+        /// The rate for them at the size that the filter has.
+        expected_fpp: f64,
+        /// The rate to keep.
+        target_fpp: f64,
+    },
+    /// After a fold by this factor, a filter would have more keys than it is for.
+    FoldOverfull {
+        /// The factor given.
+        factor: u64,
+        /// The keys.
+        items: u64,
+        /// The keys that the smaller filter would be for.
+        expected_items: u64,
+    },
     /// A digest belongs to another segment.
     OutsideSegment {
         /// The digest.
@@ -280,6 +298,16 @@ impl fmt::Display for Error {
             Self::NoFold { unit, from, factor } => {
                 write!(f, "{from} {unit} do not fold by {factor}")
             }
+            Self::NoShrink { items, expected_fpp, target_fpp } => write!(
+                f,
+                "cannot shrink: at its size the rate for {items} keys is {expected_fpp:.3e}, above \
+                 {target_fpp:e}; choose a higher target_fpp"
+            ),
+            Self::FoldOverfull { factor, items, expected_items } => write!(
+                f,
+                "the filter has {items} keys, and after a fold by {factor} it would be for \
+                 {expected_items}; choose a smaller factor or a higher target_fpp"
+            ),
             Self::OutsideSegment { digest, first, last } => write!(
                 f,
                 "digest {digest:016x} belongs to another segment: this one has the digests from \

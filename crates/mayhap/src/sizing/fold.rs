@@ -52,3 +52,83 @@ pub fn foldable(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<Filter
     let best = for_bits(layout, num_bits, items)?;
     FilterParams::new(layout, best.num_bits(), best.num_hashes(), items, target_fpp)
 }
+
+/// How far a filter is to shrink.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Layout, sizing::{self, Shrink}};
+/// let large = sizing::for_bits(Layout::Blocked, 12_000 * 512, 500_000)?;
+/// let large = large.folded(1, 0.01)?; // promises 1 %
+/// let (factor, small) = Shrink::default().of(&large, 100_000)?;
+/// assert_eq!((factor, small.num_bits()), (6, 2_000 * 512)); // where 1,973 blocks would do
+/// assert!(small.expected_items() >= 100_000 && small.expected_fpp(100_000) <= 0.01);
+///
+/// let (factor, small) = Shrink::To { items: Some(400), target_fpp: Some(1e-4) }.of(&large, 300)?;
+/// assert_eq!((factor, small.expected_items()), (600, 400));
+/// assert!(Shrink::By(7).of(&large, 1).is_err()); // 12,000 is no multiple of 7
+/// assert!(Shrink::By(12).of(&large, 100_000).is_err()); // which would be too many
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Shrink {
+    /// As far as the rate for the keys allows.
+    To {
+        /// The keys that the smaller filter is for; `None` for those that are in it.
+        items: Option<u64>,
+        /// The rate to keep for them; `None` for the one that it promises.
+        target_fpp: Option<f64>,
+    },
+    /// By this factor, which divides the size.
+    By(u64),
+}
+
+impl Default for Shrink {
+    /// To the smallest size that keeps the promised rate for the keys in it.
+    fn default() -> Self {
+        Self::To { items: None, target_fpp: None }
+    }
+}
+
+impl Shrink {
+    /// The factor by which a filter of this size folds that has `items` distinct keys, and its
+    /// parameters after that. Factor 1, with the parameters as they are, if no smaller size keeps
+    /// the rate.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoShrink`] if its own size does not keep the rate; [`Error::FoldOverfull`] if the
+    /// smaller filter is for fewer keys than it has; as [`FilterParams::folded`].
+    pub fn of(&self, params: &FilterParams, items: u64) -> Result<(u64, FilterParams), Error> {
+        let promised = params.target_fpp();
+        let (factor, folded) = match *self {
+            Self::By(factor) => (factor, params.folded(factor, promised)?),
+            Self::To { items: wanted, target_fpp } => {
+                let (wanted_items, target_fpp) =
+                    (wanted.unwrap_or(items), target_fpp.unwrap_or(promised));
+                super::check_fpp(target_fpp)?;
+                let factor =
+                    params.fold_factor(wanted_items, target_fpp).ok_or_else(|| Error::NoShrink {
+                        items: wanted_items,
+                        expected_fpp: params.expected_fpp(wanted_items),
+                        target_fpp,
+                    })?;
+                let folded = params.folded(factor, target_fpp)?;
+                let (layout, num_bits, k) =
+                    (folded.layout(), folded.num_bits(), folded.num_hashes());
+                let promising = |items| FilterParams::new(layout, num_bits, k, items, target_fpp);
+                (factor, wanted.map_or(Ok(folded), promising)?)
+            }
+        };
+        if factor == 1 {
+            return Ok((1, *params));
+        }
+        let expected_items = folded.expected_items();
+        if items > expected_items {
+            return Err(Error::FoldOverfull { factor, items, expected_items });
+        }
+        Ok((factor, folded))
+    }
+}

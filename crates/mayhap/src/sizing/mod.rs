@@ -45,7 +45,7 @@ mod search;
 pub mod standard;
 pub mod window;
 
-pub use fold::foldable;
+pub use fold::{Shrink, foldable};
 pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES, with_collisions_of};
 pub(crate) use limits::{
     check_fpp, check_items, check_num_hashes, check_target, check_whole_blocks,

@@ -4,7 +4,8 @@ use super::{cases, digests, empty, shape, with_layout};
 use mayhap::{
     AnyFilter, Block, Build, Digest, DigestFunction, Error, FilterParams, Health, Layout,
 };
-use mayhap::{LayoutKind, native, sizing};
+use mayhap::sizing::{self, Shrink};
+use mayhap::{LayoutKind, native};
 use proptest::prelude::*;
 
 /// The smaller filter of each layout, with every k that has positions of its own.
@@ -201,4 +202,30 @@ fn the_largest_factor_that_keeps_the_rate_is_chosen() {
         }
         assert_eq!(params.fold_factor(params.expected_items() * 2, fpp), None);
     }
+}
+
+#[test]
+fn how_far_a_filter_shrinks_is_refused_or_keeps_the_rate() {
+    let params = FilterParams::new(Layout::Blocked, 12_000 * 512, 8, 500_000, 0.01).unwrap();
+    let to = |items, target_fpp| Shrink::To { items, target_fpp }.of(&params, 100_000);
+    // A sixth of the size for its rate, a tenth for a higher one.
+    assert_eq!(to(None, None).unwrap().0, 6);
+    assert_eq!(to(None, Some(0.1)).unwrap().0, 10);
+    let fourth = FilterParams::new(Layout::Blocked, 3_000 * 512, 8, 150_000, 0.01);
+    assert_eq!(to(Some(150_000), None), Ok((4, fourth.unwrap())));
+    // Nothing smaller, and nothing at all.
+    assert_eq!(to(Some(450_000), None), Ok((1, params)));
+    let expected_fpp = params.expected_fpp(900_000);
+    let error = Error::NoShrink { items: 900_000, expected_fpp, target_fpp: 0.01 };
+    assert_eq!(to(Some(900_000), None), Err(error));
+    // For fewer keys than it has.
+    let error = to(Some(10), None);
+    assert!(matches!(error, Err(Error::FoldOverfull { items: 100_000, expected_items: 10, .. })));
+    assert_eq!(to(None, Some(1.5)), Err(Error::FppOutOfRange { found: 1.5 }));
+    assert_eq!(to(Some(0), None), Err(Error::ZeroItems));
+    let by = |factor| Shrink::By(factor).of(&params, 100_000);
+    assert_eq!(by(1), Ok((1, params)));
+    assert_eq!(by(4).unwrap(), (4, params.folded(4, 0.01).unwrap()));
+    assert!(matches!(by(12), Err(Error::FoldOverfull { factor: 12, items: 100_000, .. })));
+    assert_eq!(by(7), Err(Error::NoFold { unit: "blocks", from: 12_000, factor: 7 }));
 }
