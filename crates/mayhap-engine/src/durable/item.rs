@@ -21,6 +21,7 @@
 //! | 19 | rename | bytes of the name | name |
 //! | 20 | expire | 0 | `expires_at` (8) |
 //! | 21 | clear | 0 | |
+//! | 22 | fold | bytes of the size | size |
 //!
 //! All numbers are little-endian. Parts of contents belong to the filter that a later item creates
 //! with them; one without parts is empty.
@@ -42,6 +43,7 @@ const REMOVE: u8 = 18;
 const RENAME: u8 = 19;
 const EXPIRE: u8 = 20;
 const CLEAR: u8 = 21;
+const FOLD: u8 = 22;
 
 /// Bytes of an item before the fields that differ by kind.
 pub(super) const HEAD_BYTES: usize = 16;
@@ -63,6 +65,7 @@ pub(super) fn operation_bytes(operation: &Operation<'_>) -> usize {
     let parts = match operation {
         Operation::Create { name, spec, .. } => name.len() + spec.len(),
         Operation::Load { bytes, .. } => bytes.len(),
+        Operation::Fold { to, .. } => to.len(),
         Operation::Rename { name, .. } => name.len(),
         Operation::Remove { .. } | Operation::Expire { .. } | Operation::Clear => 0,
     };
@@ -93,6 +96,10 @@ pub(super) fn encode_operation(out: &mut Vec<u8>, operation: &Operation<'_>) {
             out.extend_from_slice(&expires_at.to_le_bytes());
         }
         Operation::Clear => encode_head(out, CLEAR, 0, 0),
+        Operation::Fold { id, to } => {
+            encode_head(out, FOLD, to.len(), id);
+            out.extend_from_slice(to);
+        }
     }
 }
 
@@ -189,7 +196,7 @@ fn replay_item<'a>(
             }
         }
     }
-    if [INSERT, KEYS, ORDERED, NEW, THERE, LOAD].contains(&(kind as u8)) {
+    if [INSERT, KEYS, ORDERED, NEW, THERE, LOAD, FOLD].contains(&(kind as u8)) {
         done.filters.insert(id);
     }
     Ok(input.0)
@@ -229,6 +236,7 @@ fn replay_operation(
             replay.clear();
             Ok(())
         }
+        FOLD => replay.fold(id, input.bytes(count)?),
         kind => Err(ReplayError::UnknownItem { kind: kind.into() }),
     }
 }

@@ -44,6 +44,13 @@ pub enum Operation<'a> {
         /// Milliseconds since 1970; 0 for never.
         expires_at: u64,
     },
+    /// The filter has another size, and promises what it can there.
+    Fold {
+        /// The filter.
+        id: u64,
+        /// The size and the promise, in the keyspace's own encoding.
+        to: &'a [u8],
+    },
     /// All filters are gone.
     Clear,
 }
@@ -58,7 +65,15 @@ impl Operation<'_> {
     pub(super) const fn listed(&self) -> Option<u64> {
         match *self {
             Self::Create { id, .. } | Self::Rename { id, .. } | Self::Expire { id, .. } => Some(id),
-            Self::Load { .. } | Self::Remove { .. } | Self::Clear => None,
+            Self::Load { .. } | Self::Remove { .. } | Self::Fold { .. } | Self::Clear => None,
+        }
+    }
+
+    /// The filter whose contents it changes, or will be.
+    pub(super) const fn filled(&self) -> Option<u64> {
+        match *self {
+            Self::Load { id, .. } | Self::Fold { id, .. } => Some(id),
+            _ => None,
         }
     }
 

@@ -101,6 +101,17 @@ pub trait Replay: Sync {
         Ok(())
     }
 
+    /// Folds a filter to a size, with a promise: as given to
+    /// [`Operation::Fold`](super::Operation::Fold). An image that follows the record in time, and
+    /// not in the log, has that size already, or a later and smaller one.
+    ///
+    /// # Errors
+    ///
+    /// If these bytes are no size.
+    fn fold(&self, _id: u64, _to: &[u8]) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
     /// Removes a filter.
     fn remove(&self, _id: u64) {}
 

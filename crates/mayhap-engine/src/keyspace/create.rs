@@ -99,7 +99,7 @@ impl Keyspace {
             is_larger |= union.union_with(&*other).map_err(|error| overfull(from, error))?;
         }
         // A union without any bit that the largest filter lacks has just its keys.
-        if is_larger && let Some(capacity) = first.spec.shape.capacity() {
+        if is_larger && let Some(capacity) = first.capacity() {
             let items = union.items_beyond(capacity);
             items.map_or(Ok(()), |items| Err(CreateError::Overfull { items, capacity }))?;
         }

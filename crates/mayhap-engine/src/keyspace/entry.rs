@@ -2,7 +2,7 @@
 
 use super::dumps::Outgoing;
 use super::kind::{Contents, Filter, Target};
-use super::{DigestError, Hash, Info, InsertError, LayerInfo, Measured, Shape, Spec};
+use super::{DigestError, Hash, Info, InsertError, LayerInfo, Measured, Saving, Shape, Spec};
 use super::{Unreadable, WrongKind};
 use crate::Work;
 use crate::count::Count;
@@ -74,6 +74,29 @@ impl Entry {
             overhead,
             outgoing: Mutex::default(),
         }
+    }
+
+    /// Continues what is known of the same filter at another size: its place, the log's counts of
+    /// it, and a dump in progress, which has the contents of its beginning. With names locked.
+    pub(super) fn take_over(&mut self, before: &Self) {
+        self.place = AtomicU64::new(before.place());
+        self.tally = before.tally.clone();
+        self.checked.add(before.checked.get());
+        self.over_said.replace(before.over_said.get());
+        *unpoisoned(self.outgoing.get_mut()) = before.outgoing().take();
+    }
+
+    /// The keys that it refuses to exceed, or was created for; `None` for dumps and files.
+    pub(super) fn capacity(&self) -> Option<u64> {
+        match self.filter.fixed() {
+            Some(fixed) => Some(fixed.capacity()),
+            None => self.spec.shape.capacity(),
+        }
+    }
+
+    /// What a fold would save, if it is of a kind that folds. Takes up to a millisecond.
+    pub fn saving(&self) -> Option<Saving> {
+        self.filter.fixed()?.saving()
     }
 
     /// Its place in scans. With the index locked.

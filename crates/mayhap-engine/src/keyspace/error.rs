@@ -192,6 +192,11 @@ pub enum ChangeError {
         /// The most that are allowed.
         limit: usize,
     },
+    /// Its kind does not fold.
+    #[error(
+        "this filter is {0}, which does not fold; only fixed filters do (NONSCALING, option fixed)"
+    )]
+    NoFold(&'static str),
     /// No dump was begun, or it has timed out.
     #[error("no dump was started; start with cursor 0")]
     NoDump,

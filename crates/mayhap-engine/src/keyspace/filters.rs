@@ -157,8 +157,20 @@ impl Keyspace {
         filter: Box<dyn Filter>,
         overhead: Charge,
     ) -> Arc<Entry> {
+        Arc::new(self.entry_alone(id, spec, expires_at, filter, overhead))
+    }
+
+    /// The same before it is shared.
+    pub(super) fn entry_alone(
+        &self,
+        id: u64,
+        spec: Spec,
+        expires_at: u64,
+        filter: Box<dyn Filter>,
+        overhead: Charge,
+    ) -> Entry {
         let shared = (overhead, self.expiring.clone());
-        Arc::new(Entry::new(id, spec, expires_at, filter, shared))
+        Entry::new(id, spec, expires_at, filter, shared)
     }
 
     /// Removes a filter; `false` if there is none of this name.

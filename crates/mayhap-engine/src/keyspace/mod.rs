@@ -2,7 +2,8 @@
 //!
 //! `filters.rs` has them all and changes their names, `names.rs` maps names to filters by the table
 //! of `table.rs`, `index.rs` has them in the order of scans, `create.rs` creates them, also as
-//! unions of others, `which.rs` queries several, `upkeep.rs` does their regular maintenance.
+//! unions of others, `fold.rs` shrinks them, `which.rs` queries several, `upkeep.rs` does their
+//! regular maintenance.
 //! `entry.rs` is one filter with its state, `spec.rs` its specification at creation, `info.rs` its
 //! description; the kinds are in `kind/`. `resources.rs` is what they share: the limits of
 //! `options.rs`, memory, computed sizes (`sizes.rs`), and layers allocated ahead of need
@@ -19,6 +20,7 @@ mod entry;
 mod error;
 mod files;
 mod filters;
+mod fold;
 mod folder;
 mod glob;
 mod growth;
@@ -52,6 +54,7 @@ pub use error::{
     ChangeError, CreateError, DigestError, InsertError, LongName, TooLarge, WrongKind,
 };
 pub use filters::{Keyspace, Page};
+pub use fold::{Saving, Shrunk};
 pub use glob::{MAX_PATTERN_BYTES, matches};
 pub use growth::Growing;
 pub use growth_limit::{compact_room_within, room_within};

@@ -1,5 +1,6 @@
 //! Restoring filters at start: from images, then from the log.
 
+use super::fold::Size;
 use super::in_order::InOrder;
 use super::kind::{Contents, read_image};
 use super::loading::Loading;
@@ -241,6 +242,12 @@ impl Replay for Recovery {
         {
             *state = Stage::ready(decode(loading, &spec, &unlimited)?);
         }
+        Ok(())
+    }
+
+    fn fold(&self, id: u64, to: &[u8]) -> Result<(), ReplayError> {
+        let to = Size::decode(to).ok_or(RecoveryError::NoSize)?;
+        self.with(id, |contents, _, _| contents.fold(&to));
         Ok(())
     }
 

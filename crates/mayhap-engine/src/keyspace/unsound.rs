@@ -155,6 +155,12 @@ pub enum RecoveryError {
     /// Ordered changes for a filter that is not ordered.
     #[error("a sequence number for a filter that needs none")]
     NoOrder,
+    /// A fold of a filter that does not fold.
+    #[error("a fold of a filter that does not fold")]
+    NoFold,
+    /// A fold to a size that is none.
+    #[error("a fold to a size that is none")]
+    NoSize,
     /// Keys for a filter that takes digests.
     #[error("keys for a filter that accepts digests")]
     NoKeys,

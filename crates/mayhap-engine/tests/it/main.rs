@@ -7,6 +7,7 @@ mod keyspace_compact;
 mod keyspace_counts;
 mod keyspace_dump;
 mod keyspace_files;
+mod keyspace_fold;
 mod keyspace_forgetting;
 mod keyspace_growth;
 mod keyspace_limits;

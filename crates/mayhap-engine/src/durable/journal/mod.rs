@@ -208,9 +208,7 @@ impl Journal {
     pub(super) fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
         let mut batch = Batch::default();
         batch.add(operation)?;
-        if let Operation::Load { id, .. } = *operation {
-            batch.filters.push(id);
-        }
+        batch.filters.extend(operation.filled());
         let operations = unpoisoned(self.operations.read());
         batch.seal(self.log_id);
         let written = self.append_locked(&mut self.lock(), &mut batch, Some(operation));

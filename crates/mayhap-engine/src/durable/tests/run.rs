@@ -389,7 +389,7 @@ impl Run {
             Operation::Create { name, spec, expires_at, .. } => {
                 self.model.create(id, name, spec, expires_at).unwrap();
             }
-            Operation::Load { .. } | Operation::Clear => {}
+            Operation::Load { .. } | Operation::Fold { .. } | Operation::Clear => {}
         }
         self.names.push(names(&self.model));
         match logged.ticket {

@@ -1,7 +1,9 @@
 //! A filter in use, and a filter for one owner: a copy of one in use, or one that is being built.
 
+use super::fixed::Fixed;
 use crate::Work;
 use crate::durable::{Answered, Snapshot, Tally};
+use crate::keyspace::fold::Size;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{
     Info, InsertError, LayerInfo, Measured, RecoveryError, Spec, Unreadable, WrongKind,
@@ -179,6 +181,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         None
     }
 
+    /// Itself, if it does not grow and folds.
+    fn fixed(&self) -> Option<&Fixed> {
+        None
+    }
+
     /// The chain of layers, if it grows.
     fn chain(&self) -> Option<&ConcurrentScalableBloomFilter> {
         None
@@ -251,6 +258,11 @@ pub(in crate::keyspace) trait Contents: Snapshot + Debug + Send {
         _scratch: &mut Bitmap,
     ) -> Result<(), RecoveryError> {
         Err(RecoveryError::NoOrder)
+    }
+
+    /// Replays a fold, unless it has that size already, or a smaller one.
+    fn fold(&mut self, _to: &Size) -> Result<(), RecoveryError> {
+        Err(RecoveryError::NoFold)
     }
 
     /// Replays keys of the log.

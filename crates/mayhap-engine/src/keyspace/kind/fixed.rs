@@ -6,13 +6,17 @@ use super::own::{Own, Owned};
 use super::{FEWEST_ITEMS, Plan};
 use crate::Work;
 use crate::durable::Answered;
+use crate::keyspace::fold::Size;
 use crate::keyspace::info::is_overfull;
-use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape};
+use crate::keyspace::{Entry, Info, InsertError, Measured, RecoveryError, Saving, Shape};
+use crate::sync::unpoisoned;
 use mayhap::set::{Set, same_kind};
 use mayhap::{
-    AnyFilter, Bitmap, Build, Charge, Digest, DigestFunction, Error, Estimate, Layout, SharedBlocks,
+    AnyFilter, Bitmap, Build, Charge, Digest, DigestFunction, Error, Estimate, FilterParams,
+    Layout, SharedBlocks,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread;
 
 /// Sizes an empty filter.
@@ -36,14 +40,21 @@ pub(super) fn plan(
 /// insertions.
 const RESERVED: usize = 4_096;
 
+/// Added to the places taken while the filter is folded, and for ever if it was: none is left.
+const CLOSED: u64 = 1 << 63;
+
 /// A filter that many threads fill and that refuses keys when it is full: `NONSCALING`.
 ///
 /// A thread reserves room before it inserts, so the filter never counts more keys than correspond
 /// to its capacity. It reserves for repeats too, which need none, and returns that: a filter is
 /// full once keys have all its places, and a thread that finds some of them only reserved waits
 /// until they are used or returned.
+///
+/// For a fold the filter is closed: no thread reserves a place, and once those that have are done
+/// its bits change no more. The smaller filter is the successor, in an entry of its own. A thread
+/// that has found the old entry queries it and inserts into it instead.
 #[derive(Debug)]
-pub(super) struct Fixed {
+pub(in crate::keyspace) struct Fixed {
     filter: AnyFilter<SharedBlocks>,
     charge: Charge,
     /// Its shape and its capacity at creation.
@@ -56,15 +67,63 @@ pub(super) struct Fixed {
     taken: AtomicU64,
     /// Keys inserted, without reserved places.
     used: AtomicU64,
+    /// Held while it is closed.
+    folding: Mutex<()>,
+    /// The smaller filter that has taken its place.
+    successor: OnceLock<Arc<Entry>>,
 }
 
 impl Fixed {
     /// Starts with the keys that the filter has.
     fn new(filter: AnyFilter, shape: Shape, charge: Charge) -> Self {
         let [taken, used] = [0, 1].map(|_| AtomicU64::new(filter.inserted_items()));
-        let capacity = shape.capacity().unwrap_or_else(|| filter.params().expected_items());
-        let full_at = filter.params().inserted_when_holding(capacity);
-        Self { filter: filter.into_concurrent(), charge, shape, capacity, full_at, taken, used }
+        let capacity = capacity(shape, filter.params());
+        let full_at = filter.params().inserted_when_holding(capacity).min(CLOSED - 1);
+        let (filter, folding, successor) =
+            (filter.into_concurrent(), Mutex::default(), OnceLock::new());
+        Self { filter, charge, shape, capacity, full_at, taken, used, folding, successor }
+    }
+
+    /// Itself, or the smaller filter that has taken its place.
+    #[inline]
+    fn current(&self) -> &Self {
+        let mut current = self;
+        while let Some(next) = current.successor.get().and_then(|entry| entry.filter().fixed()) {
+            current = next;
+        }
+        current
+    }
+
+    /// The keys that it has room for.
+    pub(in crate::keyspace) const fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// What a fold would save.
+    pub(in crate::keyspace) fn saving(&self) -> Option<Saving> {
+        Saving::of(self.filter.params(), self.items())
+    }
+
+    /// Closes it for a fold: waits for another one, and for insertions in progress; others wait
+    /// until this is dropped.
+    pub(in crate::keyspace) fn close(&self) -> Closed<'_> {
+        let folding = unpoisoned(self.folding.lock());
+        if self.successor.get().is_none() {
+            // ORDERING: Relaxed. A read-modify-write, as that of `reserve`: none succeeds later.
+            self.taken.fetch_add(CLOSED, Ordering::Relaxed);
+        }
+        // The places taken only become fewer now, and those used more, until all are used. A thread
+        // that has reserved some waits for nothing meanwhile.
+        // ORDERING: Acquire, with the Release in `settle`: the bits of all keys are seen.
+        while self.items() != self.used.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        Closed { fixed: self, _folding: folding }
+    }
+
+    fn is_closed(&self) -> bool {
+        // ORDERING: Relaxed. Who finds it closed waits for the lock.
+        self.taken.load(Ordering::Relaxed) & CLOSED != 0
     }
 
     fn reserve(&self, places: u64) -> bool {
@@ -107,37 +166,105 @@ impl Fixed {
     }
 }
 
+/// A filter that is closed for a fold, and opens again when this is dropped, unless another has
+/// taken its place.
+#[derive(Debug)]
+pub(in crate::keyspace) struct Closed<'a> {
+    fixed: &'a Fixed,
+    _folding: MutexGuard<'a, ()>,
+}
+
+impl Closed<'_> {
+    /// Its parameters.
+    pub(in crate::keyspace) const fn params(&self) -> &FilterParams {
+        self.fixed.filter.params()
+    }
+
+    /// The keys that it has answered "new" to.
+    pub(in crate::keyspace) fn items(&self) -> u64 {
+        self.fixed.items()
+    }
+
+    /// The filter folded by a factor, with these parameters; a copy of its bits is in memory
+    /// meanwhile.
+    pub(in crate::keyspace) fn folded(
+        &self,
+        factor: u64,
+        params: &FilterParams,
+    ) -> Result<Box<dyn Contents>, Error> {
+        let Fixed { filter, shape, .. } = self.fixed;
+        let (items, target_fpp) = (params.expected_items(), params.target_fpp());
+        let mut folded =
+            filter.snapshot()?.fold(factor, target_fpp)?.promising(items, target_fpp)?;
+        folded.set_inserted_items(self.fixed.items());
+        Ok(Box::new(Owned::new(folded, *shape)))
+    }
+
+    /// Has this filter take its place, for those that have found it.
+    pub(in crate::keyspace) fn replace_with(self, successor: Arc<Entry>) {
+        // With the lock held, and none before: or another filter had its place by now.
+        let _is_first = self.fixed.successor.set(successor);
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        if self.fixed.successor.get().is_none() {
+            // ORDERING: Relaxed, as in `close`.
+            self.fixed.taken.fetch_sub(CLOSED, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The keys that a filter has room for: those of its creation, unless it was folded since.
+fn capacity(shape: Shape, params: &FilterParams) -> u64 {
+    match shape.size() {
+        Some((capacity, target_fpp))
+            if params.expected_items() == capacity.max(FEWEST_ITEMS)
+                && params.target_fpp() == target_fpp =>
+        {
+            capacity
+        }
+        _ => params.expected_items(),
+    }
+}
+
 impl LockFree for Fixed {
     fn add(&self, digest: Digest) -> Result<bool, InsertError> {
         loop {
-            let is_full = self.is_full();
+            let current = self.current();
+            let is_full = current.is_full();
             // After `is_full`, since another thread may have used the last place for this key.
-            if self.filter.contains_digest(digest) {
+            if current.filter.contains_digest(digest) {
                 return Ok(false);
             }
             if is_full {
                 return Err(InsertError::Full);
             }
-            if self.reserve(1) {
-                let new = self.filter.insert_digest(digest);
-                self.settle(1, new.into());
+            if current.reserve(1) {
+                let new = current.filter.insert_digest(digest);
+                current.settle(1, new.into());
                 return Ok(new);
             }
-            // Other threads have reserved the remaining places, and will use or return them: they
-            // wait for nothing meanwhile.
-            thread::yield_now();
+            if current.is_closed() {
+                drop(unpoisoned(current.folding.lock()));
+            } else {
+                // Other threads have reserved the remaining places, and will use or return them:
+                // they wait for nothing meanwhile.
+                thread::yield_now();
+            }
         }
     }
 
     /// Inserts digests up to the first one for which there is no room.
     fn add_many(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), (usize, InsertError)> {
         if digests.len() <= RESERVED {
-            return self.add_part(digests, new);
+            return self.current().add_part(digests, new);
         }
         let mut part_new = Bitmap::new();
         new.clear_to(digests.len());
         for (start, part) in (0..).step_by(RESERVED).zip(digests.chunks(RESERVED)) {
-            let added = self.add_part(part, &mut part_new);
+            let added = self.current().add_part(part, &mut part_new);
             part_new.iter_ones().for_each(|at| new.set(start + at));
             added.map_err(|(at, error)| (start + at, error))?;
         }
@@ -150,7 +277,11 @@ impl Filter for Fixed {
         self.filter.params().layout().name()
     }
 
-    lock_free!();
+    lock_free!(current);
+
+    fn fixed(&self) -> Option<&Fixed> {
+        Some(self)
+    }
 
     fn info(&self) -> Info {
         let base = Info::plain(self.kind(), self.filter.params(), self.items(), self.num_bytes());
@@ -163,7 +294,7 @@ impl Filter for Fixed {
 
     fn items(&self) -> u64 {
         // ORDERING: Relaxed. The number stands for itself.
-        self.taken.load(Ordering::Relaxed)
+        self.taken.load(Ordering::Relaxed) & !CLOSED
     }
 
     fn num_bytes(&self) -> u64 {
@@ -218,6 +349,20 @@ impl Own for AnyFilter {
 
     fn counted_of(&self, capacity: u64) -> Option<(u64, u64)> {
         Some((self.inserted_items(), self.params().inserted_when_holding(capacity)))
+    }
+
+    fn fold_to(&mut self, to: &Size) -> Result<(), RecoveryError> {
+        let (num_bits, items) = (self.params().num_bits(), self.inserted_items());
+        if num_bits <= to.num_bits {
+            return Ok(());
+        }
+        if to.num_bits == 0 || !num_bits.is_multiple_of(to.num_bits) {
+            return Err(RecoveryError::NoSize);
+        }
+        let folded = self.fold(num_bits / to.num_bits, to.target_fpp)?;
+        *self = folded.promising(to.expected_items, to.target_fpp)?;
+        self.set_inserted_items(items);
+        Ok(())
     }
 
     fn replay(

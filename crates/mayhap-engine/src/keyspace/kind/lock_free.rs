@@ -20,19 +20,20 @@ pub(super) trait LockFree: Filter {
 }
 
 /// The methods of [`Filter`] that only hand on: queries to the filter of the core in the field
-/// `filter`, and insertions to [`insert`] and [`insert_many`].
+/// `filter`, of what this method returns if one is given, and insertions to [`insert`] and
+/// [`insert_many`].
 macro_rules! lock_free {
-    () => {
+    ($($current:ident)?) => {
         fn digest_function(&self) -> Option<DigestFunction> {
             Some(*self.filter.digest_function())
         }
 
         fn contains(&self, digest: Digest, _now: u64) -> bool {
-            self.filter.contains_digest(digest)
+            self$(.$current())?.filter.contains_digest(digest)
         }
 
         fn contains_many(&self, digests: &[Digest], _now: u64, found: &mut Bitmap) {
-            self.filter.contains_digests_into(digests, found);
+            self$(.$current())?.filter.contains_digests_into(digests, found);
         }
 
         fn insert(

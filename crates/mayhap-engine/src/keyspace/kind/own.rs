@@ -3,6 +3,7 @@
 
 use super::filter::{Contents, Dump, Filter, Home};
 use crate::durable::{Answered, Snapshot, write_segments};
+use crate::keyspace::fold::Size;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{RecoveryError, Shape, Spec};
 use mayhap::native::HEADER_BYTES;
@@ -71,6 +72,11 @@ pub(super) trait Own: Set + Sized + 'static {
         scratch: &mut Bitmap,
     ) -> Result<(), Error> {
         self.insert_into(digests, repeats, scratch)
+    }
+
+    /// See [`Contents::fold`].
+    fn fold_to(&mut self, _to: &Size) -> Result<(), RecoveryError> {
+        Err(RecoveryError::NoFold)
     }
 
     /// See [`Contents::replay`].
@@ -149,6 +155,10 @@ impl<F: Own> Contents for Owned<F> {
 
     fn items_beyond(&self, capacity: u64) -> Option<u64> {
         self.set.items_beyond(capacity)
+    }
+
+    fn fold(&mut self, to: &Size) -> Result<(), RecoveryError> {
+        self.set.fold_to(to)
     }
 
     fn replay(

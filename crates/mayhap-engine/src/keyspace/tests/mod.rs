@@ -2,6 +2,7 @@
 //! acknowledged and refused changes, `recovery.rs`, restoring at start, `upkeep.rs`, maintenance,
 //! `load.rs`, chunks in and out. Its table: `table.rs`.
 
+mod fold;
 mod load;
 mod order;
 mod recovery;

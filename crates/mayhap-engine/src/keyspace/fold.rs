@@ -1,0 +1,205 @@
+//! Filters that shrink without their keys: `shrink` of a fixed filter, live and in the log.
+//!
+//! A record of a fold has the size and the promise of the filter after it:
+//!
+//! ```text
+//! offset  bytes  field
+//! 0       8      num_bits
+//! 8       8      expected_items
+//! 16      8      target_fpp, IEEE 754
+//! ```
+//!
+//! All numbers are little-endian. An insertion and a fold have the same result in either order
+//! ([`mayhap::sizing::fold`]), so a replay need not know which of them came first, and sizes only
+//! become smaller, so it passes over a fold that an image has. A fold changes no count of keys:
+//! that stays the number of keys that were answered "new".
+
+use super::index::Named;
+use super::kind::Closed;
+use super::{ChangeError, Entry, Keyspace};
+use crate::durable::{Log, Operation, Refused};
+use crate::fail_point::fail_point;
+use mayhap::sizing::Shrink;
+use mayhap::{Charge, FilterParams};
+use std::sync::Arc;
+
+/// Bytes of an encoded [`Size`].
+const SIZE_BYTES: usize = 24;
+
+/// The size of a filter after a fold, and what it promises there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Size {
+    pub(super) num_bits: u64,
+    pub(super) expected_items: u64,
+    pub(super) target_fpp: f64,
+}
+
+impl Size {
+    const fn of(params: &FilterParams) -> Self {
+        Self {
+            num_bits: params.num_bits(),
+            expected_items: params.expected_items(),
+            target_fpp: params.target_fpp(),
+        }
+    }
+
+    fn encode(&self) -> [u8; SIZE_BYTES] {
+        let mut bytes = [0; SIZE_BYTES];
+        let numbers = [self.num_bits, self.expected_items, self.target_fpp.to_bits()];
+        for (to, number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
+            *to = number.to_le_bytes();
+        }
+        bytes
+    }
+
+    /// The size of these bytes; `None` for bytes that [`Size::encode`] does not make.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; SIZE_BYTES] = bytes.try_into().ok()?;
+        let number = |i: usize| u64::from_le_bytes(bytes.as_chunks().0[i]);
+        let (num_bits, expected_items) = (number(0), number(1));
+        Some(Self { num_bits, expected_items, target_fpp: f64::from_bits(number(2)) })
+    }
+}
+
+/// A filter that was to shrink.
+#[derive(Debug, Clone)]
+pub struct Shrunk {
+    /// The filter as it is now.
+    pub entry: Arc<Entry>,
+    /// The factor by which it was folded; 1 if no smaller size keeps the rate.
+    pub factor: u64,
+    /// Bytes of its bits before.
+    pub num_bytes_before: u64,
+}
+
+/// What a fold of a filter would save.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Saving {
+    /// The largest factor that keeps the promised rate for the keys in it.
+    pub factor: u64,
+    /// Bytes of its bits after the fold.
+    pub num_bytes: u64,
+    /// The predicted rate after the fold.
+    pub expected_fpp: f64,
+}
+
+impl Saving {
+    /// Of a filter with these parameters that has answered "new" to this many keys; `None` if no
+    /// smaller size keeps its rate.
+    pub(super) fn of(params: &FilterParams, inserted: u64) -> Option<Self> {
+        let (factor, folded) = plan(Shrink::default(), params, inserted).ok()?;
+        let expected_fpp = folded.expected_fpp(folded.distinct_items(inserted));
+        (factor > 1).then(|| Self { factor, num_bytes: folded.num_bytes(), expected_fpp })
+    }
+}
+
+/// [`Shrink::of`] for a filter that has answered "new" to this many keys, and goes on to count
+/// them. In a smaller filter that count stands for more distinct keys, since it is expected to take
+/// more of them for repeats.
+fn plan(
+    how: Shrink,
+    params: &FilterParams,
+    inserted: u64,
+) -> Result<(u64, FilterParams), mayhap::Error> {
+    let mut items = params.distinct_items(inserted);
+    loop {
+        let (factor, folded) = how.of(params, items)?;
+        let after = folded.distinct_items(inserted);
+        if after <= items {
+            return Ok((factor, folded));
+        }
+        // For more keys the factor is smaller, or the same.
+        items = after;
+    }
+}
+
+impl Keyspace {
+    /// Folds a filter that does not grow to a smaller size, without its keys. It keeps its name,
+    /// its count of keys and its expiry; [`Info::capacity`](super::Info::capacity) and the promised
+    /// rate are those of the smaller size.
+    ///
+    /// The log has the fold before it is visible, so a restart at any time finds the filter before
+    /// or after it. Queries continue meanwhile; insertions into this filter wait, for about a
+    /// second for each GiB. A copy of the filter and the smaller one are in memory beside it,
+    /// charged.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::NotFound`]; [`ChangeError::ReadOnly`] for files; [`ChangeError::NoFold`] for
+    /// kinds other than fixed filters; [`ChangeError::Filter`] with the error of [`Shrink::of`];
+    /// [`ChangeError::TooLarge`], [`ChangeError::OutOfMemory`], [`ChangeError::Log`]. Then nothing
+    /// was changed.
+    pub fn shrink(
+        &self,
+        name: &[u8],
+        how: Shrink,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Shrunk, ChangeError> {
+        loop {
+            let entry = self.get(name, now).ok_or(ChangeError::NotFound)?;
+            if entry.is_read_only() {
+                return Err(ChangeError::ReadOnly);
+            }
+            let filter = entry.filter();
+            let fixed = filter.fixed().ok_or(ChangeError::NoFold(filter.kind()))?;
+            let num_bytes_before = entry.num_bytes();
+            let closed = fixed.close();
+            let (factor, params) = plan(how, closed.params(), closed.items())?;
+            if factor == 1 {
+                drop(closed);
+                return Ok(Shrunk { entry, factor, num_bytes_before });
+            }
+            let charge = self.resources.charge(params.num_bytes())?;
+            let copy = self.resources.budget.charge(num_bytes_before)?;
+            let contents = closed.folded(factor, &params)?;
+            drop(copy);
+            let filter = self.resources.filter(contents, charge);
+            let overhead = self.resources.force_overhead(name);
+            let folded = Folded { closed, size: Size::of(&params), filter, overhead };
+            if let Some(entry) = folded.publish(self, &entry, log)? {
+                return Ok(Shrunk { entry, factor, num_bytes_before });
+            }
+        }
+    }
+}
+
+/// A folded filter that is to take the place of the one that it was folded from.
+struct Folded<'a> {
+    closed: Closed<'a>,
+    size: Size,
+    filter: Box<dyn super::kind::Filter>,
+    overhead: Charge,
+}
+
+impl Folded<'_> {
+    /// `None` if another filter has taken that place meanwhile.
+    fn publish(
+        self,
+        keyspace: &Keyspace,
+        old: &Arc<Entry>,
+        log: Option<&Log>,
+    ) -> Result<Option<Arc<Entry>>, ChangeError> {
+        let Self { closed, size, filter, overhead } = self;
+        let _changing = keyspace.names.change();
+        let current = keyspace.names.by_id(old.id);
+        let Some(Named { name, .. }) = current.filter(|it| Arc::ptr_eq(&it.entry, old)) else {
+            return Ok(None);
+        };
+        // While it is put back after a refused write its contents are unknown.
+        old.check_file().map_err(|why| Refused(why.to_string()))?;
+        let (spec, expires_at) = (old.spec, old.expires_at());
+        let mut entry = keyspace.entry_alone(old.id, spec, expires_at, filter, overhead);
+        entry.take_over(old);
+        let entry = Arc::new(entry);
+        let operation = Operation::Fold { id: old.id, to: &size.encode() };
+        let _logged = log.map(|log| log.now(&operation)).transpose()?;
+        fail_point("fold.logged");
+        // Insertions that wait continue with the smaller one, even if they have found the other.
+        closed.replace_with(entry.clone());
+        fail_point("fold.moved");
+        keyspace.names.put_back(Named { name, entry: entry.clone() });
+        fail_point("fold.done");
+        Ok(Some(entry))
+    }
+}
