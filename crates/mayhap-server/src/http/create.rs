@@ -34,8 +34,8 @@ pub(super) struct Create {
 }
 
 const FLAG: &str = "true or false";
-const COUNT: &str = "a whole number, at least 1";
-const RATE: &str = "a number above 0 and below 1";
+pub(super) const COUNT: &str = "a whole number, at least 1";
+pub(super) const RATE: &str = "a number above 0 and below 1";
 const SHARE: &str = "a share of bits above 0, at most 1";
 const WINDOW: &str = "a number of items or a time such as \"90s\", \"30min\", \"12h\", \"7d\"";
 

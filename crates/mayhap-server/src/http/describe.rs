@@ -5,7 +5,7 @@ use super::{State, encode};
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mayhap_engine::keyspace::{Entry, Info, Measured};
+use mayhap_engine::keyspace::{Entry, Info, Measured, Saving};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -17,6 +17,10 @@ pub(super) struct Described {
     items_checked: u64,
     /// Numbers for which all of its bits are read.
     pub(super) measured: Option<Measured>,
+    /// The factor by which it was just folded, and its bytes before.
+    pub(super) shrunk: Option<(u64, u64)>,
+    /// What a fold would save.
+    pub(super) saving: Option<Saving>,
     expires_at: u64,
     problem: Option<String>,
 }
@@ -29,6 +33,8 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
         digest: entry.digest_name(),
         items_checked: entry.items_checked(),
         measured: None,
+        shrunk: None,
+        saving: None,
         expires_at: entry.expires_at(),
         problem: entry.file_problem().map(|problem| problem.to_string()),
     }
@@ -69,6 +75,14 @@ impl Serialize for Described {
         add(&mut map, "fill_ratio", measured.map(|it| it.fill_ratio).as_ref())?;
         add(&mut map, "estimated_fpp", measured.map(|it| it.estimated_fpp).as_ref())?;
         add(&mut map, "fill_alarm", measured.and_then(|it| it.fill_alarm).as_ref())?;
+        add(&mut map, "factor", self.shrunk.map(|(factor, _)| factor).as_ref())?;
+        add(&mut map, "num_bytes_before", self.shrunk.map(|(_, bytes)| bytes).as_ref())?;
+        if let Some(Saving { factor, num_bytes, expected_fpp }) = self.saving {
+            let saving = serde_json::json!({
+                "factor": factor, "num_bytes": num_bytes, "expected_fpp": expected_fpp,
+            });
+            map.serialize_entry("fold", &saving)?;
+        }
         map.serialize_entry("expires_at", &Some(self.expires_at).filter(|&at| at != 0))?;
         add(&mut map, "problem", self.problem.as_ref())?;
         map.end()

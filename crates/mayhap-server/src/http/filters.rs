@@ -66,6 +66,7 @@ pub(super) async fn info(target: Target, Query(look): Query<Look>) -> Answer {
         let measures = flag("measure", look.measure.as_deref())?;
         let entry = state.filter(&name)?;
         let mut described = describe(&name, &entry);
+        described.saving = entry.saving();
         if measures {
             described.measured = Some(entry.measure());
             entry.check_file()?;

@@ -8,12 +8,12 @@
 //! `server.rs` accepts connections, `taking.rs` closes those that read no answers, `head.rs` those
 //! whose requests do not arrive, `admission.rs` has their places, `guard.rs` checks access and
 //! rights, `routes.rs` maps paths to handlers. `filters.rs`, `create.rs`, `items.rs`, `which.rs`,
-//! `file.rs`, `expiry.rs`, `rename.rs` and `ready.rs` are the handlers, with what `handler.rs` has
-//! for all of them: `target.rs` is the filter in the path, `body.rs` reads request bodies, within
-//! limits, `object.rs` their objects and `option.rs` options in them, `query.rs` the query of a
-//! path, `describe.rs` has a filter in JSON, `failure.rs` the errors, `ui/` the dashboard. Work on
-//! filters is done on separate threads, since an answer may have to wait for a disk. `openapi.json`
-//! is the machine-readable description.
+//! `file.rs`, `expiry.rs`, `rename.rs`, `shrink.rs` and `ready.rs` are the handlers, with what
+//! `handler.rs` has for all of them: `target.rs` is the filter in the path, `body.rs` reads request
+//! bodies, within limits, `object.rs` their objects and `option.rs` options in them, `query.rs` the
+//! query of a path, `describe.rs` has a filter in JSON, `failure.rs` the errors, `ui/` the
+//! dashboard. Work on filters is done on separate threads, since an answer may have to wait for a
+//! disk. `openapi.json` is the machine-readable description.
 
 mod admission;
 mod body;
@@ -34,6 +34,7 @@ mod ready;
 mod rename;
 mod routes;
 mod server;
+mod shrink;
 mod taking;
 mod target;
 mod ui;

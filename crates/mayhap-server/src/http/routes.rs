@@ -2,7 +2,7 @@
 
 use super::ready::ready;
 use super::{
-    Failure, State, create, expiry, file, filters, guard, handler, items, rename, ui, which,
+    Failure, State, create, expiry, file, filters, guard, handler, items, rename, shrink, ui, which,
 };
 use crate::config::Rights;
 use axum::Router;
@@ -36,6 +36,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
         .route("/v1/filters/{name}/expiry", put(expiry::set).delete(expiry::remove))
         .route("/v1/filters/{name}/rename", post(rename::rename))
+        .route("/v1/filters/{name}/shrink", post(shrink::shrink))
         .route("/v1/which", post(which::which))
         .merge(ui::router())
         .fallback(|| async {

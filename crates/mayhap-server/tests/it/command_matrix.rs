@@ -315,6 +315,7 @@ const PATHS: [(Needs, &str); 30] = [
     (Needs::Write, "PUT /v1/filters/{name}/expiry"),
     (Needs::Write, "DELETE /v1/filters/{name}/expiry"),
     (Needs::Write, "POST /v1/filters/{name}/rename"),
+    (Needs::Write, "POST /v1/filters/{name}/shrink"),
     (Needs::Read, "POST /v1/which"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),

@@ -30,6 +30,7 @@ mod http_names;
 mod http_pairs;
 mod http_parity;
 mod http_replace;
+mod http_shrink;
 mod http_tls;
 mod http_ui;
 mod http_which;

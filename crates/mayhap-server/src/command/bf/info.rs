@@ -5,7 +5,9 @@ use crate::command::call::{Call, Outcome};
 use crate::command::word::is;
 use crate::resp::Value;
 use mayhap::sizing::scalable::SHARE;
-use mayhap_engine::keyspace::{Entry, Info, LayerInfo, Shape, compact_room_within, room_within};
+use mayhap_engine::keyspace::{
+    Entry, Info, LayerInfo, Saving, Shape, compact_room_within, room_within,
+};
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.entry(call.word(1));
@@ -29,7 +31,7 @@ struct Facts<'a> {
 type Field = (&'static str, &'static str, fn(&Facts<'_>) -> Value);
 
 /// The fields; `RedisBloom` has the first five, and they are the answer to a request without one.
-const FIELDS: [Field; 20] = [
+const FIELDS: [Field; 23] = [
     ("capacity", "Capacity", |it| Value::count(it.info.capacity)),
     ("size", "Size", |it| Value::count(it.info.num_bytes)),
     ("filters", "Number of filters", |it| Value::count(it.info.layers)),
@@ -46,6 +48,11 @@ const FIELDS: [Field; 20] = [
     ("fill", "Fill ratio", |it| Value::Double(it.entry.measure().fill_ratio)),
     ("fillalarm", "Fill alarm", |it| {
         it.entry.measure().fill_alarm.map_or(Value::Null, Value::Boolean)
+    }),
+    ("foldfactor", "Fold factor", |it| Value::count(it.saving().map(|fold| fold.factor))),
+    ("foldsize", "Size after a fold", |it| Value::count(it.saving().map(|fold| fold.num_bytes))),
+    ("foldfpp", "False positive rate after a fold", |it| {
+        it.saving().map_or(Value::Null, |fold| Value::Double(fold.expected_fpp))
     }),
     ("kind", "Kind", |it| Value::text(it.info.kind)),
     ("digest", "Digest", |it| it.entry.digest_name().map_or(Value::Null, Value::text)),
@@ -70,6 +77,10 @@ const READ_ALL: [&str; 2] = ["fill", "fillalarm"];
 const OF_GROWTH: [&str; 2] = ["tightening", "maxscaledcapacity"];
 
 impl Facts<'_> {
+    fn saving(&self) -> Option<Saving> {
+        self.entry.saving()
+    }
+
     fn max_scaled_capacity(&self) -> u64 {
         match self.entry.spec.shape {
             Shape::Growing { capacity, target_fpp, .. } => {
