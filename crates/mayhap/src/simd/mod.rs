@@ -61,7 +61,10 @@ pub(crate) use backend::Backend;
 #[cfg(not(target_family = "wasm"))]
 pub use backend::kernel_names;
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
-pub(crate) use buckets::{Above, BucketKernel, BucketTask, Fronts, Place, Words, with_buckets};
+pub(crate) use buckets::{
+    Above, BucketKernel, BucketTask, Fronts, GROUP as BUCKET_GROUP, InFront, Place, Words,
+    with_buckets,
+};
 pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
 pub(crate) use fold::{fold_bits, fold_groups};

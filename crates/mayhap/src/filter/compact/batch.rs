@@ -3,7 +3,10 @@
 use super::super::for_each_digest_chunk;
 use super::table::{Fingerprint, Found, Full, MAX_COPIES, Table, buckets};
 use super::{CompactFilter, body_mut, is_removable};
-use crate::simd::{Above, BucketKernel, BucketTask, fits_cache, prefetch_write, with_buckets};
+use crate::simd::{
+    Above, BUCKET_GROUP, BucketKernel, BucketTask, InFront, fits_cache, prefetch_write,
+    with_buckets,
+};
 use crate::{Bitmap, Digest, Error, Key};
 
 /// Keys whose lines are requested before the first is needed.
@@ -256,8 +259,13 @@ impl Above for Upper<'_> {
     }
 
     #[inline(always)]
-    fn contains<K: BucketKernel>(&self, digest: Digest) -> bool {
-        self.table.contains::<K>(self.body, self.table.fingerprint(digest))
+    fn contains<K: BucketKernel>(&self, key: InFront, is_long: bool) -> bool {
+        let at = Fingerprint::from(key);
+        if is_long {
+            self.table.contains::<K>(self.body, at)
+        } else {
+            self.table.is_above::<K>(self.body, at)
+        }
     }
 }
 
@@ -320,8 +328,9 @@ impl Ahead {
     #[inline(always)]
     fn of<K: BucketKernel>(table: &Table, body: &[u64], group: &[Fingerprint]) -> Self {
         let mut found = [Found::default(); GROUP];
-        for (found, &at) in found.iter_mut().zip(group) {
-            *found = table.find::<K>(body, at);
+        let (chunks, _) = found.as_chunks_mut();
+        for (found, group) in chunks.iter_mut().zip(group.chunks(BUCKET_GROUP)) {
+            table.find_each::<K>(body, group, found);
         }
         Self { found, changed: [0; 8] }
     }

@@ -4,7 +4,7 @@
 //! all zeros, and the start of a run is found by selecting a 0. Remainders are in the order of the
 //! index, and ascend within a run: the fingerprints of a bucket are sorted.
 
-use crate::simd::{BucketKernel, Fronts, Place, Words};
+use crate::simd::{BUCKET_GROUP, BucketKernel, Fronts, Place, Words};
 use crate::sizing::compact::{INDEX_BITS, Shape};
 
 /// Words that may have bits of the index.
@@ -44,6 +44,14 @@ pub(super) struct Run {
     len: u32,
     /// Keys of the whole bucket.
     pub(super) keys: u32,
+}
+
+impl Run {
+    /// The run with its length.
+    #[inline(always)]
+    pub(super) fn with_len(self, words: &Words) -> Self {
+        Self { len: ones_from(words, self.bit), ..self }
+    }
 }
 
 impl Frame {
@@ -100,6 +108,28 @@ impl Frame {
         let (bit, zeros) = K::find_run(first_half(words), self.index_bits, run);
         let keys = self.index_bits - zeros;
         Run { bit, slot: bit - run, len: ones_from(words, bit), keys }
+    }
+
+    /// Calls `each` with the number of each key of a group, and its run, whose keys are not counted
+    /// yet: [`Run::with_len`] does.
+    #[inline(always)]
+    pub(super) fn find_runs<K: BucketKernel>(
+        &self,
+        fronts: &[Words],
+        front: &[usize; BUCKET_GROUP],
+        run: &[u32; BUCKET_GROUP],
+        mut each: impl FnMut(usize, Run),
+    ) {
+        K::find_runs(
+            fronts,
+            front,
+            self.index_bits,
+            run,
+            #[inline(always)]
+            |i, bit, zeros| {
+                each(i, Run { bit, slot: bit - run[i], len: 0, keys: self.index_bits - zeros });
+            },
+        );
     }
 
     /// Whether a remainder is in the run.

@@ -8,7 +8,7 @@
 use super::bucket::{Frame, Local, Run};
 use crate::Digest;
 use crate::positions::mulhi;
-use crate::simd::{BucketKernel, Fronts, Words, prefetch};
+use crate::simd::{BUCKET_GROUP, BucketKernel, Fronts, InFront, Words, prefetch};
 use crate::sizing::compact::{CompactParams, FRONTS, NUM_LEVELS};
 
 /// The copies of a fingerprint that are counted. From this number on they stay for ever.
@@ -32,6 +32,13 @@ pub(super) struct Table {
 pub(super) struct Fingerprint {
     pub(super) front: usize,
     local: Local,
+}
+
+impl From<InFront> for Fingerprint {
+    #[inline(always)]
+    fn from(InFront { front, run, remainder }: InFront) -> Self {
+        Self { front, local: Local { run, remainder } }
+    }
 }
 
 /// What was found in the front bucket of a fingerprint.
@@ -120,7 +127,7 @@ impl Table {
 
     /// Whether a fingerprint is on a level above the first.
     #[inline(always)]
-    fn is_above<K: BucketKernel>(&self, body: &[u64], at: Fingerprint) -> bool {
+    pub(super) fn is_above<K: BucketKernel>(&self, body: &[u64], at: Fingerprint) -> bool {
         let number = self.number(at);
         for level in 1..NUM_LEVELS {
             let (bucket, first) = self.bucket_of(level, at.front as u64);
@@ -197,6 +204,26 @@ impl Table {
         let run = frame.run::<K>(words, at.local.run);
         let (smaller, copies) = frame.rank(words, run, at.local.remainder);
         Found { run, smaller, copies }
+    }
+
+    /// [`Table::find`] for a group of fingerprints.
+    #[inline(always)]
+    pub(super) fn find_each<K: BucketKernel>(
+        &self,
+        body: &[u64],
+        group: &[Fingerprint],
+        found: &mut [Found; BUCKET_GROUP],
+    ) {
+        let (frame, fronts) = (&self.frames[0], buckets(body));
+        let front = core::array::from_fn(|i| group.get(i).map_or(0, |at| at.front));
+        let runs = core::array::from_fn(|i| group.get(i).map_or(0, |at| at.local.run));
+        frame.find_runs::<K>(fronts, &front, &runs, |i, run| found[i].run = run);
+        for (found, at) in found.iter_mut().zip(group) {
+            let words = &fronts[at.front];
+            let run = found.run.with_len(words);
+            let (smaller, copies) = frame.rank(words, run, at.local.remainder);
+            *found = Found { run, smaller, copies };
+        }
     }
 
     /// [`Table::insert`] where there is room, and its front bucket is as it was found.

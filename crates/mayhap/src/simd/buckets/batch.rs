@@ -1,17 +1,13 @@
 //! Queries of many keys in steps, each for a group of them, so that neither the steps nor the cache
 //! lines of one key wait for another.
 //!
-//! The line with the index of a front bucket is requested two groups ahead, the line with the
-//! remainders of its run, if that is another, one group ahead, and what has to be looked up on a
-//! higher level is requested one group before it is.
+//! The lines of a front bucket are requested a group before they are read, and so are those of what
+//! has to be looked up on a higher level.
 
-use super::kernel::{BucketKernel, Words};
+use super::kernel::{BucketKernel, GROUP, Words};
 use crate::Digest;
 use crate::positions::mulhi;
 use crate::simd::{fits_cache, prefetch};
-
-/// Keys of a group: as many lines as a core can have in flight.
-pub(crate) const GROUP: usize = 32;
 
 /// Groups that are at work at once, each at another step.
 const STEPS: usize = 4;
@@ -30,13 +26,22 @@ pub(crate) struct Fronts {
     pub(crate) in_word: u32,
 }
 
+/// A key in a front bucket.
+#[derive(Clone, Copy)]
+pub(crate) struct InFront {
+    pub(crate) front: usize,
+    pub(crate) run: u32,
+    pub(crate) remainder: u64,
+}
+
 /// What remains to be done for a key after its front bucket.
 pub(crate) trait Above {
     /// Requests what [`Above::contains`] will read.
     fn request(&self, front: usize);
 
-    /// Whether the key is in the filter, front bucket included.
-    fn contains<K: BucketKernel>(&self, digest: Digest) -> bool;
+    /// Whether the key is in the filter: above its front bucket, or there, too, if its run is
+    /// long.
+    fn contains<K: BucketKernel>(&self, key: InFront, is_long: bool) -> bool;
 }
 
 /// A group of keys, step by step.
@@ -45,11 +50,11 @@ struct Group {
     front: [usize; GROUP],
     run: [u32; GROUP],
     remainder: [u64; GROUP],
-    /// The bit of the index at which the run starts, and its keys.
+    /// The bit of the index at which the run starts.
     bit: [u32; GROUP],
-    len: [u32; GROUP],
-    /// Those that are to be looked up otherwise.
+    /// Those that are to be looked up otherwise, and of these those with long runs.
     left: u32,
+    long: u32,
 }
 
 impl Fronts {
@@ -73,27 +78,22 @@ impl Fronts {
             run: [0; GROUP],
             remainder: [0; GROUP],
             bit: [0; GROUP],
-            len: [0; GROUP],
             left: 0,
+            long: 0,
         };
         let mut groups = [start; STEPS];
         let of = |step: usize| digests.get(step * GROUP..).unwrap_or_default();
         let of = |step: usize| &of(step)[..of(step).len().min(GROUP)];
         let num_groups = digests.len().div_ceil(GROUP);
         for step in 0..num_groups + STEPS - 1 {
-            let of_last = step.checked_sub(1).map_or(0, |i| of(i).len());
-            let [placed, found_in] = groups
-                .get_disjoint_mut([step % STEPS, step.wrapping_sub(1) % STEPS])
-                .expect("two steps");
-            // Key by key, so that requests go out while runs are found.
-            let digests = of(step);
-            for i in 0..digests.len().max(of_last) {
-                if let Some(&digest) = digests.get(i) {
-                    self.place(fronts, digest, i, placed, is_near);
-                }
-                if i < of_last {
-                    self.find::<K>(fronts, i, found_in, is_near);
-                }
+            let group = &mut groups[step % STEPS];
+            for (i, &digest) in of(step).iter().enumerate() {
+                self.place(fronts, digest, i, group, is_near);
+            }
+            if let Some(i) = step.checked_sub(1)
+                && i < num_groups
+            {
+                self.find::<K>(fronts, &mut groups[i % STEPS]);
             }
             if let Some(i) = step.checked_sub(2)
                 && i < num_groups
@@ -111,9 +111,12 @@ impl Fronts {
                 let group = &groups[i % STEPS];
                 let mut left = group.left;
                 while left != 0 {
-                    let bit = left.trailing_zeros();
-                    let is_there = above.contains::<K>(of(i)[bit as usize]);
-                    found[i / 2] |= u64::from(is_there) << (i % 2 * 32 + bit as usize);
+                    let key = left.trailing_zeros() as usize;
+                    let (front, run) = (group.front[key], group.run[key]);
+                    let remainder = group.remainder[key];
+                    let is_long = group.long >> key & 1 == 1;
+                    let is_there = above.contains::<K>(InFront { front, run, remainder }, is_long);
+                    found[i / 2] |= u64::from(is_there) << (i % 2 * 32 + key);
                     left &= left - 1;
                 }
             }
@@ -130,22 +133,24 @@ impl Fronts {
         group.run[i] = (within >> self.remainder_bits) as u32;
         group.remainder[i] = within & ((1 << self.remainder_bits) - 1);
         if !is_near {
+            // Both lines: the second is needed by two keys of three.
             prefetch(fronts, front);
+            prefetch(front_of(fronts, front), 8);
         }
     }
 
     /// Second step: their runs.
     #[inline(always)]
-    fn find<K: BucketKernel>(&self, fronts: &[Words], i: usize, group: &mut Group, is_near: bool) {
-        let words = front_of(fronts, group.front[i]);
-        let index = words.first_chunk().expect("half of a bucket");
-        let (bit, _) = K::find_run(index, self.index_bits, group.run[i]);
-        group.bit[i] = bit;
-        group.len[i] = bits_from(words, bit).trailing_ones();
-        if !is_near {
-            let at = self.index_bits + (bit - group.run[i]) * self.remainder_bits;
-            prefetch(words, at as usize / 64);
-        }
+    fn find<K: BucketKernel>(&self, fronts: &[Words], group: &mut Group) {
+        let Group { front, run, bit: bits, .. } = group;
+        K::find_runs(
+            fronts,
+            front,
+            self.index_bits,
+            run,
+            #[inline(always)]
+            |i, bit, _| bits[i] = bit,
+        );
     }
 
     /// Third step: which of them are there; the others of which that is not certain are left.
@@ -155,10 +160,10 @@ impl Fronts {
         // Without remainders, as after many doublings, a run is all that there is to know.
         let high = if bits == 0 { 1 } else { self.ones << (bits - 1) };
         let low = if bits == 0 { 0 } else { high - self.ones };
-        let (mut found, mut left) = (0, 0);
+        let (mut found, mut left, mut long) = (0, 0, 0);
         for i in 0..len {
-            let words = front_of(fronts, group.front[i]);
-            let (slot, keys) = (group.bit[i] - group.run[i], group.len[i]);
+            let (words, bit) = (front_of(fronts, group.front[i]), group.bit[i]);
+            let (slot, keys) = (bit - group.run[i], bits_from(words, bit).trailing_ones());
             let word = bits_from(words, self.index_bits + slot * bits);
             let difference = word ^ group.remainder[i].wrapping_mul(self.ones);
             // Without their highest bits the fields add without a carry into each other.
@@ -167,11 +172,13 @@ impl Fronts {
             let is_found = equal != 0;
             // Without branches: as bits.
             let (is_found, is_last) = (u32::from(is_found), u32::from(slot + keys == self.slots));
-            let is_left = is_last & !is_found | u32::from(keys > self.in_word);
+            let is_long = u32::from(keys > self.in_word);
+            let is_left = is_last & !is_found | is_long;
             found |= (is_found & !is_left) << i;
             left |= is_left << i;
+            long |= is_long << i;
         }
-        group.left = left;
+        (group.left, group.long) = (left, long);
         found
     }
 }

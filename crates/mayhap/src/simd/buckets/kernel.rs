@@ -6,6 +6,9 @@ pub(crate) type Words = [u64; 16];
 /// The words that have its index.
 pub(crate) type IndexWords = [u64; 8];
 
+/// Keys that are looked up in one step: as many lines as a core can have in flight.
+pub(crate) const GROUP: usize = 32;
+
 /// The bits of a key in a bucket: one of the index and those of its remainder. Those that follow,
 /// of the index and of the remainders, move up by as many when it is inserted, and down when it is
 /// removed; then zeros come in.
@@ -26,6 +29,22 @@ pub(crate) trait BucketKernel {
     /// `index_bits`, of which there are at least `run`.
     fn find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32);
 
+    /// Calls `each` with the number of each key of a group, by its front bucket and its run, and
+    /// what [`BucketKernel::find_run`] returns for it.
+    #[inline(always)]
+    fn find_runs(
+        fronts: &[Words],
+        front: &[usize; GROUP],
+        index_bits: u32,
+        run: &[u32; GROUP],
+        mut each: impl FnMut(usize, u32, u32),
+    ) {
+        for i in 0..GROUP {
+            let (bit, zeros) = Self::find_run(index_of(fronts, front[i]), index_bits, run[i]);
+            each(i, bit, zeros);
+        }
+    }
+
     /// Inserts a key: see [`Place`].
     fn insert(words: &mut Words, place: Place, remainder: u64);
 
@@ -38,4 +57,10 @@ pub(crate) trait BucketTask {
     type Output;
 
     fn run<K: BucketKernel>(self) -> Self::Output;
+}
+
+/// The words with the index of a front bucket.
+#[inline(always)]
+pub(super) fn index_of(fronts: &[Words], front: usize) -> &IndexWords {
+    fronts[front].first_chunk().expect("half of a bucket")
 }

@@ -15,8 +15,8 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use batch::{Above, Fronts};
-pub(crate) use kernel::{BucketKernel, BucketTask, Place, Words};
+pub(crate) use batch::{Above, Fronts, InFront};
+pub(crate) use kernel::{BucketKernel, BucketTask, GROUP, Place, Words};
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 use super::cpu::Detected;

@@ -83,7 +83,7 @@ pub(super) fn select(word: u64, n: u32) -> u32 {
 }
 
 /// The bits below this one in a word, all from 64 on.
-const fn below(bit: u32) -> u64 {
+pub(super) const fn below(bit: u32) -> u64 {
     if bit < 64 { (1 << bit) - 1 } else { u64::MAX }
 }
 

@@ -1,6 +1,6 @@
 //! Every kernel does to a bucket what the definition does.
 
-use super::kernel::{BucketKernel, BucketTask, IndexWords, Place, Words};
+use super::kernel::{BucketKernel, BucketTask, GROUP, IndexWords, Place, Words};
 use super::scalar::{Scalar, select};
 use super::with_buckets;
 use crate::positions::splitmix64;
@@ -30,7 +30,7 @@ fn place(seed: u64) -> (Place, u64, u64) {
 struct All(u64);
 
 impl BucketTask for All {
-    type Output = ([Words; 2], [(u32, u32); 2]);
+    type Output = ([Words; 2], [(u32, u32); 2], [(u32, u32); GROUP]);
 
     fn run<K: BucketKernel>(self) -> Self::Output {
         let before = words(self.0);
@@ -42,7 +42,26 @@ impl BucketTask for All {
         let to = place.index_bits;
         let zeros = (0..to).filter(|&bit| index[bit as usize / 64] >> (bit % 64) & 1 == 0).count();
         let run = random as u32 % (zeros as u32 + 1);
-        (after, [0, run].map(|run| K::find_run(index, to, run)))
+        let found = [0, run].map(|run| K::find_run(index, to, run));
+        (after, found, Self::group::<K>(&before, to, zeros as u32, random))
+    }
+}
+
+impl All {
+    /// Runs of two buckets, of which the other one is empty.
+    fn group<K: BucketKernel>(
+        words: &Words,
+        index_bits: u32,
+        zeros: u32,
+        random: u64,
+    ) -> [(u32, u32); GROUP] {
+        let front = core::array::from_fn(|i| (random >> i & 1) as usize);
+        let run = core::array::from_fn(|i| splitmix64(random + i as u64) as u32 % (zeros + 1));
+        let mut found = [(0, 0); GROUP];
+        K::find_runs(&[*words, [0; 16]], &front, index_bits, &run, |i, bit, zeros| {
+            found[i] = (bit, zeros);
+        });
+        found
     }
 }
 
@@ -65,7 +84,7 @@ fn the_definition_moves_bits_and_finds_runs() {
     let bit = |words: &[u64], i: u32| words[i as usize / 64] >> (i % 64) & 1 == 1;
     for seed in 0..if cfg!(miri) { 4 } else { 3_000 } {
         let before = words(seed);
-        let (after, found) = All(seed).run::<Scalar>();
+        let (after, found, _) = All(seed).run::<Scalar>();
         let (place, remainder, random) = place(seed);
         let (from, to) = (place.index_bit, place.index_bits);
         let (at, bits) = (place.remainder_bit, place.remainder_bits);
