@@ -117,7 +117,7 @@ rates:
 # Commands on files and the server, killed 50 times each while they write; nothing may be lost.
 kills:
 	MAYHAP_SOAK=1 ROUNDS=50 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
-	MAYHAP_SOAK=1 KILLS=50 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill::
+	MAYHAP_SOAK=1 KILLS=50 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill:: compact::
 
 # Every form of input cut at every byte, every header with one bit flipped, every kind of file
 # damaged; `make check` tries a sample.

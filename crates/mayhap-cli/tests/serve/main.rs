@@ -7,6 +7,7 @@
 
 mod backup;
 mod client;
+mod compact;
 mod container;
 mod cut_short;
 mod damage;
