@@ -1,0 +1,34 @@
+#!/bin/sh
+# Static binaries of the command: packaging/build.sh FOLDER [TARGET]... writes FOLDER/TARGET/mayhap.
+#
+# The same commit gives the same bytes in any folder: no path of this machine is in them. Needs
+# rustup and python3; zig, which compiles and links C for any machine, is from PyPI.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+shift
+[ $# -gt 0 ] || set -- x86_64-unknown-linux-musl aarch64-unknown-linux-musl
+target_dir=${CARGO_TARGET_DIR:-$root/target}
+export CARGO_TARGET_DIR="$target_dir"
+
+tools=$target_dir/dist-tools
+[ -x "$tools/bin/cargo-zigbuild" ] || {
+	python3 -m venv "$tools"
+	"$tools/bin/pip" install --quiet --disable-pip-version-check cargo-zigbuild==0.24.1 \
+		ziglang==0.17.1
+}
+export PATH="$tools/bin:$PATH"
+crates=${CARGO_HOME:-$HOME/.cargo}
+for from in "$root=/mayhap" "$target_dir=/target" "$crates=/cargo"; do
+	rust="${rust:-} --remap-path-prefix=$from"
+	c="${c:-} -ffile-prefix-map=$from"
+done
+export RUSTFLAGS="$rust" CARGO_INCREMENTAL=0
+cd "$root"
+for target; do
+	rustup target list --installed | grep -q "^$target\$" || rustup target add "$target"
+	env "CFLAGS_$(echo "$target" | tr - _)=$c" cargo zigbuild --profile dist --locked \
+		-p mayhap-cli --target "$target"
+	install -D -m 0755 "$target_dir/$target/dist/mayhap" "$out/$target/mayhap"
+done
