@@ -278,10 +278,15 @@ pub fn command() -> clap::Command {
     without_verbs().subcommands(Verb::NAMES.iter().filter_map(|name| Verb::command(name)))
 }
 
-/// The command line that these arguments need: with one verb, if they begin with its name.
+/// The command line that these arguments need: with one verb, if they begin with its name, and with
+/// none to print the version.
 fn command_for(arguments: &[OsString]) -> clap::Command {
-    let verb = arguments.get(1).and_then(|word| Verb::command(word.to_str()?));
-    verb.map_or_else(command, |verb| without_verbs().subcommand(verb))
+    match arguments.get(1).and_then(|word| word.to_str()) {
+        Some("--version" | "-V") => without_verbs(),
+        word => word
+            .and_then(Verb::command)
+            .map_or_else(command, |verb| without_verbs().subcommand(verb)),
+    }
 }
 
 /// The arguments, and the colour of help and usage errors.

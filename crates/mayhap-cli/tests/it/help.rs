@@ -273,6 +273,16 @@ fn every_verb_has_examples_and_all_of_them_run() {
 }
 
 #[test]
+fn the_version_needs_no_verb_and_minds_none() {
+    let folder = folder();
+    let version = format!("mayhap {}\n", env!("CARGO_PKG_VERSION"));
+    for arguments in [&["--version"][..], &["-V"], &["-V", "dedup"], &["--color=never", "-V"]] {
+        let output = succeed(folder.path(), arguments, b"");
+        assert_eq!(String::from_utf8(output).unwrap(), version, "{arguments:?}");
+    }
+}
+
+#[test]
 fn an_example_that_is_wrong_is_found_out() {
     for wrong in [
         "mayhap info --jsn seen.mayhap | jq .estimated_fpp",
