@@ -37,6 +37,7 @@ mod matrix;
 mod merge;
 mod mission;
 mod more_keys;
+mod moves;
 mod no_refresh;
 mod pages;
 mod paper_cuts;
