@@ -13,12 +13,13 @@ const PAGE: &str = include_str!("../../../../docs/containers.md");
 /// Variables of passwords, which are no settings.
 const PASSWORDS: [&str; 2] = ["MAYHAP_PASSWORD", "MAYHAP_PASSWORD_FILE"];
 /// Flags of Docker on the page and in the file.
-const OF_DOCKER: [&str; 12] = [
+const OF_DOCKER: [&str; 13] = [
+    "--chown",
+    "--locked",
     "--memory",
+    "--profile",
+    "--target",
     "--ulimit",
-    "--system",
-    "--uid",
-    "--home-dir",
     "--interval",
     "--timeout",
     "--start-period",
@@ -47,7 +48,7 @@ fn blocks(kind: &str) -> Vec<String> {
 }
 
 /// The documents of YAML, read by Python.
-fn documents(yaml: &str) -> Option<Vec<Value>> {
+pub(crate) fn documents(yaml: &str) -> Option<Vec<Value>> {
     let python = |script: &str, input: &str| {
         let child = Command::new("python3")
             .args(["-c", script])
@@ -68,17 +69,17 @@ fn documents(yaml: &str) -> Option<Vec<Value>> {
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
 }
 
-fn texts(value: &Value) -> Vec<&str> {
+pub(crate) fn texts(value: &Value) -> Vec<&str> {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list")).iter().map(text).collect()
 }
 
 /// `serve` with these arguments and variables, which has to accept them. Files of passwords,
 /// certificates and settings are replaced here.
-fn check_config(
+pub(crate) fn check_config(
     arguments: &[&str],
     environment: &[(String, String)],
     settings: Option<&str>,
@@ -193,7 +194,7 @@ fn check_dockerfile(dockerfile: &str) {
     let health = words(health);
     check_health(&health.iter().map(String::as_str).collect::<Vec<_>>(), ports[1]);
     assert_eq!(said("STOPSIGNAL"), "SIGTERM");
-    assert!(dockerfile.contains("--uid 6380"));
+    assert!(said("USER") == "6380:6380" && dockerfile.contains("--chown=6380:6380 /data"));
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod merge;
 mod mission;
 mod more_keys;
 mod moves;
+mod packaging;
 mod no_refresh;
 mod pages;
 mod paper_cuts;
