@@ -21,15 +21,17 @@ CHECK_STEPS = unit doctest lint doc
 # two builds into one folder one waits: steps with long builds into target/debug are in the first
 # lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop install-test-short
 LANE_3 = kills borders features miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
-.PHONY: engines engines-short help demo build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
+.PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
+	@echo 'make dist       binaries, packages, wheels and more of a release, with a table (an hour)'
+	@echo 'make install-test  install the Debian package on a bare system, upgrade it under load, purge it'
 	@echo 'make test       format, lint, and the tests that need no server (6 minutes from nothing)'
 	@echo 'make check      all tests, lint and docs: what a change has to pass (15 minutes from nothing)'
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, borders, kills, other systems'
@@ -58,6 +60,18 @@ build:
 
 demo: build
 	sh demo/run.sh
+
+# Everything of a release, tried, in target/dist; PARTS and TARGETS choose.
+dist:
+	sh packaging/dist.sh
+
+# The Debian package of a release on a bare system, upgraded to another build under load.
+install-test:
+	sh packaging/install-test.sh
+
+# The same with the build of the tests.
+install-test-short: debug
+	MAYHAP=$(debug)/mayhap sh packaging/install-test.sh
 
 # The newcomer's half: format, the tests that need no server and take seconds, the examples of the
 # documentation, the linter. One after another, since each of them keeps all processors busy.

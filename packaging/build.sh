@@ -1,8 +1,8 @@
 #!/bin/sh
 # Static binaries of the command: packaging/build.sh FOLDER [TARGET]... writes FOLDER/TARGET/mayhap.
 #
-# The same commit gives the same bytes in any folder: no path of this machine is in them. Needs
-# rustup and python3; zig, which compiles and links C for any machine, is from PyPI.
+# Paths of this machine are left out of them. Needs rustup and python3; zig, which compiles and links
+# C for any machine, is from PyPI.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"

@@ -6,8 +6,8 @@
 #   WHEELS    targets of the wheels, all of bindings/python/wheels.sh unless given
 #
 # Prints a table: artefact, bytes, SHA-256, what was tried with it, result. Ends with 1 if a trial
-# failed. The same commit gives the same binaries, archives, packages and wheels in any folder.
-# Nothing is published. On Debian: apt-get install rpm lintian qemu-user npm python3-venv
+# failed. Archives and packages of one binary are the same bytes in any folder. Nothing is published.
+# On Debian: apt-get install rpm lintian qemu-user npm python3-venv
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -72,28 +72,13 @@ same_files() {
 }
 
 archive() {
-	mkdir -p "$work/unpacked"
-	tar -xzf "$1" -C "$work/unpacked" || return 1
-	folder=$work/unpacked/$(basename "$1" .tar.gz)
-	[ -s "$folder/LICENSES-THIRD-PARTY.txt" ] && [ -s "$folder/man/man1/mayhap-dedup.1.gz" ] \
-		&& [ -s "$folder/completions/_mayhap" ] || return 1
-	main_job "$2 $folder/mayhap"
-}
-# A package has the files of the other kind of package.
-same_files() {
-	rpm -qlp --nosignature "$1" | sed 's|^/usr/lib/systemd|/lib/systemd|; s|site-functions|completions|' \
-		| grep -c . >/dev/null && rpm -K --nosignature "$1" && ! rpm -qlp "$1" | grep -q buildroot
-}
-
-archive() {
 	folder=$work/mayhap-$version-$1
 	stage=$work/stage-$1
 	sh "$here/stage.sh" "$out/$1/mayhap" "$stage" "$native"
 	mkdir -p "$folder/completions" "$folder/service"
 	cp "$out/$1/mayhap" "$root"/LICENSE-* "$root/CHANGELOG.md" "$INVENTORY"/* "$folder/"
 	cp -r "$stage/usr/share/man" "$folder/"
-	cp "$stage"/usr/share/*/*completions/* "$stage"/usr/share/bash-completion/completions/* \
-		"$folder/completions/"
+	cp "$stage"/usr/share/*/*completions/* "$folder/completions/"
 	cp "$here/mayhap.service" "$here/mayhap.toml" "$folder/service/"
 	pack "$folder" "$out/$(basename "$folder").tar.gz"
 }
@@ -107,7 +92,8 @@ package_rpm() {
 	rmdir "$stage/lib"
 	cp "$root"/LICENSE-* "$root/CHANGELOG.md" "$INVENTORY"/* "$stage/usr/share/doc/mayhap/"
 	find "$stage" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
-	rpmbuild --quiet --target "${1%%-*}-linux" --define "stage $stage" --define "version_ $version" \
+	rpmbuild --quiet --target "${1%%-*}-linux" --define "stage $stage" \
+		--define "version_ $version" \
 		--define "_topdir $work/rpmbuild-$1" --define "_rpmdir $out" \
 		--define '_rpmfilename %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' \
 		-bb "$here/rpm/mayhap.spec"
@@ -147,6 +133,8 @@ crates() {
 		cp "$file" "$out/"
 		tried "$file" 'cargo package' tar -tzf "$file"
 	done
+	hash=$(sha256sum "$out/mayhap-cli-$version.crate" | cut -c 1-64)
+	sed "s/@VERSION@/$version/g; s/@SHA256@/$hash/" "$here/homebrew/mayhap.rb" >"$out/mayhap.rb"
 }
 wheels() {
 	python3 -m venv "$work/venv"

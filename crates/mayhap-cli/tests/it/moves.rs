@@ -2,7 +2,7 @@
 
 use crate::places::Serve;
 use crate::remote::{server, url};
-use crate::support::{folder, succeed};
+use crate::support::{folder, lines, succeed};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -23,13 +23,13 @@ impl Writer<'_> {
             if self.is_ended.load(Ordering::Relaxed) {
                 break;
             }
-            let batch: String = (i * 50..(i + 1) * 50).map(|key| format!("key {key}\n")).collect();
+            let batch = lines("key", i * 50..(i + 1) * 50);
             // Held over the insertion: a filter that is added has all later keys.
             let filters = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
             for filter in filters.iter() {
-                succeed(self.folder, &["add", "-q", filter], batch.as_bytes());
+                succeed(self.folder, &["add", "-q", filter], &batch);
             }
-            self.keys.lock().unwrap().extend_from_slice(batch.as_bytes());
+            self.keys.lock().unwrap().extend_from_slice(&batch);
         }
     }
 
