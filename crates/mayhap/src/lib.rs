@@ -31,7 +31,8 @@
 //! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | finding which of many sets (caches, shards, days) may hold a key |
 //! | [`Segment`] | one filter that many machines fill, each a part of it |
-//! | [`BinaryFuse`] | sets that never change: built once, the fewest bits at any rate |
+//! | [`RibbonFilter`] | sets that never change: built once, 1.01 times the fewest bits possible |
+//! | [`BinaryFuse`] | sets that never change: 1.13 times the fewest bits, built in half the time |
 //! | [`AnyFilter`] | a layout known only at run time, from a file or a command line |
 //!
 //! # Data flow
@@ -86,8 +87,8 @@ pub use filter::{
     Builder, Charge, ClearingFilter, ClockJumps, CompactBuilder, CompactFilter,
     ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
     CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, FuseParams, Health,
-    MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Segment, SegmentFields, Segments, Sets,
-    Window, WindowBloomFilter, WindowBuilder,
+    MatrixBuilder, OnceFilter, Preset, RibbonFilter, RibbonParams, ScalableBloomFilter, Segment,
+    SegmentFields, Segments, Sets, Window, WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

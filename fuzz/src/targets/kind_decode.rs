@@ -6,7 +6,7 @@
 use mayhap::native::{self, HEADER_BYTES, Native};
 use mayhap::set::{self, Repeats};
 use mayhap::{
-    BinaryFuse, Bitmap, BloomMatrix, CompactFilter, CountingBloomFilter, Digest,
+    BinaryFuse, Bitmap, BloomMatrix, CompactFilter, CountingBloomFilter, Digest, RibbonFilter,
     ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
@@ -49,6 +49,11 @@ fn check(data: &[u8]) {
     decode(data, |filter: &mut BinaryFuse, digest| {
         filter.contains_digest(digest);
     });
+    decode(data, |filter: &mut RibbonFilter, digest| {
+        let digests: Vec<Digest> = (0..97).map(|i| Digest::new(digest.get().wrapping_mul(i))).collect();
+        let found = filter.contains_digests(&digests);
+        assert!(digests.iter().enumerate().all(|(i, &d)| found.get(i) == filter.contains_digest(d)));
+    });
     decode(data, |segment: &mut Segment, digest| {
         let is_inside = segment.digests().contains(&digest);
         assert_eq!(segment.insert_digest(digest).is_ok(), is_inside);
@@ -74,7 +79,7 @@ fn decode_set(data: &[u8]) {
     assert!(encoded[HEADER_BYTES..] == data[HEADER_BYTES..], "another body");
     assert_eq!(set.inserted_items(), set.numbers().inserted_items);
     let (can, fill) = (set.capabilities(), set.by_bits().fill_ratio);
-    // A fuse filter of a forged header may have more keys than slots.
+    // A fuse or ribbon filter of a forged header may have more keys than slots.
     assert!(fill >= 0.0 && (fill <= 1.0 || !can.inserts), "fill is {fill}");
     let digests = [Digest::new(0x9E37_79B9_7F4A_7C15)];
     let mut bits = Bitmap::new();

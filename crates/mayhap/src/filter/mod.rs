@@ -6,8 +6,8 @@
 //! limit on the memory of several.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `compact/`, `counting/`,
-//! `fuse/`, `matrix/`, `once.rs`, `scalable/` and `window/`; `segment/` is a part of a plain
-//! filter.
+//! `fuse/`, `matrix/`, `once.rs`, `ribbon/`, `scalable/` and `window/`; `segment/` is a part of a
+//! plain filter.
 
 /// The setters for the digest function, the same in every builder.
 macro_rules! digest_setters {
@@ -59,6 +59,7 @@ mod native;
 mod once;
 mod owned;
 mod preset;
+mod ribbon;
 mod scalable;
 mod segment;
 #[cfg(test)]
@@ -78,6 +79,7 @@ pub use fuse::{BinaryFuse, FuseParams};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use once::OnceFilter;
 pub use preset::Preset;
+pub use ribbon::{RibbonFilter, RibbonParams};
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use segment::{Segment, SegmentFields, Segments};
 pub use window::{Age, ClockJumps, Window, WindowBloomFilter, WindowBuilder};

@@ -3,7 +3,7 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
-//! | 8 | 2 | `version` | 3; 1 and 2 in files of earlier releases; 4 for fuse filters of new widths |
+//! | 8 | 2 | `version` | 3; 1 and 2 in earlier files; 4 for ribbon filters and fuse filters of new widths |
 //! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
 //! | 12 | 2 | `layout` | 1: standard, 2: blocked, 3: blocked128, 4: blocked64 |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |

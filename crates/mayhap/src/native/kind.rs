@@ -27,6 +27,8 @@ pub enum Kind {
     Segment = 7,
     /// [`crate::CompactFilter`].
     Compact = 8,
+    /// [`crate::RibbonFilter`].
+    Ribbon = 9,
 }
 
 impl Kind {
@@ -46,6 +48,7 @@ impl Kind {
             6 => Some(Self::Fuse),
             7 => Some(Self::Segment),
             8 => Some(Self::Compact),
+            9 => Some(Self::Ribbon),
             _ => None,
         }
     }
@@ -61,6 +64,7 @@ impl Kind {
             Self::Fuse => "fuse",
             Self::Segment => "segment",
             Self::Compact => "compact",
+            Self::Ribbon => "ribbon",
         }
     }
 }
@@ -88,7 +92,7 @@ pub struct Fields {
     pub inserted_items: u64,
     /// The kind's own numbers, 0 where unused.
     pub extra: [u64; 7],
-    /// Four numbers for each layer of a chain, at most [`MAX_LAYERS`] layers.
+    /// Four numbers for each layer of a chain or a ribbon filter, at most [`MAX_LAYERS`] layers.
     pub layers: Vec<[u64; 4]>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Fields, Kind, Native};
 use crate::{
-    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, Error,
+    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, Error, RibbonFilter,
     ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use alloc::vec::Vec;
@@ -16,6 +16,7 @@ impl Kind {
             Self::Counting => CountingBloomFilter::segment_blocks(fields),
             Self::Fuse => BinaryFuse::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),
+            Self::Ribbon => RibbonFilter::segment_blocks(fields),
             Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
             Self::Segment => Segment::segment_blocks(fields),

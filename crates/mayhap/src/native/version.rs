@@ -6,7 +6,7 @@ use super::{Fields, Kind};
 /// The version of the format that this crate writes, but for what only [`NEWEST_VERSION`] has.
 pub const VERSION: u16 = 3;
 /// The newest version that this crate reads, which earlier releases refuse as newer than theirs: a
-/// fuse filter of a width other than 8 and 16.
+/// ribbon filter, and a fuse filter of a width other than 8 and 16.
 pub const NEWEST_VERSION: u16 = 4;
 
 /// The version to write. A chain of 59 layers, which only unions create, leaves no room for an
@@ -33,7 +33,12 @@ pub(super) fn is_right(version: u16, kind: Kind, fields: &Fields) -> bool {
     }
 }
 
-/// Whether earlier versions do not have this: a fuse filter whose slots are not 8 or 16 bits.
+/// Whether earlier versions do not have this: a ribbon filter, or a fuse filter whose slots are not
+/// 8 or 16 bits.
 const fn needs_newest(kind: Kind, fields: &Fields) -> bool {
-    matches!(kind, Kind::Fuse) && !matches!((fields.extra[0], fields.extra[4]), (8 | 16, 0))
+    match kind {
+        Kind::Ribbon => true,
+        Kind::Fuse => !matches!((fields.extra[0], fields.extra[4]), (8 | 16, 0)),
+        _ => false,
+    }
 }

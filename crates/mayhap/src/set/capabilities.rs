@@ -65,7 +65,7 @@ impl Kind {
             Self::Scalable => Capabilities { grows: true, ..plain },
             Self::Window => Capabilities { forgets: true, renews: true, unites: false, ..plain },
             Self::Matrix => Capabilities { many_sets: true, unites: false, ..plain },
-            Self::Fuse => none,
+            Self::Fuse | Self::Ribbon => none,
             Self::Segment => Capabilities { clears: false, ..plain },
         }
     }

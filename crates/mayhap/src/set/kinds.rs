@@ -8,8 +8,8 @@ use crate::layout::LayoutKind;
 use crate::native::{Fields, Header, Kind, Native};
 use crate::{
     Age, AnyFilter, BinaryFuse, Bitmap, Block, ClearingFilter, CompactFilter, CountingBloomFilter,
-    Digest, DigestFunction, Error, Estimate, FilterParams, Health, ScalableBloomFilter, Window,
-    WindowBloomFilter,
+    Digest, DigestFunction, Error, Estimate, FilterParams, Health, RibbonFilter,
+    ScalableBloomFilter, Window, WindowBloomFilter,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -34,6 +34,7 @@ pub fn from_segments(
         Kind::Scalable => Box::new(ScalableBloomFilter::from_segments(fields, function, segments)?),
         Kind::Window => Box::new(WindowBloomFilter::from_segments(fields, function, segments)?),
         Kind::Fuse => Box::new(BinaryFuse::from_segments(fields, function, segments)?),
+        Kind::Ribbon => Box::new(RibbonFilter::from_segments(fields, function, segments)?),
         kind @ (Kind::Matrix | Kind::Segment) => {
             return Err(Error::NotOfKind { operation: "set", kind: kind.name() });
         }
@@ -362,6 +363,40 @@ impl Set for BinaryFuse {
         ByBits {
             // The share of slots that a key chose.
             fill_ratio: self.len() as f64 / self.params().num_slots() as f64,
+            estimated_fpp: self.expected_fpp(),
+            estimated_items: None,
+            distinct_items: exactly(self.len()),
+            health: Health::Ok,
+        }
+    }
+}
+
+impl Set for RibbonFilter {
+    as_native!(len);
+    own!(contains);
+
+    fn numbers(&self) -> Numbers {
+        Numbers {
+            layout: None,
+            num_bits: self.num_bits(),
+            num_hashes: 1,
+            num_bytes: self.num_bytes(),
+            expected_items: self.len(),
+            capacity: Some(self.len()),
+            inserted_items: self.len(),
+            distinct_items: exactly(self.len()),
+            target_fpp: self.width().fpp(),
+            expected_fpp: self.expected_fpp(),
+        }
+    }
+
+    fn by_bits(&self) -> ByBits {
+        ByBits {
+            // The share of slots that a key chose.
+            fill_ratio: match self.params().num_slots() {
+                0 => 0.0,
+                slots => (self.len() - self.params().rest()) as f64 / slots as f64,
+            },
             estimated_fpp: self.expected_fpp(),
             estimated_items: None,
             distinct_items: exactly(self.len()),

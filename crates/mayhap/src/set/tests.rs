@@ -4,7 +4,7 @@ use super::{Repeats, Set, decode, encode};
 use crate::native::Kind;
 use crate::{
     AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Digest,
-    DigestFunction, Error, FuseWidth, ScalableBloomFilter, WindowBloomFilter,
+    DigestFunction, Error, FuseWidth, RibbonFilter, ScalableBloomFilter, WindowBloomFilter,
 };
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,6 +23,7 @@ fn kinds() -> Vec<Box<dyn Set>> {
     let items = WindowBloomFilter::builder().window_items(1_400).target_fpp(1e-6);
     let time = WindowBloomFilter::builder().window_time(64_000, 1_000).target_fpp(1e-6);
     let fuse = BinaryFuse::build(FuseWidth::BITS_16, function, digests(0..300));
+    let ribbon = RibbonFilter::build(FuseWidth::BITS_16, function, digests(0..300));
     vec![
         Box::new(bloom.build().unwrap()),
         Box::new(compact.build().unwrap()),
@@ -31,6 +32,7 @@ fn kinds() -> Vec<Box<dyn Set>> {
         Box::new(items.build().unwrap()),
         Box::new(time.build().unwrap()),
         Box::new(fuse.unwrap()),
+        Box::new(ribbon.unwrap()),
         Box::new(clearing.build().unwrap().clear_at_fill_ratio(0.9).unwrap()),
     ]
 }

@@ -89,7 +89,7 @@ pub fn with_collisions_of(fpp: f64, items: impl FnOnce() -> u64) -> f64 {
 }
 
 /// `p` or a digest collision, whichever happens.
-pub(super) fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
+pub(crate) fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
     let collisions = digest_collisions(items);
     (fpp + (1.0 - fpp) * collisions).min(1.0)
 }

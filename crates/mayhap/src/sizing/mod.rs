@@ -26,6 +26,7 @@
 //! | `matrix.rs` | the rate model of a `crate::BloomMatrix`'s sets: `blocked` with k lanes |
 //! | `params.rs` | the parameters of a filter, checked once and carried everywhere |
 //! | `rate.rs` | the predicted rate of each layout, and that of the textbook for comparison |
+//! | `ribbon.rs` | the size and rate of a ribbon filter |
 //! | `scalable.rs` | the sizes of a chain of layers for an unknown number of keys |
 //! | `search.rs` | searches for the smallest size that keeps a rate |
 //! | `standard.rs` | the rate model of `standard`: k independent probes into m bits |
@@ -40,6 +41,7 @@ pub(crate) mod limits;
 pub mod matrix;
 mod params;
 mod rate;
+pub mod ribbon;
 pub mod scalable;
 mod search;
 pub mod standard;
@@ -49,8 +51,9 @@ pub use fold::{Shrink, foldable};
 pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES, with_collisions_of};
 pub(crate) use limits::{
     check_fpp, check_items, check_num_hashes, check_target, check_whole_blocks,
+    with_digest_collisions,
 };
-use limits::{check_num_bits, digest_collisions, with_digest_collisions};
+use limits::{check_num_bits, digest_collisions};
 pub use params::FilterParams;
 pub use rate::{estimated_fpp, expected_fpp, textbook_fpp};
 pub(crate) use search::largest;

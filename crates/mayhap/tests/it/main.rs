@@ -23,6 +23,7 @@ mod matrix_names;
 mod model;
 mod positions;
 mod presets;
+mod ribbon;
 mod scalable;
 mod scalable_cost;
 mod scalable_counts;

@@ -53,7 +53,7 @@ pub(super) fn try_with_room<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-pub(super) fn try_filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Error> {
+pub(in crate::filter) fn try_filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Error> {
     let mut vec = try_with_room(len)?;
     vec.resize(len, value);
     Ok(vec)

@@ -19,7 +19,9 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
+pub(super) use build::try_filled;
 pub use params::FuseParams;
+pub(super) use slots::{mix, unmix};
 
 use super::for_each_digest_chunk;
 use crate::bits::{Block, OwnedBlocks};
@@ -184,7 +186,7 @@ impl BinaryFuse {
 }
 
 /// Collects an iterator, without allocating twice the memory if its length is known.
-fn collect(items: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
+pub(super) fn collect(items: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
     let mut all = build::try_with_room(items.size_hint().0)?;
     for item in items {
         if all.len() == all.capacity() {

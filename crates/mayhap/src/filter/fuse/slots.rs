@@ -13,7 +13,7 @@ const LONG_MULTIPLIER: u64 = 0xD6E8_FEB8_6659_FD93;
 ///
 /// A bijection, so that equal digests, and only those, stay equal.
 #[inline(always)]
-pub(super) const fn mix(digest: u64, seed: u64) -> u64 {
+pub(in crate::filter) const fn mix(digest: u64, seed: u64) -> u64 {
     let z = digest.wrapping_add(seed);
     let z = (z ^ (z >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
     let z = (z ^ (z >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
@@ -21,7 +21,7 @@ pub(super) const fn mix(digest: u64, seed: u64) -> u64 {
 }
 
 /// The digest from which [`mix`] computed `hash`.
-pub(super) const fn unmix(hash: u64, seed: u64) -> u64 {
+pub(in crate::filter) const fn unmix(hash: u64, seed: u64) -> u64 {
     // Shifts by more than half are their own inverse; the factors are inverse modulo 2^64.
     let z = (hash ^ (hash >> 33)).wrapping_mul(0x9CB4_B2F8_1293_37DB);
     let z = (z ^ (z >> 33)).wrapping_mul(0x4F74_430C_22A5_4005);

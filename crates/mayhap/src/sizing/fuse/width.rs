@@ -104,6 +104,16 @@ impl FuseWidth {
     /// assert_eq!(FuseWidth::for_target(1_000_000, 1e-10), None);
     /// ```
     pub fn for_target(items: u64, target_fpp: f64) -> Option<Self> {
+        Self::meeting(items, target_fpp, expected_fpp)
+    }
+
+    /// The narrowest width whose rate by this model, which [`FuseWidth::fpp`] is close to, keeps
+    /// `target_fpp`.
+    pub(crate) fn meeting(
+        items: u64,
+        target_fpp: f64,
+        expected_fpp: impl Fn(Self, u64) -> f64,
+    ) -> Option<Self> {
         let collisions = digest_collisions(items);
         let fpp = (target_fpp - collisions) / (1.0 - collisions);
         let wider = |bits: &u32| fpp * power_of_two(bits + 1) <= 1.0;
