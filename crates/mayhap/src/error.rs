@@ -260,8 +260,7 @@ impl fmt::Display for Error {
             }
             Self::FppUnreachable { target_fpp, lowest_fpp: 1.0.. } => write!(
                 f,
-                "target_fpp is {target_fpp:e}, but no filter of this number of items has a rate \
-                 below 1"
+                "target_fpp is {target_fpp:e}, but no filter of as many items has a rate below 1"
             ),
             Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
                 f,

@@ -187,7 +187,7 @@ impl Folded<'_> {
             return Ok(None);
         };
         // While it is put back after a refused write its contents are unknown.
-        old.check_file().map_err(|why| Refused(why.to_string()))?;
+        old.check_file().map_err(|_| Refused::Meanwhile)?;
         let (spec, expires_at) = (old.spec, old.expires_at());
         let mut entry = keyspace.entry_alone(old.id, spec, expires_at, filter, overhead);
         entry.take_over(old);

@@ -290,7 +290,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 30] = [
+const PATHS: [(Needs, &str); 31] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),

@@ -109,12 +109,13 @@ impl Shrink {
                 let (wanted_items, target_fpp) =
                     (wanted.unwrap_or(items), target_fpp.unwrap_or(promised));
                 super::check_fpp(target_fpp)?;
-                let factor =
-                    params.fold_factor(wanted_items, target_fpp).ok_or_else(|| Error::NoShrink {
+                let factor = params.fold_factor(wanted_items, target_fpp).ok_or_else(|| {
+                    Error::NoShrink {
                         items: wanted_items,
                         expected_fpp: params.expected_fpp(wanted_items),
                         target_fpp,
-                    })?;
+                    }
+                })?;
                 let folded = params.folded(factor, target_fpp)?;
                 let (layout, num_bits, k) =
                     (folded.layout(), folded.num_bits(), folded.num_hashes());

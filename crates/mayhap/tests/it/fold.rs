@@ -1,10 +1,10 @@
 //! A folded filter is the one that the same keys fill at the smaller size.
 
 use super::{cases, digests, empty, shape, with_layout};
+use mayhap::sizing::{self, Shrink};
 use mayhap::{
     AnyFilter, Block, Build, Digest, DigestFunction, Error, FilterParams, Health, Layout,
 };
-use mayhap::sizing::{self, Shrink};
 use mayhap::{LayoutKind, native};
 use proptest::prelude::*;
 
