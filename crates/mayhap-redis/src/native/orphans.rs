@@ -62,7 +62,7 @@ impl Server {
     /// # let options = NativeOptions::for_items(1_000, 0.01)?;
     /// # let seen = NativeFilter::create(&server, "seen", &options).await?;
     /// # seen.insert(b"a").await?;
-    /// # redis.cli(&["DEL", "seen"])?;
+    /// # redis.cli(&["DEL", "{seen}:meta"])?;
     /// let orphans = server.orphans(1_000).await?;
     /// assert_eq!(orphans.len(), 1);
     /// // In a cluster, `cluster-node-timeout` later:
