@@ -5,7 +5,7 @@
 //! time of one command per bit.
 
 use crate::server::{Command, Reply, Server};
-use crate::{Error, InsertedBatch};
+use crate::{Error, InsertedBatch, Loss};
 use mayhap::Bitmap;
 use mayhap_formats::Scheme;
 use redis::{Cmd, Value};
@@ -107,7 +107,7 @@ async fn answers(
 
 /// The meaning of a nil reply from a script: the filter has been replaced.
 fn changed(bitmap: &str) -> Error {
-    Error::Gone { name: bitmap.into(), reason: "it is another one by now".into() }
+    Error::Gone { name: bitmap.into(), loss: Loss::Replaced.into() }
 }
 
 /// Sets the bits of `len` keys.

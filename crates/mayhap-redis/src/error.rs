@@ -1,6 +1,6 @@
 //! The errors of filters on a server.
 
-use crate::Trouble;
+use crate::{Damage, Loss, Misfit, Trouble};
 use std::time::Duration;
 
 /// An error of a filter on a server.
@@ -33,10 +33,10 @@ pub enum Error {
         reason: &'static str,
     },
     /// The bits do not fit into values on a server.
-    #[error("the filter does not fit: {reason}")]
+    #[error("the filter does not fit: {misfit}")]
     Layout {
-        /// The option that does not fit, and the way out.
-        reason: String,
+        /// What does not fit, and the way out.
+        misfit: Misfit,
     },
     /// The bits of a filter of the layout standard do not fit into one value, as they must.
     #[error(
@@ -117,12 +117,12 @@ pub enum Error {
         wanted: String,
     },
     /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
-    #[error("the filter {name} is gone: {reason}")]
+    #[error("the filter {name} is gone: {loss}")]
     Gone {
         /// The name.
         name: String,
-        /// Details, if known.
-        reason: String,
+        /// How.
+        loss: Box<Loss>,
     },
     /// The filter was switched to another one during a call that reads or writes all of it: start
     /// over.
@@ -191,12 +191,12 @@ pub enum Error {
         confirmed: u32,
     },
     /// The keys do not hold a filter that this version supports.
-    #[error("the key {key} is damaged: {reason}")]
+    #[error("the key {key} is damaged: {damage}")]
     Damaged {
         /// The key.
         key: String,
         /// The problem.
-        reason: String,
+        damage: Box<Damage>,
     },
     /// An error of the filter: its parameters, its secret key.
     #[error("{0}")]

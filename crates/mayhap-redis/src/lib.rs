@@ -34,6 +34,7 @@
 // | `bf/` | filters that the server itself keeps |
 // | `bitfield.rs` | bits of many keys, set or read by few commands |
 // | `blocking.rs` | the same filters for programs without async: each call blocks |
+// | `cause.rs` | the causes of some errors: a loss, damage, a misfit |
 // | `error.rs` | the errors of filters on a server |
 // | `filter.rs` | the interface of all filters on a server, whatever their layout |
 // | `find.rs` | the kind of filter under a name on a server |
@@ -51,6 +52,7 @@ mod backup;
 mod bf;
 mod bitfield;
 pub mod blocking;
+mod cause;
 mod error;
 mod filter;
 mod find;
@@ -66,6 +68,7 @@ mod trouble;
 
 pub use backup::RemoteBackup;
 pub use bf::{BfChunk, BfGrowth, BfKind, BfOptions, RemoteBf};
+pub use cause::{Damage, Loss, Misfit};
 pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 pub use find::{Found, find};

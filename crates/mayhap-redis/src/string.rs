@@ -1,7 +1,7 @@
 //! Strings that are read in pieces.
 
-use crate::Error;
 use crate::server::{Command, Server};
+use crate::{Error, Misfit};
 use redis::{Value, cmd};
 
 /// The size of a reply: the server blocks all other clients meanwhile.
@@ -24,8 +24,7 @@ pub(crate) async fn read(server: &Server, key: &str, max_bytes: u64) -> Result<V
             return Err(Error::strange("GETRANGE", &value));
         };
         if from + piece.len() as u64 > max_bytes {
-            let reason = format!("it has more than the {max_bytes} bytes allowed");
-            return Err(Error::Layout { reason });
+            return Err(Error::Layout { misfit: Misfit::MoreThan(max_bytes) });
         }
         bytes.extend_from_slice(&piece);
         if (piece.len() as u64) < PIECE_BYTES {

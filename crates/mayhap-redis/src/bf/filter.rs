@@ -5,7 +5,7 @@ use super::info::{self, BfInfo};
 use super::options::BfOptions;
 use crate::replies::expiry;
 use crate::server::{Command, Reply, Server, words};
-use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
+use crate::{Error, FilterInfo, InsertedBatch, Loss, RemoteFilter};
 use mayhap::Bitmap;
 use redis::{Value, cmd};
 use std::fmt;
@@ -189,8 +189,7 @@ impl RemoteBf {
     }
 
     pub(super) fn gone(&self) -> Error {
-        let reason = "it expired, was evicted or was deleted; create it again".into();
-        Error::Gone { name: self.name.to_string(), reason }
+        Error::Gone { name: self.name.to_string(), loss: Loss::CreateAgain.into() }
     }
 
     /// One reply per key. An insertion that fails ends the array with its error.

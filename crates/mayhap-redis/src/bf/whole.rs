@@ -3,7 +3,7 @@
 use super::filter::RemoteBf;
 use crate::replies::{expiry, text};
 use crate::server::{Command, Server, words};
-use crate::{Error, RemoteFilter};
+use crate::{Error, Misfit, RemoteFilter};
 use redis::{Value, cmd};
 use std::time::Duration;
 
@@ -36,8 +36,7 @@ impl RemoteBf {
             }
             bytes += chunk.len() as u64;
             if bytes > max_bytes {
-                let reason = format!("it has more than the {max_bytes} bytes allowed");
-                return Err(Error::Layout { reason });
+                return Err(Error::Layout { misfit: Misfit::MoreThan(max_bytes) });
             }
             if next <= cursor {
                 return Err(Error::strange("BF.SCANDUMP", &Value::Int(next)));

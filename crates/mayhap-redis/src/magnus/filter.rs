@@ -5,7 +5,7 @@ use super::{MagnusOptions, MagnusParams};
 use crate::bitfield::{self, Op, Part, parts};
 use crate::replies::{expiry, millis};
 use crate::server::{Command, Reply, Server, words};
-use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
+use crate::{Damage, Error, FilterInfo, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use mayhap::sizing::estimated_fpp;
 use mayhap_formats::MagnusScheme;
@@ -190,12 +190,9 @@ impl RemoteMagnus {
             let (Some(len), Some(exists)) = (replies.next(), replies.next()) else { break };
             let (found, most) = (len.count(key, "STRLEN")?, self.inner.params.len().div_ceil(8));
             if found > most {
-                let m = self.inner.params.num_bits;
-                let reason = format!(
-                    "it is {found} bytes long, but m = {m} fills {most}: it was created with \
-                     another m"
-                );
-                return Err(Error::Damaged { key: key.clone(), reason });
+                let num_bits = self.inner.params.num_bits;
+                let damage = Damage::OtherSize { found, num_bits, most };
+                return Err(Error::Damaged { key: key.clone(), damage: damage.into() });
             }
             any |= exists.int(key, "EXISTS")? > 0;
         }

@@ -3,7 +3,7 @@
 use super::generation::Generation;
 use super::handle::Handle;
 use super::wire::bytes;
-use crate::Error;
+use crate::{Error, Loss};
 use mayhap::{Block, FilterParams};
 use redis::cmd;
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl Download {
     pub(super) async fn new(handle: &Arc<Handle>) -> Result<Self, Error> {
         let made = handle.fresh().await?;
         if !made.meta.is_of(handle.digest_function) {
-            return Err(handle.gone("it was made again with another digest function"));
+            return Err(handle.gone(Loss::OtherDigest));
         }
         Ok(Self { handle: handle.clone(), made, read: 0 })
     }
@@ -130,7 +130,7 @@ impl Download {
     async fn why_missing(&self) -> Error {
         match self.handle.fresh().await {
             Ok(now) if now.meta.generation != self.made.meta.generation => self.handle.switched(),
-            Ok(_) => self.handle.gone("part of it was evicted or deleted by another program"),
+            Ok(_) => self.handle.gone(Loss::Part),
             Err(error) => error,
         }
     }

@@ -5,7 +5,7 @@ use super::generation::Generation;
 use super::meta::State;
 use super::place::Target;
 use super::wire::read_meta;
-use crate::{Error, Server};
+use crate::{Error, Loss, Server};
 use mayhap::DigestFunction;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -58,8 +58,8 @@ impl Handle {
         self.place_of(&self.current())
     }
 
-    pub(super) fn gone(&self, reason: &str) -> Error {
-        Error::Gone { name: self.name.clone(), reason: reason.into() }
+    pub(super) fn gone(&self, loss: Loss) -> Error {
+        Error::Gone { name: self.name.clone(), loss: loss.into() }
     }
 
     pub(super) fn switched(&self) -> Error {
@@ -80,7 +80,7 @@ impl Handle {
     pub(super) async fn fresh(&self) -> Result<Generation, Error> {
         match read_meta(&self.server, self.place()).await?.0 {
             Some(meta) if meta.state == State::Ready => Ok(Generation::new(meta, &self.name)),
-            _ => Err(self.gone("it expired or was deleted")),
+            _ => Err(self.gone(Loss::ExpiredOrDeleted)),
         }
     }
 }

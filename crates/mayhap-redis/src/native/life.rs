@@ -3,7 +3,7 @@
 use super::generation::Generation;
 use super::handle::Handle;
 use super::wire::{bytes, eval, items, run, word};
-use crate::Error;
+use crate::{Error, Loss};
 use redis::Value;
 
 /// Keys: the parameters. Arguments: generation, time to live or 0. Returns the current and the new
@@ -50,7 +50,7 @@ async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Err
     when.arg(made.meta.tag()).arg(ttl);
     let value = run(server, &key, when, WHAT).await?;
     let Some([_, before, at]) = items(&value) else {
-        return Err(handle.gone("it was deleted"));
+        return Err(handle.gone(Loss::Deleted));
     };
     let number = |value: &Value| word(value).parse::<u64>().unwrap_or(0);
     let never_is_last = |at: u64| at.wrapping_sub(1);
@@ -62,7 +62,7 @@ async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Err
     let mut expire = eval(EXPIRE, &[&key]);
     expire.arg(made.meta.tag()).arg(at).arg(ttl);
     if word(&run(server, &key, expire, WHAT).await?) != "ok" {
-        return Err(handle.gone("it was deleted"));
+        return Err(handle.gone(Loss::Deleted));
     }
     if is_longer {
         return Ok(());
@@ -84,5 +84,5 @@ pub(super) async fn expire_shards(
     if made.expire(&handle.server, at, "the expiry of a shard", is_there).await? {
         return Ok(());
     }
-    Err(handle.gone("part of it was evicted or deleted by another program"))
+    Err(handle.gone(Loss::Part))
 }

@@ -6,7 +6,7 @@ use super::options::NativeOptions;
 use super::place::Target;
 use super::wire::{bytes, eval, items, meta_of, run, trailer_bytes, word};
 use crate::server::words;
-use crate::{Error, Server};
+use crate::{Damage, Error, Loss, Server};
 use redis::cmd;
 
 /// How long the remains of a dead creator block others: this, plus the time that creating the
@@ -92,7 +92,7 @@ impl<'a> Maker<'a> {
         }
         let what = "to write the parameters of the filter";
         let value = run(self.server, &key, claim, what).await?;
-        let damaged = || Error::Damaged { key: key.clone(), reason: "a strange answer".into() };
+        let damaged = || Error::Damaged { key: key.clone(), damage: Damage::Strange.into() };
         let (answer, rest) = items(&value).and_then(<[_]>::split_first).ok_or_else(damaged)?;
         match (word(answer), rest) {
             ("made", [at]) => {
@@ -192,9 +192,7 @@ impl<'a> Maker<'a> {
         let (own, at) = (made.own_trailer(), self.meta.expires_at_ms);
         let is_own = |trailer: &_| bytes(trailer) == Some(&own);
         if !made.expire(self.server, at, "to keep a shard", is_own).await? {
-            let reason = "a shard that was made was gone at once; the server evicts keys \
-                          (maxmemory-policy), or another program deletes them";
-            return Err(Error::Gone { name: self.place.name.into(), reason: reason.into() });
+            return Err(Error::Gone { name: self.place.name.into(), loss: Loss::AtOnce.into() });
         }
         self.mark("ready").await
     }

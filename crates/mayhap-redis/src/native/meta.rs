@@ -14,7 +14,7 @@
 //! | `expires_at_ms` | when all keys expire, by the server's clock, 0 for never |
 
 use super::shards::{Cut, MAX_VALUE_BYTES};
-use crate::Error;
+use crate::{Damage, Error};
 use mayhap::native::MAX_KEY_OPTIONS_BYTES;
 use mayhap::{DigestFunction, FilterParams, Layout, SecretKey};
 
@@ -78,27 +78,28 @@ impl Meta {
     /// # Errors
     ///
     /// The first field that is missing or has a value that no filter can have.
-    pub fn parse(fields: &[(Vec<u8>, Vec<u8>)]) -> Result<Self, String> {
+    pub fn parse(fields: &[(Vec<u8>, Vec<u8>)]) -> Result<Self, Damage> {
         let get = |name: &str| {
             let (_, value) = fields
                 .iter()
                 .find(|(field, _)| field == name.as_bytes())
-                .ok_or_else(|| format!("it has no {name}"))?;
+                .ok_or_else(|| Damage::Missing(name.into()))?;
             let limit = MAX_KEY_OPTIONS_BYTES;
             if value.len() > limit {
-                return Err(format!("{name} has {} bytes, at most {limit}", value.len()));
+                return Err(Damage::TooLong { field: name.into(), found: value.len(), limit });
             }
-            std::str::from_utf8(value).map_err(|_| format!("{name} is no UTF-8"))
+            std::str::from_utf8(value).map_err(|_| Damage::NotUtf8(name.into()))
         };
-        let bad = |name: &str, value: &str| format!("{name} is {value:?}");
+        let bad = |name: &str, value: &str| Damage::Bad { field: name.into(), value: value.into() };
         let number = |name: &str| {
             let value = get(name)?;
             value.parse::<u64>().map_err(|_| bad(name, value))
         };
-        for (name, wanted) in [("version", VERSION), ("kind", "bloom")] {
+        for (name, known) in [("version", VERSION), ("kind", "bloom")] {
             let value = get(name)?;
-            if value != wanted {
-                return Err(format!("{}, and this version knows {wanted}", bad(name, value)));
+            if value != known {
+                let (field, value) = (name.into(), value.into());
+                return Err(Damage::Version { field, value, known });
             }
         }
         let layout = get("layout")?;
@@ -112,7 +113,7 @@ impl Meta {
         let fpp = fpp.parse::<f64>().map_err(|_| bad("target_fpp", fpp))?;
         let (bits, items) = (number("num_bits")?, number("expected_items")?);
         let params = FilterParams::new(layout, bits, hashes, items, fpp);
-        let params = params.map_err(|error| error.to_string())?;
+        let params = params.map_err(Damage::Params)?;
         let digest_id = match get("digest")? {
             "xxh3" => 1,
             "sip13" => 2,
@@ -136,7 +137,7 @@ impl Meta {
             digest_id,
             digest_parameter: number("digest_parameter")?,
             key_options: get("key_options")?.into(),
-            cut: cut.map_err(|error| error.to_string())?,
+            cut: cut.map_err(Damage::of_cut)?,
             generation: generation.cast_signed(),
             state,
             ttl_ms: number("ttl_ms")?,
@@ -206,7 +207,7 @@ mod tests {
             let mut fields = fields(&meta());
             fields.iter_mut().find(|(field, _)| field == name.as_bytes()).unwrap().1 = value.into();
             let error = Meta::parse(&fields).unwrap_err();
-            assert!(error.contains(name), "{name} {value}: {error}");
+            assert!(error.to_string().contains(name), "{name} {value}: {error}");
         };
         for (name, value) in [
             ("version", "2"),
@@ -230,7 +231,10 @@ mod tests {
             let mut fields = fields(&meta());
             let (name, _) = fields.remove(i);
             let error = Meta::parse(&fields).unwrap_err();
-            assert_eq!(error, format!("it has no {}", String::from_utf8(name).unwrap()));
+            assert_eq!(
+                error.to_string(),
+                format!("it has no {}", String::from_utf8(name).unwrap())
+            );
         }
     }
 }

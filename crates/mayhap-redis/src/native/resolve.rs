@@ -6,7 +6,7 @@ use super::handle::{Current, Handle, Until};
 use super::meta::{Meta, State};
 use super::place::Target;
 use super::wire::{read_meta, trailer_bytes};
-use crate::Error;
+use crate::{Error, Loss};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Handle {
                 _ if current.is_next && self.has_become_live(current).await? => return Ok(false),
                 Some(meta) if meta.generation != own && meta.state == State::Ready => {
                     if !meta.is_of(self.digest_function) {
-                        return Err(self.gone("it was made again with another digest function"));
+                        return Err(self.gone(Loss::OtherDigest));
                     }
                     self.switch(Generation::new(meta, &self.name), current.is_next);
                     self.retire(made).await;
@@ -102,7 +102,7 @@ impl Handle {
                         && meta.generation != own => {}
                 _ => {
                     self.sweep_all(made).await;
-                    return Err(self.gone("it expired or was deleted"));
+                    return Err(self.gone(Loss::ExpiredOrDeleted));
                 }
             }
             until.pause(POLL).await?;
@@ -132,12 +132,8 @@ impl Handle {
         if let Err(error) = self.server.run(sweep.collect()).await {
             log::debug!("{}: {error}", self.name);
         }
-        let (shards, of) = (gone().count(), made.keys.len());
-        let key = &made.keys[*first].0;
-        Err(self.gone(&format!(
-            "{shards} of {of} values, {key} among them, were evicted or deleted by another \
-             program; delete the filter and fill it again"
-        )))
+        let (missing, of) = (gone().count(), made.keys.len());
+        Err(self.gone(Loss::Values { missing, of, key: made.keys[*first].0.clone() }))
     }
 
     /// Releases writers from a switch that was abandoned, or undone by a failover of the

@@ -1,7 +1,7 @@
 //! The location of a filter's bits: shards, their sizes, keys and slots.
 
-use crate::Error;
 use crate::server::{NUM_SLOTS, slot_of};
+use crate::{Error, Misfit};
 use mayhap::{Block, FilterParams, Layout};
 
 /// The largest shard unless a larger one is requested.
@@ -33,8 +33,8 @@ impl Cut {
         let (total, num_blocks) = (params.num_bytes(), params.num_blocks());
         let limit = max_bytes.unwrap_or(MAX_SHARD_BYTES).min(MAX_VALUE_BYTES);
         if limit < MIN_SHARD_BYTES {
-            let reason = format!("a shard of {limit} bytes, and the least is {MIN_SHARD_BYTES}");
-            return Err(Error::Layout { reason });
+            let misfit = Misfit::SmallShards { limit, least: MIN_SHARD_BYTES };
+            return Err(Error::Layout { misfit });
         }
         if params.layout() == Layout::Standard {
             return Self::check(params, num_blocks, limit);
@@ -63,22 +63,19 @@ impl Cut {
         let cut = Self { num_blocks, shard_blocks: shard_blocks.min(num_blocks) };
         let bytes = cut.shard_blocks.saturating_mul(64).saturating_add(TRAILER_BYTES);
         let is_standard = params.layout() == Layout::Standard;
-        let reason = if cut.shard_blocks == 0 {
-            "a shard has no blocks".into()
+        let misfit = if cut.shard_blocks == 0 {
+            Misfit::EmptyShards
         } else if is_standard && cut.num_shards() > 1 {
-            "the bits of a key of the layout standard are in several shards".into()
+            Misfit::SeveralShards
         } else if bytes > max_bytes && is_standard {
             return Err(Error::OneValue { bytes, max_bytes, most_bytes: MAX_VALUE_BYTES });
         } else if bytes > max_bytes || cut.num_shards() > u64::from(NUM_SLOTS) {
-            format!(
-                "{} bytes are more than {NUM_SLOTS} values of at most {max_bytes} bytes hold: \
-                 allow larger shards, up to {MAX_VALUE_BYTES}, or make several filters",
-                params.num_bytes()
-            )
+            let (bytes, values) = (params.num_bytes(), NUM_SLOTS);
+            Misfit::TooLarge { bytes, values, max_bytes, most_bytes: MAX_VALUE_BYTES }
         } else {
             return Ok(cut);
         };
-        Err(Error::Layout { reason })
+        Err(Error::Layout { misfit })
     }
 
     pub(crate) fn num_shards(&self) -> u64 {

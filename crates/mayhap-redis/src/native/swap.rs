@@ -24,7 +24,7 @@ use super::meta::State;
 use super::options::{NativeOptions, millis, random};
 use super::place::Target;
 use super::wire::{eval, read_meta, run, trailer_bytes, word};
-use crate::{Error, Server};
+use crate::{Error, Loss, Server};
 use mayhap::Block;
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ async fn keep(handle: &Handle, current: &Current) -> Result<u64, Error> {
     let mut keep = eval(KEEP, &[&key]);
     keep.arg(current.made.meta.tag());
     let value = run(&handle.server, &key, keep, "to keep the rebuilt filter").await?;
-    let gone = || handle.gone("what was rebuilt expired, was deleted or is in its place already");
+    let gone = || handle.gone(Loss::RebuiltOrInPlace);
     let at = word(&value).parse().map_err(|_| gone())?;
     expire_shards(handle, &current.made, at).await?;
     Ok(at)
@@ -178,7 +178,7 @@ async fn swap_with(handle: &Handle, token: i64, current: &Current, at: u64) -> R
             Ok(true)
         }
         "late" => Ok(false),
-        _ => Err(handle.gone("what was rebuilt expired or was deleted")),
+        _ => Err(handle.gone(Loss::Rebuilt)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::shards::check_name;
 use super::swap::swap;
 use super::wire::{eval, word};
 use crate::server::words;
-use crate::{Error, Server};
+use crate::{Error, Loss, Server};
 use mayhap::Block;
 use mayhap::native::body_bytes;
 
@@ -24,7 +24,7 @@ redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[2])
 return 'ok'";
 
 fn expired(name: &str) -> Error {
-    Error::Gone { name: name.into(), reason: "what was sent expired before it was whole".into() }
+    Error::Gone { name: name.into(), loss: Loss::Unfinished.into() }
 }
 
 /// Shards whose bits are counted in one round trip.

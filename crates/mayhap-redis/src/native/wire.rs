@@ -79,7 +79,7 @@ pub(super) fn meta_of(value: &Value, key: &str) -> Result<Option<Meta>, Error> {
     if pairs.is_empty() {
         return Ok(None);
     }
-    let damaged = |reason| Error::Damaged { key: key.into(), reason };
+    let damaged = |damage| Error::Damaged { key: key.into(), damage: Box::new(damage) };
     Meta::parse(&pairs).map(Some).map_err(damaged)
 }
 

@@ -1,8 +1,8 @@
 //! The hash of parameters on a server.
 
-use crate::Error;
 use crate::replies::text;
 use crate::server::{Command, Server, words};
+use crate::{Damage, Error, Loss};
 use mayhap_formats::{Limits, RedissonConfig};
 use redis::{Value, cmd};
 
@@ -51,14 +51,14 @@ pub(super) async fn read(
         if found == 0 {
             return Err(Error::NotFound { name: name.into() });
         }
-        let reason = format!("its bits are there, its config {config_key} is not");
-        return Err(Error::Gone { name: name.into(), reason });
+        let loss = Loss::NoConfig { config: config_key.into() };
+        return Err(Error::Gone { name: name.into(), loss: loss.into() });
     };
     let most = config.size().unsigned_abs().div_ceil(8);
     if found > most {
         let size = config.size();
-        let reason = format!("it is {found} bytes long, and the {size} bits of its config {most}");
-        return Err(Error::Damaged { key: name.into(), reason });
+        let damage = Damage::TooManyBits { found, size, most };
+        return Err(Error::Damaged { key: name.into(), damage: damage.into() });
     }
     Ok(config)
 }
@@ -66,25 +66,25 @@ pub(super) async fn read(
 /// The fields; `None` if none of them exists.
 fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Error> {
     let Value::Array(values) = fields else { return Err(Error::strange("HMGET", fields)) };
-    let damaged = |reason: String| Error::Damaged { key: config_key.into(), reason };
+    let damaged = |damage| Error::Damaged { key: config_key.into(), damage: Box::new(damage) };
     let mut found = Vec::new();
     for (name, value) in RedissonConfig::NAMES.into_iter().zip(values) {
         match (value, text(value)) {
             (Value::Nil, _) => {}
             (_, Some(text)) if text.len() <= MAX_FIELD_BYTES => found.push((name, text)),
-            _ => return Err(damaged(format!("{name} is no number"))),
+            _ => return Err(damaged(Damage::NotNumber(name))),
         }
     }
     if found.is_empty() {
         return Ok(None);
     }
-    let config = RedissonConfig::parse(found).map_err(|error| damaged(error.to_string()))?;
+    let config = RedissonConfig::parse(found).map_err(|error| damaged(Damage::Format(error)))?;
     Limits::default()
         .check_hashes("hashIterations", u64::from(config.num_hashes()))
-        .map_err(|error| damaged(error.to_string()))?;
+        .map_err(|error| damaged(Damage::Format(error)))?;
     if !is_still(&config, fields) {
         // `+7`: compared with 7 as text, it would count as changed.
-        return Err(damaged("size or hashIterations is not in plain digits".into()));
+        return Err(damaged(Damage::NotPlain));
     }
     Ok(Some(config))
 }

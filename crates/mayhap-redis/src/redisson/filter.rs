@@ -5,7 +5,7 @@ use crate::bitfield::{self, Op, Part, parts};
 use crate::observe::{scaled, windows};
 use crate::replies::millis;
 use crate::server::{Command, Server, words};
-use crate::{Error, FilterInfo, InsertedBatch, RemoteFilter};
+use crate::{Error, FilterInfo, InsertedBatch, Loss, RemoteFilter};
 use mayhap::Bitmap;
 use mayhap::sizing::estimated_fpp;
 use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
@@ -286,8 +286,7 @@ impl RemoteRedisson {
     }
 
     fn changed(&self) -> Error {
-        let reason = "it is another one by now".into();
-        Error::Gone { name: self.inner.name.clone(), reason }
+        Error::Gone { name: self.inner.name.clone(), loss: Loss::Replaced.into() }
     }
 
     /// The error of a call, which does not show the state of the two keys.
@@ -296,20 +295,14 @@ impl RemoteRedisson {
             return error;
         }
         let inner = &self.inner;
-        let gone = |reason| Error::Gone { name: inner.name.clone(), reason };
+        let gone = |loss| Error::Gone { name: inner.name.clone(), loss: Box::new(loss) };
         match config::read(&inner.server, &inner.name, &inner.config_key).await {
             Ok(config) if same(&config, &inner.config) => error,
-            Ok(config) => gone(format!(
-                "Bloom filter config has been changed: size is {}, hashIterations {}; they were {} \
-                 and {}; attach to it again",
-                config.size(),
-                config.num_hashes(),
-                inner.config.size(),
-                inner.config.num_hashes(),
-            )),
-            Err(Error::NotFound { .. }) => {
-                gone("it expired, was evicted or was deleted; initialise it again".into())
+            Ok(config) => {
+                let numbers = |config: &RedissonConfig| (config.size(), config.num_hashes());
+                gone(Loss::ConfigChanged { now: numbers(&config), before: numbers(&inner.config) })
             }
+            Err(Error::NotFound { .. }) => gone(Loss::InitialiseAgain),
             Err(other) => other,
         }
     }

@@ -101,7 +101,9 @@ async fn a_shard_that_another_program_deletes_is_never_answered_absent() {
     for digest in &all[..200] {
         match filter.contains_digests(&[*digest]).await {
             Ok(found) => assert!(found.get(0)),
-            Err(Error::Gone { reason, .. }) => gone += u32::from(reason.contains("evicted")),
+            Err(Error::Gone { loss, .. }) => {
+                gone += u32::from(loss.to_string().contains("evicted"));
+            }
             Err(error) => panic!("{error}"),
         }
     }
