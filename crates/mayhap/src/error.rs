@@ -113,6 +113,30 @@ pub enum Error {
         /// The keys that the smaller filter would be for.
         expected_items: u64,
     },
+    /// A growing filter does not fold to one layer: one of its layers differs from the first.
+    UnlikeLayers {
+        /// The layer, from 2 on.
+        layer: u64,
+        /// The number in which they differ.
+        parameter: &'static str,
+        /// That of the first layer.
+        left: u32,
+        /// That of this one.
+        right: u32,
+    },
+    /// A growing filter does not fold to one layer that keeps the rate.
+    NoCollapse {
+        /// Its layers.
+        num_layers: u64,
+        /// The blocks of the largest size to which all of them fold.
+        num_blocks: u64,
+        /// The keys.
+        items: u64,
+        /// The rate for them at that size.
+        expected_fpp: f64,
+        /// The rate that its layers may have together.
+        target_fpp: f64,
+    },
     /// A digest belongs to another segment.
     OutsideSegment {
         /// The digest.
@@ -306,6 +330,17 @@ impl fmt::Display for Error {
                 f,
                 "the filter has {items} keys, and after a fold by {factor} it would be for \
                  {expected_items}; choose a smaller factor or a higher target_fpp"
+            ),
+            Self::UnlikeLayers { layer, parameter, left, right } => write!(
+                f,
+                "layer {layer} does not fold into the first: they differ in {parameter}, {left} \
+                 against {right}"
+            ),
+            Self::NoCollapse { num_layers, num_blocks, items, expected_fpp, target_fpp } => write!(
+                f,
+                "the largest size to which all {num_layers} layers fold has {num_blocks} blocks, \
+                 where the rate for {items} keys is {expected_fpp:.3e}, above their share of \
+                 {target_fpp:.3e}"
             ),
             Self::OutsideSegment { digest, first, last } => write!(
                 f,

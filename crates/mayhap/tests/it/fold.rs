@@ -1,12 +1,15 @@
 //! A folded filter is the one that the same keys fill at the smaller size.
 
 use super::{cases, digests, empty, shape, with_layout};
+use mayhap::native::Native;
 use mayhap::sizing::{self, Shrink};
 use mayhap::{
     AnyFilter, Block, Build, Digest, DigestFunction, Error, FilterParams, Health, Layout,
+    ScalableBloomFilter,
 };
 use mayhap::{LayoutKind, native};
 use proptest::prelude::*;
+use std::ops::Range;
 
 /// The smaller filter of each layout, with every k that has positions of its own.
 const SMALL: [(Layout, u64, u32); 9] = [
@@ -228,4 +231,69 @@ fn how_far_a_filter_shrinks_is_refused_or_keeps_the_rate() {
     assert_eq!(by(4).unwrap(), (4, params.folded(4, 0.01).unwrap()));
     assert!(matches!(by(12), Err(Error::FoldOverfull { factor: 12, items: 100_000, .. })));
     assert_eq!(by(7), Err(Error::NoFold { unit: "blocks", from: 12_000, factor: 7 }));
+}
+
+/// A chain with these layers, which are folded and built small.
+fn chain(first_items: u64, target_fpp: f64, keys: Range<u64>) -> ScalableBloomFilter {
+    let mut chain =
+        ScalableBloomFilter::new(first_items, target_fpp, DigestFunction::xxh3(3)).unwrap();
+    chain.insert_batch(&keys.collect::<Vec<_>>()).unwrap();
+    chain
+}
+
+#[test]
+fn a_chain_folds_to_the_one_layer_that_is_built_small() {
+    // One layer with few keys; two, the second of which has just begun; of one part and of two.
+    for (first_items, target_fpp, keys, layers) in
+        [(48_640, 0.01, 500, 1), (10_000, 1e-4, 500, 1), (32, 0.01, 34, 2), (1_000, 1e-4, 1_051, 2)]
+    {
+        let name = format!("{first_items} at {target_fpp}");
+        let large = chain(first_items, target_fpp, 0..keys);
+        assert_eq!(large.num_layers(), layers, "{name}");
+        let small = large.shrunk(Shrink::default()).unwrap().expect(&name);
+        assert_eq!(small.num_layers(), 1);
+        assert!(small.num_bytes() < large.num_bytes(), "{name}");
+        let params = small.layers().next().unwrap().0;
+        let first = params.expected_items();
+        let mut built = ScalableBloomFilter::with_first_layer(
+            params,
+            first,
+            target_fpp,
+            *large.digest_function(),
+        )
+        .unwrap();
+        built.insert_batch(&(0..keys).collect::<Vec<_>>()).unwrap();
+        let [bits, expected] = [&small, &built].map(|it| it.segments().concat());
+        assert!(bits == expected, "{name}");
+        assert!(small.inserted_items().abs_diff(built.inserted_items()) <= 3, "{name}");
+        // It can be saved, and read again.
+        let read: ScalableBloomFilter =
+            native::decode_as(&native::encode(&small, ""), None).unwrap().0;
+        assert_eq!(read.segments(), small.segments(), "{name}");
+        // And keeps its rate while it grows.
+        let mut small = small;
+        assert!(small.promised_fpp() <= target_fpp, "{name}: {}", small.promised_fpp());
+        small.insert_batch(&(keys..50_000).collect::<Vec<_>>()).unwrap();
+        assert!(small.promised_fpp() <= target_fpp && small.expected_fpp() <= target_fpp, "{name}");
+        assert!((0..50_000u64).all(|key| small.contains(&key)), "{name}");
+    }
+}
+
+#[test]
+fn a_chain_that_does_not_fold_says_why() {
+    let full = chain(100, 0.01, 0..20_000);
+    let error = full.shrunk(Shrink::default()).unwrap_err();
+    let all = full.num_layers() as u64;
+    assert!(matches!(error, Error::NoCollapse { num_layers, .. } if num_layers == all), "{error}");
+    assert!(error.to_string().contains("layers fold has"), "{error}");
+    let by = full.shrunk(Shrink::By(2)).unwrap_err();
+    assert_eq!(by, Error::NoFold { unit: "layers", from: all, factor: 2 });
+    // One layer that is full, and one that is to have another rate.
+    let one = chain(1_000, 0.01, 0..990);
+    assert!(one.shrunk(Shrink::default()).unwrap().is_none());
+    let to = |items, target_fpp| one.shrunk(Shrink::To { items, target_fpp });
+    assert!(matches!(to(None, Some(1e-9)), Err(Error::NoShrink { .. })));
+    assert!(matches!(to(Some(10), Some(0.5)), Err(Error::FoldOverfull { .. })));
+    assert!(matches!(to(None, Some(1.0)), Err(Error::FppOutOfRange { .. })));
+    assert!(matches!(one.shrunk(Shrink::By(0)), Err(Error::NoFold { unit: "blocks", .. })));
 }
