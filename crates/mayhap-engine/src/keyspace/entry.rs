@@ -76,14 +76,13 @@ impl Entry {
         }
     }
 
-    /// Continues what is known of the same filter at another size: its place, the log's counts of
-    /// it, and a dump in progress, which has the contents of its beginning. With names locked.
+    /// Continues what is known of the same filter at another size: its place, and the log's counts
+    /// of it. With names locked.
     pub(super) fn take_over(&mut self, before: &Self) {
         self.place = AtomicU64::new(before.place());
         self.tally = before.tally.clone();
         self.checked.add(before.checked.get());
         self.over_said.replace(before.over_said.get());
-        *unpoisoned(self.outgoing.get_mut()) = before.outgoing().take();
     }
 
     /// The keys that it refuses to exceed, or was created for; `None` for dumps and files.

@@ -18,7 +18,6 @@ use super::index::Named;
 use super::kind::Closed;
 use super::{ChangeError, Entry, Keyspace};
 use crate::durable::{Log, Operation, Refused};
-use crate::fail_point::fail_point;
 use mayhap::sizing::Shrink;
 use mayhap::{Charge, FilterParams};
 use std::sync::Arc;
@@ -194,12 +193,12 @@ impl Folded<'_> {
         let entry = Arc::new(entry);
         let operation = Operation::Fold { id: old.id, to: &size.encode() };
         let _logged = log.map(|log| log.now(&operation)).transpose()?;
-        fail_point("fold.logged");
         // Insertions that wait continue with the smaller one, even if they have found the other.
         closed.replace_with(entry.clone());
-        fail_point("fold.moved");
+        // A dump in progress, which has the contents of its beginning, goes on.
+        let dump = old.outgoing().take();
+        *entry.outgoing() = dump;
         keyspace.names.put_back(Named { name, entry: entry.clone() });
-        fail_point("fold.done");
         Ok(Some(entry))
     }
 }

@@ -206,3 +206,20 @@ fn a_union_of_folded_filters_is_refused_beyond_their_capacity() {
     let error = keyspace.merge(b"c", &both(), 0, 1, None).err();
     assert!(matches!(error, Some(CreateError::Overfull { capacity: c, .. }) if c == capacity));
 }
+
+/// A dump in progress has the filter of its beginning, whether a fold comes in between or is
+/// refused.
+#[test]
+fn a_dump_that_was_begun_before_a_fold_goes_on() {
+    let keyspace = keyspace();
+    let entry = keyspace.create(b"a", LARGE, 1, None).unwrap();
+    let (mut cursor, header) = keyspace.dump(&entry, 0, 1).unwrap();
+    keyspace.shrink(b"a", Shrink::By(7), 1, None).unwrap_err();
+    keyspace.shrink(b"a", Shrink::By(4), 1, None).unwrap();
+    let (entry, mut bytes) = (keyspace.get(b"a", 1).unwrap(), header.len());
+    while cursor != 0 {
+        let (next, chunk) = keyspace.dump(&entry, cursor, 1).unwrap();
+        (cursor, bytes) = (next, bytes + chunk.len());
+    }
+    assert!(bytes >= 960 * 64, "{bytes}");
+}

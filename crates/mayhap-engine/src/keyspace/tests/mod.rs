@@ -1,6 +1,6 @@
 //! The keyspace over a disk that fails: `whole.rs`, filters created with contents, `order.rs`,
 //! acknowledged and refused changes, `recovery.rs`, restoring at start, `upkeep.rs`, maintenance,
-//! `load.rs`, chunks in and out. Its table: `table.rs`.
+//! `load.rs`, chunks in and out, `fold.rs`, filters that shrink. Its table: `table.rs`.
 
 mod fold;
 mod load;
