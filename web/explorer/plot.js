@@ -71,7 +71,7 @@ function draw(svg, curves) {
     if (points.length === 0) return;
     const path = points.map(([px, py], j) => `${j ? 'L' : 'M'}${px.toFixed(1)} ${py.toFixed(1)}`);
     svg.append(element('path', { class: `curve c${i % 5}`, d: path.join('') }));
-    named.push([name, ...points[points.length - 1]]);
+    if (name) named.push([name, ...points[points.length - 1]]);
   });
   let free = 0;
   for (const [name, px, py] of named.sort((one, other) => one[2] - other[2])) {
