@@ -96,9 +96,11 @@ test('rows are on the screen after the first answer, whatever follows', async ()
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   const held = [];
-  await page.route('**/v1/filters?*', (route) => held.push(route));
+  let holds = true;
+  await page.route('**/v1/filters?*', (route) => (holds ? held.push(route) : route.continue()));
   await page.goto(`${server.url}/ui`);
   await page.getByText('The filters are being read.').waitFor();
+  await page.locator('#server dd').last().waitFor();
   assert.equal(await page.getByText('There are no filters').count(), 0);
   const next = async () => {
     while (!held.length) await new Promise((done) => setTimeout(done, 10));
@@ -110,8 +112,13 @@ test('rows are on the screen after the first answer, whatever follows', async ()
   const rows = Number(await page.locator('table').getAttribute('aria-rowcount')) - 1;
   assert.ok(rows > 30 && rows < 1000, `${rows} filters`);
   await page.getByRole('button', { name: `0 of ${rows} break their promise` }).waitFor();
+  await page.getByText(`${rows} of 10,000 filters are read`).waitFor();
   await next();
   await page.waitForFunction((few) => document.querySelector('table').ariaRowCount > few + 500, rows);
+  holds = false;
+  await next();
+  await page.locator(`table[aria-rowcount="${FILTERS + 1}"]`).waitFor();
+  assert.equal(await page.getByText('filters are read').count(), 0);
   await context.close();
 });
 

@@ -81,6 +81,8 @@ function makeFilters() {
         if (page.is_cut) report('There are more filters than are shown.');
         else if (page.unnamed) report(`Not shown: ${count(page.unnamed)} whose name is not UTF-8.`);
         cursor = page.next;
+        const all = last?.filters ? ` of ${count(last.filters)}` : '';
+        if (!known) table.tell(cursor ? `${count(paths.size)}${all} filters are read` : '');
       } while (cursor && view.element === table.element);
       if (!cursor) table.keep(paths);
       known ??= paths.size;

@@ -113,7 +113,8 @@ export function makeTable(watch) {
     });
     return button;
   });
-  summary.append(...parts, search);
+  const progress = element('span', { class: 'dim', role: 'status' });
+  summary.append(...parts, search, progress);
 
   function summarize() {
     const known = filters.filter((filter) => filter.num_bytes !== undefined);
@@ -184,7 +185,12 @@ export function makeTable(watch) {
   }
   showEmpty();
 
-  return { element: element('section', {}, summary, empty, scroll), put, keep, drop, none };
+  /** Says how many filters are read, while they are. */
+  const tell = (text) => {
+    progress.textContent = text;
+  };
+
+  return { element: element('section', {}, summary, empty, scroll), put, keep, drop, none, tell };
 }
 
 /** Rows with the worst first, else in their order: without a sort, as there may be 20,000. */
