@@ -8,6 +8,7 @@ use mayhap::sizing::scalable;
 use mayhap::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
 use mayhap::{Error, Layout, sizing};
 use plotters::style::RGBColor;
+use std::f64::consts::LOG2_E;
 
 /// The bits of all kinds are computed for this number of keys; per key they hardly depend on it.
 const ITEMS: u64 = 10_000_000;
@@ -40,6 +41,27 @@ const CURVES: [Curve; 7] = [
     curve("counting, 4 bits", OCHRE, 0, of_counters),
     curve("compact", INK, 0, of_copies),
     Curve { stroke: Stroke::dashed(INK), ..curve("binary fuse", INK, 16, of_fingerprints) },
+];
+
+/// The fewest bits per key with which a task is done at a rate.
+struct Bound {
+    name: &'static str,
+    bits: fn(f64) -> f64,
+    /// The bits at which the name stands, in the area below all lines.
+    label: f64,
+}
+
+/// Sets that never change (Carter, Floyd, Gill, Markowsky & Wegman 1978); sets whose keys are
+/// removed again (Kuszmaul & Walzer 2024, *Space Lower Bounds for Dynamic Filters and
+/// Value-Dynamic Retrieval*); filters of bits that keys set, of which half are (Bloom 1970).
+const BOUNDS: [Bound; 3] = [
+    Bound { name: "any filter: log2(1/p)", bits: |p| -p.log2(), label: 5.0 },
+    Bound { name: "with removals: log2(1/p) + 1.44", bits: |p| -p.log2() + LOG2_E, label: 6.2 },
+    Bound {
+        name: "bits that keys set: 1.44 log2(1/p), below standard",
+        bits: |p| -p.log2() * LOG2_E,
+        label: 7.7,
+    },
 ];
 
 fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, Error> {
@@ -106,10 +128,15 @@ pub(super) fn svg() -> Result<String, Error> {
 }
 
 fn paint(frame: &mut Frame<'_>, lines: &[(&Curve, Vec<(f64, f64)>)]) {
-    let floor: Vec<_> = frame.x().values(60).map(|p| (p, -p.log2())).collect();
-    frame.area_below(RGBColor(0xF2, 0xF2, 0xF2), floor.iter().copied());
-    frame.line(Stroke::dashed(GREY), floor);
-    frame.text(GREY, (2e-5, 7.0), Side::Below, (0, 0), "lower bound for any filter: log2(1/p)");
+    for (i, Bound { name, bits, label }) in BOUNDS.into_iter().enumerate() {
+        let line: Vec<_> = frame.x().values(60).map(|p| (p, bits(p))).collect();
+        if i == 0 {
+            frame.area_below(RGBColor(0xF2, 0xF2, 0xF2), line.iter().copied());
+        }
+        frame.line(Stroke::dashed(GREY), line);
+        frame.text(GREY, (2e-5, label), Side::Below, (0, 0), name);
+    }
+    frame.text(GREY, (2e-5, 9.6), Side::Below, (0, 0), "lower bounds, the dashed grey lines:");
     for (curve, points) in lines {
         frame.line(curve.stroke, points.iter().copied());
         let inside = points.iter().rposition(|(_, bits)| *bits <= MOST_BITS);
