@@ -270,34 +270,6 @@ impl Error {
     pub(crate) fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Self> {
         Err(Self::BadField { field, found })
     }
-
-    /// The errors of filters that do not fold.
-    fn fmt_fold(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::NoShrink { items, expected_fpp, target_fpp } => write!(
-                f,
-                "cannot shrink: at its size the rate for {items} keys is {expected_fpp:.3e}, above \
-                 {target_fpp:e}; choose a higher target_fpp"
-            ),
-            Self::FoldOverfull { factor, items, expected_items } => write!(
-                f,
-                "the filter has {items} keys, and after a fold by {factor} it would be for \
-                 {expected_items}; choose a smaller factor or a higher target_fpp"
-            ),
-            Self::UnlikeLayers { layer, parameter, left, right } => write!(
-                f,
-                "layer {layer} does not fold into the first: they differ in {parameter}, {left} \
-                 against {right}"
-            ),
-            Self::NoCollapse { num_layers, num_blocks, items, expected_fpp, target_fpp } => write!(
-                f,
-                "the largest size to which all {num_layers} layers fold has {num_blocks} blocks, \
-                 where the rate for {items} keys is {expected_fpp:.3e}, above their share of \
-                 {target_fpp:.3e}"
-            ),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl fmt::Display for Error {
@@ -346,13 +318,6 @@ impl fmt::Display for Error {
             Self::NoSegments { layout } => {
                 write!(f, "a filter of layout {layout} has no segments; use layout blocked")
             }
-            Self::NoFold { unit, from, factor } => {
-                write!(f, "{from} {unit} do not fold by {factor}")
-            }
-            Self::NoShrink { .. }
-            | Self::FoldOverfull { .. }
-            | Self::UnlikeLayers { .. }
-            | Self::NoCollapse { .. } => self.fmt_fold(f),
             Self::OutsideSegment { digest, first, last } => write!(
                 f,
                 "digest {digest:016x} belongs to another segment: this one has the digests from \
@@ -364,12 +329,43 @@ impl fmt::Display for Error {
             Self::NotOfKind { operation, kind } => {
                 write!(f, "a {kind} filter has no operation \"{operation}\"")
             }
-            _ => self.fmt_of_bytes(f),
+            _ => self.fmt_of_folds(f),
         }
     }
 }
 
 impl Error {
+    /// The texts of folds that are refused.
+    fn fmt_of_folds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NoFold { unit, from, factor } => {
+                write!(f, "{from} {unit} do not fold by {factor}")
+            }
+            Self::NoShrink { items, expected_fpp, target_fpp } => write!(
+                f,
+                "cannot shrink: at its size the rate for {items} keys is {expected_fpp:.3e}, above \
+                 {target_fpp:e}; choose a higher target_fpp"
+            ),
+            Self::FoldOverfull { factor, items, expected_items } => write!(
+                f,
+                "the filter has {items} keys, and after a fold by {factor} it would be for \
+                 {expected_items}; choose a smaller factor or a higher target_fpp"
+            ),
+            Self::UnlikeLayers { layer, parameter, left, right } => write!(
+                f,
+                "layer {layer} does not fold into the first: they differ in {parameter}, {left} \
+                 against {right}"
+            ),
+            Self::NoCollapse { num_layers, num_blocks, items, expected_fpp, target_fpp } => write!(
+                f,
+                "the largest size to which all {num_layers} layers fold has {num_blocks} blocks, \
+                 where the rate for {items} keys is {expected_fpp:.3e}, above their share of \
+                 {target_fpp:.3e}"
+            ),
+            _ => self.fmt_of_bytes(f),
+        }
+    }
+
     /// The texts of errors in files and other bytes.
     fn fmt_of_bytes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
