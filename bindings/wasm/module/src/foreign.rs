@@ -75,7 +75,7 @@ contents! {
     SplitBlockFilter, "parquet", |_| UNKNOWN;
     GuavaFilter, "guava", |_| UNKNOWN;
     RedisBloomFilter, "redisbloom", |filter| {
-        (filter.capacity() as f64, filter.error_rate(), filter.num_items() as f64)
+        (filter.capacity() as f64, filter.target_fpp(), filter.num_items() as f64)
     };
     DcsoFilter, "dcso", |filter| {
         (filter.capacity() as f64, filter.target_fpp(), filter.num_items() as f64)
