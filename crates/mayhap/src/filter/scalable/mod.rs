@@ -1,11 +1,10 @@
 //! A chain of growing layers for an unknown number of keys.
 //!
 //! `layer.rs` is one layer and the path of a batch through all layers, `stats.rs` the statistics of
-//! a chain, `union.rs` two chains as one, `fold.rs` a chain as one layer, `native.rs` the chain in a file, `concurrent.rs` the form
-//! that many threads fill, `growth.rs` its next layer.
+//! a chain, `union.rs` two chains, or all layers, as one, `native.rs` the chain in a file,
+//! `concurrent.rs` the form that many threads fill, `growth.rs` its next layer.
 
 mod concurrent;
-mod fold;
 mod growth;
 mod layer;
 mod native;
