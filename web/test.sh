@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the modules and the pages and tests them: the modules in Node, the pages in Chromium, the
-# extension in Firefox too. SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, built
-# if it is not given; SHORT=1 builds no modules with vector instructions. Prints the compressed
-# sizes.
+# extension in Firefox too. SCREENS=FOLDER takes the screenshots there; MAYHAP is the command, if it
+# is not built into target/debug; SHORT=1 builds no modules with vector instructions. Prints the
+# compressed sizes.
 set -eu
 cd "$(dirname "$0")/.."
 command -v "${CHROMIUM:-/usr/bin/chromium}" >/dev/null || {
@@ -40,7 +40,8 @@ page 160000 'explorer, in one file' "$out"/explorer.html
 page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
 	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
 	crates/mayhap-dashboard/src/page/*.svg
-# The server of the dashboard.
-[ -n "${MAYHAP:-}" ] || ${CARGO:-cargo} build --locked -p mayhap-cli
+# The command, which serves the dashboard, and the explorer of this build.
+MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --locked -p mayhap-cli \
+	--features explorer,fail-points
 node --test bindings/wasm/test/*.test.mjs
 node --test web/test/*.test.mjs

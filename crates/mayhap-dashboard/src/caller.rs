@@ -12,6 +12,26 @@ pub const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
+/// Sets [`HEADERS`]; an answer with a policy of its own keeps it.
+///
+/// ```
+/// use axum::http::header::{CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
+///
+/// let mut answer = axum::response::Response::new(());
+/// mayhap_dashboard::caller::protect(answer.headers_mut());
+/// assert_eq!(answer.headers()[X_FRAME_OPTIONS], "DENY");
+/// answer.headers_mut().insert(CONTENT_SECURITY_POLICY, "sandbox".parse().unwrap());
+/// mayhap_dashboard::caller::protect(answer.headers_mut());
+/// assert_eq!(answer.headers()[CONTENT_SECURITY_POLICY], "sandbox");
+/// ```
+pub fn protect(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        if name != header::CONTENT_SECURITY_POLICY || !headers.contains_key(&name) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+    }
+}
+
 /// The header's text, if there is exactly one.
 pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();

@@ -3,21 +3,21 @@
 use super::failure::Failure;
 use super::state::State;
 use super::{filters, server};
-use crate::caller::{HEADERS, host, is_of_other_site};
-use crate::files::{FILES, File};
+use crate::caller::{host, is_of_other_site, protect};
+use crate::files::FILES;
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
 use std::net::IpAddr;
 
 /// All paths, behind the guard.
 pub(super) fn router(state: State) -> Router {
-    let files = FILES.into_iter();
+    let files = FILES.iter();
     files
-        .fold(Router::new(), |router, file| router.route(file.path, handler(file)))
+        .fold(Router::new(), |router, file| router.route(file.path, get(*file)))
         .route("/", get(|| async { Redirect::temporary("/ui") }))
         .route("/ui/events", get(filters::events))
         .route("/ui/history", get(filters::history))
@@ -32,10 +32,6 @@ pub(super) fn router(state: State) -> Router {
         .with_state(state)
 }
 
-fn handler(file: File) -> MethodRouter<State> {
-    get(move || async move { ([(header::CONTENT_TYPE, file.kind)], file.text) })
-}
-
 /// Answers only requests that call us by a name of loopback, so that no page whose name was bound
 /// to our address reads anything, and refuses requests from pages of other sites.
 async fn guard(request: Request, next: Next) -> Response {
@@ -43,9 +39,7 @@ async fn guard(request: Request, next: Next) -> Response {
         Ok(()) => next.run(request).await,
         Err(failure) => failure.into_response(),
     };
-    for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
+    protect(response.headers_mut());
     response
 }
 

@@ -15,7 +15,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mayhap_dashboard::caller::{HEADERS, host, is_of_other_site, single};
+use mayhap_dashboard::caller::{host, is_of_other_site, protect, single};
 use mayhap_engine::unix_ms;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -67,9 +67,7 @@ pub(super) async fn guard(
     {
         response.headers_mut().insert(&KEEP_ALIVE, value);
     }
-    for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
+    protect(response.headers_mut());
     let lane = state.shared.metrics.http();
     lane.add(Counter::HttpRequests, 1);
     if response.status().is_client_error() || response.status().is_server_error() {

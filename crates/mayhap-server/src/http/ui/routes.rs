@@ -6,16 +6,14 @@ use super::{events, history, people};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::Extension;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use mayhap_dashboard::files::{FILES, File};
 
-/// All paths below `/ui`.
+/// All paths below `/ui`, and the explorer.
 pub(in crate::http) fn router() -> Router<State> {
-    let files = FILES.into_iter();
+    let files = FILES.iter();
     files
-        .fold(Router::new(), |router, file| router.route(file.path, handler(file)))
+        .fold(Router::new(), |router, file| router.route(file.path, handler(*file)))
         .route("/ui/events", get(events::events))
         .route("/ui/history", get(history::history))
         .route("/ui/clients", get(people::clients))
@@ -26,6 +24,6 @@ pub(in crate::http) fn router() -> Router<State> {
 fn handler(file: File) -> MethodRouter<State> {
     get(move |Extension(rights): Extension<Rights>| async move {
         need(rights.read, "read")?;
-        Ok::<Response, Failure>(([(header::CONTENT_TYPE, file.kind)], file.text).into_response())
+        Ok::<File, Failure>(file)
     })
 }
