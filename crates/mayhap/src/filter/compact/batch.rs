@@ -1,6 +1,7 @@
 //! Many keys at once, their cache lines fetched together.
 
 use super::super::for_each_digest_chunk;
+use super::bucket::Local;
 use super::table::{Fingerprint, Found, Full, MAX_COPIES, Table, buckets};
 use super::{CompactFilter, body_mut, is_removable};
 use crate::simd::{
@@ -260,7 +261,8 @@ impl Above for Upper<'_> {
 
     #[inline(always)]
     fn contains<K: BucketKernel>(&self, key: InFront, is_long: bool) -> bool {
-        let at = Fingerprint::from(key);
+        let InFront { front, run, remainder } = key;
+        let at = Fingerprint { front, local: Local { run, remainder } };
         if is_long {
             self.table.contains::<K>(self.body, at)
         } else {

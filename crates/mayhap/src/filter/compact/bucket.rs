@@ -4,7 +4,7 @@
 //! all zeros, and the start of a run is found by selecting a 0. Remainders are in the order of the
 //! index, and ascend within a run: the fingerprints of a bucket are sorted.
 
-use crate::simd::{BUCKET_GROUP, BucketKernel, Fronts, Place, Words};
+use crate::simd::{BucketKernel, Fronts, Place, Words};
 use crate::sizing::compact::{INDEX_BITS, Shape};
 
 /// Words that may have bits of the index.
@@ -116,8 +116,8 @@ impl Frame {
     pub(super) fn find_runs<K: BucketKernel>(
         &self,
         fronts: &[Words],
-        front: &[usize; BUCKET_GROUP],
-        run: &[u32; BUCKET_GROUP],
+        front: &[usize],
+        run: &[u32],
         mut each: impl FnMut(usize, Run),
     ) {
         K::find_runs(

@@ -8,7 +8,7 @@
 use super::bucket::{Frame, Local, Run};
 use crate::Digest;
 use crate::positions::mulhi;
-use crate::simd::{BUCKET_GROUP, BucketKernel, Fronts, InFront, Words, prefetch};
+use crate::simd::{BUCKET_GROUP, BucketKernel, Fronts, Words, prefetch};
 use crate::sizing::compact::{CompactParams, FRONTS, NUM_LEVELS};
 
 /// The copies of a fingerprint that are counted. From this number on they stay for ever.
@@ -31,14 +31,7 @@ pub(super) struct Table {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fingerprint {
     pub(super) front: usize,
-    local: Local,
-}
-
-impl From<InFront> for Fingerprint {
-    #[inline(always)]
-    fn from(InFront { front, run, remainder }: InFront) -> Self {
-        Self { front, local: Local { run, remainder } }
-    }
+    pub(super) local: Local,
 }
 
 /// What was found in the front bucket of a fingerprint.
@@ -215,9 +208,11 @@ impl Table {
         found: &mut [Found; BUCKET_GROUP],
     ) {
         let (frame, fronts) = (&self.frames[0], buckets(body));
-        let front = core::array::from_fn(|i| group.get(i).map_or(0, |at| at.front));
-        let runs = core::array::from_fn(|i| group.get(i).map_or(0, |at| at.local.run));
-        frame.find_runs::<K>(fronts, &front, &runs, |i, run| found[i].run = run);
+        let of = |i: usize| group.get(i).map_or((0, 0), |at| (at.front, at.local.run));
+        let front: [_; BUCKET_GROUP] = core::array::from_fn(|i| of(i).0);
+        let runs: [_; BUCKET_GROUP] = core::array::from_fn(|i| of(i).1);
+        let (front, runs) = (&front[..group.len()], &runs[..group.len()]);
+        frame.find_runs::<K>(fronts, front, runs, |i, run| found[i].run = run);
         for (found, at) in found.iter_mut().zip(group) {
             let words = &fronts[at.front];
             let run = found.run.with_len(words);

@@ -35,9 +35,9 @@ impl BucketKernel for Avx512 {
     #[inline(always)]
     fn find_runs(
         fronts: &[Words],
-        front: &[usize; GROUP],
+        front: &[usize],
         index_bits: u32,
-        run: &[u32; GROUP],
+        run: &[u32],
         mut each: impl FnMut(usize, u32, u32),
     ) {
         // In two loops: a chain of vector instructions and one of scalar ones, of each of which
@@ -45,14 +45,17 @@ impl BucketKernel for Avx512 {
         // SAFETY: as above.
         let mask = unsafe { below(index_bits, FIRST) };
         let ranked: [Ranked; GROUP] = core::array::from_fn(
-            // SAFETY: as above.
             #[inline(always)]
-            |i| unsafe { rank(index_of(fronts, front[i]), mask, run[i]) },
+            |i| match (front.get(i), run.get(i)) {
+                // SAFETY: as above.
+                (Some(&front), Some(&run)) => unsafe { rank(index_of(fronts, front), mask, run) },
+                _ => Ranked([0; 8]),
+            },
         );
-        for i in 0..GROUP {
-            let index = index_of(fronts, front[i]);
+        for (i, (ranked, (&front, &run))) in ranked.iter().zip(front.iter().zip(run)).enumerate() {
+            let index = index_of(fronts, front);
             // SAFETY: as above.
-            let (bit, zeros) = unsafe { select_run(index, &ranked[i], index_bits, run[i]) };
+            let (bit, zeros) = unsafe { select_run(index, ranked, index_bits, run) };
             each(i, bit, zeros);
         }
     }

@@ -93,7 +93,7 @@ impl Fronts {
             if let Some(i) = step.checked_sub(1)
                 && i < num_groups
             {
-                self.find::<K>(fronts, &mut groups[i % STEPS]);
+                self.find::<K>(fronts, of(i).len(), &mut groups[i % STEPS]);
             }
             if let Some(i) = step.checked_sub(2)
                 && i < num_groups
@@ -141,13 +141,13 @@ impl Fronts {
 
     /// Second step: their runs.
     #[inline(always)]
-    fn find<K: BucketKernel>(&self, fronts: &[Words], group: &mut Group) {
+    fn find<K: BucketKernel>(&self, fronts: &[Words], len: usize, group: &mut Group) {
         let Group { front, run, bit: bits, .. } = group;
         K::find_runs(
             fronts,
-            front,
+            &front[..len],
             self.index_bits,
-            run,
+            &run[..len],
             #[inline(always)]
             |i, bit, _| bits[i] = bit,
         );

@@ -30,17 +30,17 @@ pub(crate) trait BucketKernel {
     fn find_run(index: &IndexWords, index_bits: u32, run: u32) -> (u32, u32);
 
     /// Calls `each` with the number of each key of a group, by its front bucket and its run, and
-    /// what [`BucketKernel::find_run`] returns for it.
+    /// what [`BucketKernel::find_run`] returns for it: of at most [`GROUP`] keys.
     #[inline(always)]
     fn find_runs(
         fronts: &[Words],
-        front: &[usize; GROUP],
+        front: &[usize],
         index_bits: u32,
-        run: &[u32; GROUP],
+        run: &[u32],
         mut each: impl FnMut(usize, u32, u32),
     ) {
-        for i in 0..GROUP {
-            let (bit, zeros) = Self::find_run(index_of(fronts, front[i]), index_bits, run[i]);
+        for (i, (&front, &run)) in front.iter().zip(run).enumerate() {
+            let (bit, zeros) = Self::find_run(index_of(fronts, front), index_bits, run);
             each(i, bit, zeros);
         }
     }

@@ -55,10 +55,13 @@ impl All {
         zeros: u32,
         random: u64,
     ) -> [(u32, u32); GROUP] {
-        let front = core::array::from_fn(|i| (random >> i & 1) as usize);
-        let run = core::array::from_fn(|i| splitmix64(random + i as u64) as u32 % (zeros + 1));
+        let front: [_; GROUP] = core::array::from_fn(|i| (random >> i & 1) as usize);
+        let run: [_; GROUP] =
+            core::array::from_fn(|i| splitmix64(random + i as u64) as u32 % (zeros + 1));
         let mut found = [(0, 0); GROUP];
-        K::find_runs(&[*words, [0; 16]], &front, index_bits, &run, |i, bit, zeros| {
+        let len = random as usize % (GROUP + 1);
+        let (front, run) = (&front[..len], &run[..len]);
+        K::find_runs(&[*words, [0; 16]], front, index_bits, run, |i, bit, zeros| {
             found[i] = (bit, zeros);
         });
         found
