@@ -30,7 +30,7 @@ DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
-	@echo 'make dist       binaries, packages, wheels and more of a release, with a table (an hour)'
+	@echo 'make dist       binaries, packages and crates of a release, each tried, with a table'
 	@echo 'make install-test  install the Debian package on a bare system, upgrade it under load, purge it'
 	@echo 'make test       format, lint, and the tests that need no server (6 minutes from nothing)'
 	@echo 'make check      all tests, lint and docs: what a change has to pass (15 minutes from nothing)'

@@ -1,20 +1,21 @@
 #!/bin/sh
 # Everything of a release, in one folder: packaging/dist.sh [FOLDER], target/dist unless given.
 #
-#   PARTS     of: binaries tar deb rpm crates wheels npm; all unless given
+#   PARTS     of: binaries tar deb rpm crates sdist; all unless given
 #   TARGETS   of the binaries; x86_64 and aarch64 with musl unless given
-#   WHEELS    targets of the wheels, all of bindings/python/wheels.sh unless given
+#
+# Wheels are built by bindings/python/wheels.sh, the npm package by bindings/wasm/build.sh.
 #
 # Prints a table: artefact, bytes, SHA-256, what was tried with it, result. Ends with 1 if a trial
 # failed. Archives and packages of one binary are the same bytes in any folder. Nothing is published.
-# On Debian: apt-get install rpm lintian qemu-user npm python3-venv
+# On Debian: apt-get install rpm lintian qemu-user python3-venv
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 out=${1:-$root/target/dist}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-parts=${PARTS:-binaries tar deb rpm crates wheels npm}
+parts=${PARTS:-binaries tar deb rpm crates sdist}
 targets=${TARGETS:-x86_64-unknown-linux-musl aarch64-unknown-linux-musl}
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
@@ -136,30 +137,17 @@ crates() {
 	hash=$(sha256sum "$out/mayhap-cli-$version.crate" | cut -c 1-64)
 	sed "s/@VERSION@/$version/g; s/@SHA256@/$hash/" "$here/homebrew/mayhap.rb" >"$out/mayhap.rb"
 }
-wheels() {
+sdist() {
 	python3 -m venv "$work/venv"
 	"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' twine
-	sh "$root/bindings/python/wheels.sh" "$out" ${WHEELS:-}
 	PATH="$work/venv/bin:$PATH" sh "$root/bindings/python/sdist.sh" "$out"
-	for file in "$out"/mayhap_bloom-"$version"*; do
-		tried "$file" 'twine check' "$work/venv/bin/twine" check --strict "$file"
-	done
-}
-from_npm() {
-	mkdir -p "$work/npm"
-	cd "$work/npm" && npm install --silent --no-audit --no-fund "$1" \
-		&& node --input-type=module -e "import 'mayhap'; import 'mayhap/reader'"
-}
-npm_package() {
-	sh "$root/bindings/wasm/build.sh"
-	npm pack --silent --pack-destination "$out" "$root/target/web/package"
-	tried "$out/mayhap-$version.tgz" 'installed, imported' from_npm "$out/mayhap-$version.tgz"
+	file=$out/mayhap_bloom-$version.tar.gz
+	tried "$file" 'twine check' "$work/venv/bin/twine" check --strict "$file"
 }
 
-binaries
+if has binaries || has tar || has deb || has rpm; then binaries; fi
 if has crates; then crates; fi
-if has wheels; then wheels; fi
-if has npm; then npm_package; fi
+if has sdist; then sdist; fi
 cd "$out"
 find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\0' | sort -z | xargs -0 sha256sum \
 	>"$work/sums"
