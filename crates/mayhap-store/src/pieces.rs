@@ -27,7 +27,8 @@ impl Image {
     /// ```
     /// # let folder = tempfile::tempdir()?;
     /// # let path = &folder.path().join("seen.mayhap");
-    /// let mut filter = mayhap::AnyFilter::builder().expected_items(9_000).target_fpp(1e-3).build()?;
+    /// let builder = mayhap::AnyFilter::builder().expected_items(9_000).target_fpp(1e-3);
+    /// let mut filter = builder.build()?;
     /// filter.insert("one");
     /// mayhap_store::save(path, &filter, "")?;
     /// let file = mayhap_store::Snapshot::open(path)?;
@@ -84,7 +85,8 @@ impl FilterLock {
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = &folder.path().join("seen.mayhap");
-    /// let mut filter = mayhap::AnyFilter::builder().expected_items(9_000).target_fpp(1e-3).build()?;
+    /// let builder = mayhap::AnyFilter::builder().expected_items(9_000).target_fpp(1e-3);
+    /// let mut filter = builder.build()?;
     /// filter.insert("one");
     /// let lock = FilterLock::take(path, &mut LockOptions::new("copy"))?;
     /// let mut incoming = lock.receive(&Header::of(&filter, ""), false)?;

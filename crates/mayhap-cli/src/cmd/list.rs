@@ -54,11 +54,13 @@ pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
             _ => "other",
         };
         let row = Row { name: &filter.name, scheme };
-        text += &if args.json {
-            serde_json::to_string(&row).unwrap_or_default() + "\n"
+        let line = if args.json {
+            serde_json::to_string(&row).unwrap_or_default()
         } else {
-            format!("{}\t{scheme}\n", printable(&filter.name))
+            [&*printable(&filter.name), scheme].join("\t")
         };
+        text += &line;
+        text.push('\n');
     }
     print_stdout(&text)?;
     if listed.is_cut {

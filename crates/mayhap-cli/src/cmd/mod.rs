@@ -3,8 +3,9 @@
 //! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow/`, `shrink/`,
 //! `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines pass through `dedup/`,
 //! `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`, `explain.rs`,
-//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `moving.rs`, `list.rs`,
-//! `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and `health/`. The command itself: `man.rs`, `completions.rs`.
+//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `moving.rs`,
+//! `list.rs`, `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and `health/`. The
+//! command itself: `man.rs`, `completions.rs`.
 //!
 //! `help.rs` has the examples and notes of verbs, `suggest.rs` other names of verbs.
 

@@ -36,7 +36,7 @@ fn every_command_of_the_page_prints_what_it_says() {
         let output = shell(folder.path(), &script);
         // A cluster of tests keeps nothing, and says so.
         let lines = output.lines().filter(|line| !line.contains("keeps nothing when it is killed"));
-        let output: String = lines.map(|line| format!("{line}\n")).collect();
+        let output = lines.collect::<Vec<_>>().join("\n");
         wrong.extend(judge(recipe, &recipe.expected, &output).err());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -73,7 +73,7 @@ fn verbs_of_other_tools_lead_to_ours() {
         ("stats", "info"),
         ("rm", "delete"),
         ("uniq", "dedup"),
-        ("list", "info"),
+        ("ls", "list"),
     ] {
         let talk = fail(folder.path(), &[typed, "f"], b"");
         assert!(talk.contains(&format!("there is no verb {typed}")), "{talk}");

@@ -44,8 +44,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`], [`Error::Unauthorized`]; [`Error::Certificates`] where there are some
-    /// and no TLS.
+    /// [`Error::Unavailable`], [`Error::Unauthorized`]; [`Error::Certificates`] where there are
+    /// some and no TLS.
     pub async fn connect(address: &Address, options: ServerOptions) -> Result<Self, Error> {
         if !address.is_tls() && !options.certificates.is_empty() {
             let reason = format!("{} is without TLS, which rediss:// has", address.server());

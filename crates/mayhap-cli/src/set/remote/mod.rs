@@ -1,8 +1,8 @@
 //! Filters on a Redis or Valkey server, beyond what every set does.
 //!
 //! `connect.rs` connects where more than one filter's keys is wanted; `create.rs` creates a filter,
-//! `bits.rs` moves whole ones in pieces, and `union.rs` merges them in memory; `model.rs` is a filter
-//! like which another one is made, `place.rs` the two ends of a move.
+//! `bits.rs` moves whole ones in pieces, and `union.rs` merges them in memory; `model.rs` is a
+//! filter like which another one is made, `place.rs` the two ends of a move.
 
 pub mod bits;
 mod connect;

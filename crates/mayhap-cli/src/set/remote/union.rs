@@ -150,13 +150,11 @@ impl Whole {
 
     /// Adds the keys of another filter.
     fn add(&mut self, other: &Self) -> Result<(), Error> {
-        match common_key_options(&self.key_options, &other.key_options) {
-            Some(common) => self.key_options = common,
-            None => {
-                let theirs = (&*other.name, &*other.key_options);
-                return Err(unlike(theirs, (&self.name, &self.key_options)));
-            }
-        }
+        let common = common_key_options(&self.key_options, &other.key_options);
+        self.key_options = common.ok_or_else(|| {
+            let theirs = (&*other.name, &*other.key_options);
+            unlike(theirs, (&self.name, &self.key_options))
+        })?;
         self.filter.union_with(&other.filter).map_err(|source| {
             Error::usage(
                 format!("{} and {} cannot be merged: {source}", other.name, self.name),
