@@ -1,10 +1,12 @@
-//! Filters that are created: empty ones, unions of others, and others with contents.
+//! Filters that are created: empty ones, unions of others, and others with contents; and filters
+//! that take the place of larger ones.
 
 use super::kind::{Contents, Filter};
 use super::resources::overhead_bytes;
-use super::{CreateError, Entry, Keyspace, Spec};
+use super::{ChangeError, CreateError, Entry, Keyspace, Shrunk, Spec, fold};
 use crate::durable::{self, Log, Operation, Refused};
 use crate::fail_point::fail_point;
+use mayhap::sizing::Shrink;
 use mayhap::{Charge, Error};
 use std::sync::Arc;
 
@@ -113,6 +115,31 @@ impl Keyspace {
         let filter = self.resources.filter(union, charge);
         let ready = Ready { expires_at, ..Ready::new(name, spec, filter, Some(&dump)) };
         ready.publish(self, now, log.map(|log| (log, Record::Now)))
+    }
+
+    /// Folds a filter that does not grow to a smaller size, without its keys. It keeps its name,
+    /// its count of keys and its expiry; [`Info::capacity`](super::Info::capacity) and the promised
+    /// rate are those of the smaller size.
+    ///
+    /// The log has the fold before it is visible, so a restart at any time finds the filter before
+    /// or after it. Queries continue meanwhile; insertions into this filter wait, for about a
+    /// second for each GiB. A copy of the filter and the smaller one are in memory beside it,
+    /// charged.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::NotFound`]; [`ChangeError::ReadOnly`] for files; [`ChangeError::NoFold`] for
+    /// kinds other than fixed filters; [`ChangeError::Filter`] with the error of [`Shrink::of`];
+    /// [`ChangeError::TooLarge`], [`ChangeError::OutOfMemory`], [`ChangeError::Log`]. Then nothing
+    /// was changed.
+    pub fn shrink(
+        &self,
+        name: &[u8],
+        how: Shrink,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Shrunk, ChangeError> {
+        fold::shrink(self, name, how, now, log)
     }
 
     /// A copy, charged.

@@ -112,53 +112,37 @@ fn plan(
     }
 }
 
-impl Keyspace {
-    /// Folds a filter that does not grow to a smaller size, without its keys. It keeps its name,
-    /// its count of keys and its expiry; [`Info::capacity`](super::Info::capacity) and the promised
-    /// rate are those of the smaller size.
-    ///
-    /// The log has the fold before it is visible, so a restart at any time finds the filter before
-    /// or after it. Queries continue meanwhile; insertions into this filter wait, for about a
-    /// second for each GiB. A copy of the filter and the smaller one are in memory beside it,
-    /// charged.
-    ///
-    /// # Errors
-    ///
-    /// [`ChangeError::NotFound`]; [`ChangeError::ReadOnly`] for files; [`ChangeError::NoFold`] for
-    /// kinds other than fixed filters; [`ChangeError::Filter`] with the error of [`Shrink::of`];
-    /// [`ChangeError::TooLarge`], [`ChangeError::OutOfMemory`], [`ChangeError::Log`]. Then nothing
-    /// was changed.
-    pub fn shrink(
-        &self,
-        name: &[u8],
-        how: Shrink,
-        now: u64,
-        log: Option<&Log>,
-    ) -> Result<Shrunk, ChangeError> {
-        loop {
-            let entry = self.get(name, now).ok_or(ChangeError::NotFound)?;
-            if entry.is_read_only() {
-                return Err(ChangeError::ReadOnly);
-            }
-            let filter = entry.filter();
-            let fixed = filter.fixed().ok_or(ChangeError::NoFold(filter.kind()))?;
-            let num_bytes_before = entry.num_bytes();
-            let closed = fixed.close();
-            let (factor, params) = plan(how, closed.params(), closed.items())?;
-            if factor == 1 {
-                drop(closed);
-                return Ok(Shrunk { entry, factor, num_bytes_before });
-            }
-            let charge = self.resources.charge(params.num_bytes())?;
-            let copy = self.resources.budget.charge(num_bytes_before)?;
-            let contents = closed.folded(factor, &params)?;
-            drop(copy);
-            let filter = self.resources.filter(contents, charge);
-            let overhead = self.resources.force_overhead(name);
-            let folded = Folded { closed, size: Size::of(&params), filter, overhead };
-            if let Some(entry) = folded.publish(self, &entry, log)? {
-                return Ok(Shrunk { entry, factor, num_bytes_before });
-            }
+/// As [`Keyspace::shrink`].
+pub(super) fn shrink(
+    keyspace: &Keyspace,
+    name: &[u8],
+    how: Shrink,
+    now: u64,
+    log: Option<&Log>,
+) -> Result<Shrunk, ChangeError> {
+    loop {
+        let entry = keyspace.get(name, now).ok_or(ChangeError::NotFound)?;
+        if entry.is_read_only() {
+            return Err(ChangeError::ReadOnly);
+        }
+        let filter = entry.filter();
+        let fixed = filter.fixed().ok_or(ChangeError::NoFold(filter.kind()))?;
+        let num_bytes_before = entry.num_bytes();
+        let closed = fixed.close();
+        let (factor, params) = plan(how, closed.params(), closed.items())?;
+        if factor == 1 {
+            drop(closed);
+            return Ok(Shrunk { entry, factor, num_bytes_before });
+        }
+        let charge = keyspace.resources.charge(params.num_bytes())?;
+        let copy = keyspace.resources.budget.charge(num_bytes_before)?;
+        let contents = closed.folded(factor, &params)?;
+        drop(copy);
+        let filter = keyspace.resources.filter(contents, charge);
+        let overhead = keyspace.resources.force_overhead(name);
+        let folded = Folded { closed, size: Size::of(&params), filter, overhead };
+        if let Some(entry) = folded.publish(keyspace, &entry, log)? {
+            return Ok(Shrunk { entry, factor, num_bytes_before });
         }
     }
 }
