@@ -31,8 +31,8 @@
 //! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | finding which of many sets (caches, shards, days) may hold a key |
 //! | [`Segment`] | one filter that many machines fill, each a part of it |
-//! | [`RibbonFilter`] | sets that never change: built once, 1.01 times the fewest bits possible |
-//! | [`BinaryFuse`] | sets that never change: 1.13 times the fewest bits, built in half the time |
+//! | [`RibbonFilter`] | sets that never change: 1.003 to 1.02 times the fewest bits possible |
+//! | [`BinaryFuse`] | sets that never change: 1.13 times the fewest bits, found faster |
 //! | [`AnyFilter`] | a layout known only at run time, from a file or a command line |
 //!
 //! # Data flow

@@ -50,9 +50,10 @@ fn check(data: &[u8]) {
         filter.contains_digest(digest);
     });
     decode(data, |filter: &mut RibbonFilter, digest| {
-        let digests: Vec<Digest> = (0..97).map(|i| Digest::new(digest.get().wrapping_mul(i))).collect();
+        let nth = |i| Digest::new(digest.get().wrapping_mul(i));
+        let digests: Vec<Digest> = (0..97).map(nth).collect();
         let found = filter.contains_digests(&digests);
-        assert!(digests.iter().enumerate().all(|(i, &d)| found.get(i) == filter.contains_digest(d)));
+        assert!(found.iter().zip(&digests).all(|(found, &d)| found == filter.contains_digest(d)));
     });
     decode(data, |segment: &mut Segment, digest| {
         let is_inside = segment.digests().contains(&digest);

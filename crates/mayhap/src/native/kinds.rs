@@ -2,7 +2,7 @@
 
 use super::{Fields, Kind, Native};
 use crate::{
-    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, Error, RibbonFilter,
+    AnyFilter, BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, Error,
     ScalableBloomFilter, Segment, WindowBloomFilter,
 };
 use alloc::vec::Vec;
@@ -16,7 +16,11 @@ impl Kind {
             Self::Counting => CountingBloomFilter::segment_blocks(fields),
             Self::Fuse => BinaryFuse::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),
-            Self::Ribbon => RibbonFilter::segment_blocks(fields),
+            #[cfg(not(target_family = "wasm"))]
+            Self::Ribbon => crate::RibbonFilter::segment_blocks(fields),
+            // The modules for browsers, which have a limit to their size, refuse it by name.
+            #[cfg(target_family = "wasm")]
+            Self::Ribbon => Err(Error::WrongKind { wanted: "bloom", found: "ribbon" }),
             Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
             Self::Segment => Segment::segment_blocks(fields),

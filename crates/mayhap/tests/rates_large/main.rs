@@ -6,6 +6,7 @@
 #[path = "../rates/check.rs"]
 mod check;
 mod fuse;
+mod ribbon;
 
 use check::{check_every_k, check_sized};
 use mayhap::{BlockedBloomFilter, Build, DigestFunction, Layout, sizing};

@@ -23,8 +23,8 @@ use crate::sizing::ribbon::{BUCKET_SEGMENTS, CODES_IN_WORD, check_target, code_w
 use crate::{Digest, DigestFunction, Error, FuseWidth, Key};
 use layer::Part;
 
-/// A static filter in 1.01 times the fewest bits possible: built once from all keys, immutable from
-/// then on.
+/// A static filter in hardly more than the fewest bits possible: built once from all keys,
+/// immutable from then on.
 ///
 /// There is no `insert`: if the set changes, rebuild the filter. A key's fingerprint of w bits is
 /// the exclusive or of some of 64 neighbouring slots, so the answer for an absent key is "maybe"
@@ -34,12 +34,13 @@ use layer::Part;
 /// Walzer 2022, *Fast Succinct Retrieval and Approximate Membership Using Ribbon*: bumped ribbon
 /// retrieval).
 ///
-/// Memory: 1.002 to 1.006 · log2(1/p) bits per key from a million keys on, 1.03 at 10,000: 8.03 at
-/// 1/256, 10.0 at 0.1 %, where [`crate::BinaryFuse`] needs 9.0 and 11.1. A query reads two cache
-/// lines for the first eight bits of the fingerprint, which is all that 255 of 256 absent keys
-/// need, and two for each eight others; and three bits of a table of 1/80 bits per key. For one
-/// key in 20 it goes on in the next layer. Building takes 20 bytes per key and the filter. Keys that
-/// are given twice are no harm. Any number of threads may query.
+/// Memory: 1.002 to 1.006 · w bits per key from a million keys on, for a mean of w bits, which is
+/// log2(1/p) and up to 0.09 more; 1.01 to 1.04 · w at 10,000. That is 8.03 at 1/256 and 10.0 at
+/// 0.1 %, where [`crate::BinaryFuse`] needs 9.0 and 11.1. A query reads two cache lines for the
+/// first eight bits of the fingerprint, which is all that 255 of 256 absent keys need, and two for
+/// each eight others; and three bits of a table of 1/80 bits per key. For one key in 20 it goes on
+/// in the next layer. Building takes 20 bytes per key and the filter. Keys that are given twice are
+/// no harm. Any number of threads may query.
 ///
 /// # Examples
 ///
@@ -68,9 +69,9 @@ impl RibbonFilter {
     /// Builds the filter of these digests, which must be computed by `digest_function`; duplicates
     /// count once, in any order.
     ///
-    /// It never fails to be built, and the same set gives the same filter, bit for bit. Digests that
-    /// are in order already take no time to sort. Digests chosen to be in one place take up to twice
-    /// the memory, or 8 bytes each if they are chosen for each layer.
+    /// It never fails to be built, and the same set gives the same filter, bit for bit. Digests
+    /// that are in order already take no time to sort. Digests chosen to be in one place take up to
+    /// twice the memory, or 8 bytes each if they are chosen for each layer.
     ///
     /// # Errors
     ///
@@ -99,8 +100,8 @@ impl RibbonFilter {
         Self::build_with(|_| Ok(width), digest_function, digests)
     }
 
-    /// Like [`RibbonFilter::build`], with the narrowest width that keeps `target_fpp` for the number
-    /// of distinct digests ([`crate::sizing::ribbon::width_for`]).
+    /// Like [`RibbonFilter::build`], with the narrowest width that keeps `target_fpp` for the
+    /// number of distinct digests ([`crate::sizing::ribbon::width_for`]).
     ///
     /// # Errors
     ///
