@@ -127,7 +127,7 @@ pub enum Error {
     /// A growing filter does not fold to one layer that keeps the rate.
     NoCollapse {
         /// Its layers.
-        num_layers: u64,
+        num_layers: u32,
         /// The blocks of the largest size to which all of them fold.
         num_blocks: u64,
         /// The keys.

@@ -284,7 +284,10 @@ fn a_chain_that_does_not_fold_says_why() {
     let full = chain(100, 0.01, 0..20_000);
     let error = full.shrunk(Shrink::default()).unwrap_err();
     let all = full.num_layers() as u64;
-    assert!(matches!(error, Error::NoCollapse { num_layers, .. } if num_layers == all), "{error}");
+    assert!(
+        matches!(error, Error::NoCollapse { num_layers, .. } if u64::from(num_layers) == all),
+        "{error}"
+    );
     assert!(error.to_string().contains("layers fold has"), "{error}");
     let by = full.shrunk(Shrink::By(2)).unwrap_err();
     assert_eq!(by, Error::NoFold { unit: "layers", from: all, factor: 2 });

@@ -266,7 +266,7 @@ impl ScalableBloomFilter {
             return Error::NoShrink { items, expected_fpp, target_fpp };
         }
         let num_blocks = largest.part().num_blocks();
-        let num_layers = num_layers as u64;
+        let num_layers = u32::try_from(num_layers).unwrap_or(u32::MAX);
         Error::NoCollapse { num_layers, num_blocks, items, expected_fpp, target_fpp }
     }
 }
