@@ -259,8 +259,12 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
     use mayhap::Error as E;
     let message = hints::with(error.to_string(), hints::of_filter(error));
     match error {
-        E::NotOfKind { operation: "insert" | "clear" | "union", kind: "fuse" } => {
-            ReadOnlyError::new_err("a fuse filter never changes; build one from all keys")
+        E::NotOfKind {
+            operation: "insert" | "clear" | "union",
+            kind: kind @ ("fuse" | "ribbon"),
+        } => {
+            let text = format!("a {kind} filter never changes; build one from all keys");
+            ReadOnlyError::new_err(text)
         }
         E::NotOfKind { operation: "union", kind: "window" } => {
             PyTypeError::new_err("a window filter has no union: its keys have an order")

@@ -102,7 +102,7 @@ pub(crate) fn of_kind(py: Python<'_>, kind: Kind, filter: Filter) -> PyResult<Py
         Kind::Compact => Py::new(py, filter.add_subclass(Compact))?.into_any(),
         Kind::Counting => Py::new(py, filter.add_subclass(Counting))?.into_any(),
         Kind::Window => Py::new(py, filter.add_subclass(Window))?.into_any(),
-        Kind::Fuse => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
+        Kind::Fuse | Kind::Ribbon => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
         _ => Py::new(py, filter.add_subclass(Bloom))?.into_any(),
     })
 }

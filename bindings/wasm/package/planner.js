@@ -5,7 +5,7 @@ import { parseBytes, parseCount, parseFpp } from './numbers.js';
 
 // The kinds and the numbers of a candidate in the order of the module's `planner.rs`.
 const KINDS = ['standard', 'blocked', 'blocked128', 'blocked64', 'counting', 'scalable', 'window',
-  'matrix', 'fuse', 'segment', 'compact'];
+  'matrix', 'fuse', 'segment', 'compact', 'ribbon'];
 const NUMBERS = ['items', 'targetFpp', 'numBits', 'numHashes', 'numBytes', 'expectedFpp', 'fppAt2x',
   'fppAt10x', 'cacheLinesHit', 'cacheLinesMiss', 'bitsPerItem'];
 

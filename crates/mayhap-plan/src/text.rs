@@ -64,6 +64,7 @@ pub(crate) fn what_it_is(kind: &str) -> &'static str {
         _ if kind == Kind::Scalable.name() => "a chain of filters that grows with its keys",
         _ if kind == Kind::Window.name() => "remembers the newest keys and forgets older ones",
         _ if kind == Kind::Fuse.name() => "built from all keys at once, never changes",
+        _ if kind == Kind::Ribbon.name() => "the fewest bits: built from all keys, never changes",
         _ if kind == Kind::Matrix.name() => "many sets side by side, queried at once",
         _ => "a filter",
     }
@@ -100,8 +101,8 @@ mod tests {
         let fits = [Fits::L2, Fits::L3, Fits::Ram, Fits::Nothing].map(fits_name);
         assert_eq!(fits, ["L2", "L3", "DRAM", "nothing"]);
         let kinds = [
-            "blocked", "standard", "compact", "counting", "scalable", "window", "fuse", "matrix",
-            "x",
+            "blocked", "standard", "compact", "counting", "scalable", "window", "fuse", "ribbon",
+            "matrix", "x",
         ];
         let mut words = kinds.map(what_it_is).to_vec();
         words.sort_unstable();

@@ -39,7 +39,7 @@ pub enum Error {
 #[non_exhaustive]
 pub enum Refusal {
     /// It was built from all its keys at once.
-    #[error("is a fuse filter, which never changes")]
+    #[error("is a fuse or ribbon filter, which never changes")]
     NeverChanges,
     /// It is open to be read only.
     #[error("is open read-only")]

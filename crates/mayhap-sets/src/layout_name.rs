@@ -11,8 +11,8 @@ use std::fmt;
 pub enum LayoutNameError {
     /// There is none of that name.
     #[error(
-        "there are blocked, standard, compact, counting, scalable, fuse, matrix, window:KEYS, \
-         window:TIME"
+        "there are blocked, standard, compact, counting, scalable, fuse, ribbon, matrix, \
+         window:KEYS, window:TIME"
     )]
     Unknown,
     /// The size of a window is none.
@@ -35,6 +35,8 @@ pub enum LayoutName {
     Scalable,
     /// Made of all its keys at once.
     Fuse,
+    /// Made of all its keys at once, in the fewest bits.
+    Ribbon,
     /// Many sets, queried all at once.
     Matrix,
     /// Remembers the last keys, and forgets older ones.
@@ -56,6 +58,7 @@ impl LayoutName {
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
             ("matrix", _) => Ok(Self::Matrix),
+            ("ribbon", _) => Ok(Self::Ribbon),
             ("scalable", _) => Ok(Self::Scalable),
             ("window", _) => Ok(Self::Window(parse_window("", "window:")?)),
             _ => Err(LayoutNameError::Unknown),
@@ -71,6 +74,11 @@ impl LayoutName {
         }
     }
 
+    /// Whether its filters are built from all keys at once and never change.
+    pub const fn is_frozen(self) -> bool {
+        matches!(self, Self::Fuse | Self::Ribbon)
+    }
+
     /// The name without a number.
     pub fn name(self) -> &'static str {
         match self {
@@ -81,6 +89,7 @@ impl LayoutName {
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
             Self::Matrix => "matrix",
+            Self::Ribbon => "ribbon",
             Self::Window(_) => "window",
         }
     }
@@ -112,6 +121,7 @@ mod tests {
             ("scalable", LayoutName::Scalable, None),
             ("fuse", LayoutName::Fuse, None),
             ("matrix", LayoutName::Matrix, None),
+            ("ribbon", LayoutName::Ribbon, None),
             ("window:1000", LayoutName::Window(WindowSize::Items(1_000)), None),
             ("window:7d", LayoutName::Window(WindowSize::Millis(7 * day)), None),
             ("window:500ms", LayoutName::Window(WindowSize::Millis(500)), None),

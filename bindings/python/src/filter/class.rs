@@ -91,7 +91,8 @@ impl Filter {
         self.read_long(py, |held| held.by_bits().distinct_items.items)
     }
 
-    /// The kind: "bloom", "scalable", "compact", "counting", "window" or "fuse".
+    /// The kind: "bloom", "scalable", "compact", "counting", "window", "fuse" or
+    /// "ribbon".
     #[getter]
     fn kind(&self, py: Python<'_>) -> &'static str {
         self.read(py, Held::kind).name()

@@ -42,8 +42,8 @@ pub struct SizeArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
     /// blocked (fast), standard (fewest bits), compact or counting (removal), scalable (grows),
-    /// window:10M or window:7d (forgets); build: fuse, matrix [default: blocked; standard below a
-    /// rate of 2e-5]
+    /// window:10M or window:7d (forgets); build: ribbon or fuse (frozen), matrix [default: blocked;
+    /// standard below a rate of 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of the machine or container]

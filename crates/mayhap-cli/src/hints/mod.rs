@@ -103,9 +103,7 @@ pub fn message_of_store(error: &mayhap_store::Error) -> String {
 pub fn of_refusal(name: &str, why: Refusal) -> Option<String> {
     Some(match why {
         Refusal::NeverChanges => {
-            format!(
-                "build it again from all keys: mayhap build --layout fuse --force -o {name} KEYS"
-            )
+            format!("build it again from all keys: mayhap build --frozen --force -o {name} KEYS")
         }
         Refusal::ReadOnly => "open it for adding: mayhap add".into(),
         Refusal::ForeignTime => {

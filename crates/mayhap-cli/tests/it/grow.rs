@@ -89,8 +89,9 @@ fn a_filter_of_another_kind_has_the_same_keys_and_cuts_them_alike() {
     let folder = folder.path();
     build(folder, &["-p", "1e-6", "--lower", "--seed", "7"], &lines("KEY", 0..3000));
     let image = fs::read(folder.join("f")).unwrap();
-    for layout in ["blocked", "standard", "scalable", "compact", "counting", "fuse"] {
-        let rate: &[&str] = if layout == "fuse" { &["-p", "1e-4"] } else { &["-n", "1M"] };
+    for layout in ["blocked", "standard", "scalable", "compact", "counting", "fuse", "ribbon"] {
+        let is_frozen = matches!(layout, "fuse" | "ribbon");
+        let rate: &[&str] = if is_frozen { &["-p", "1e-4"] } else { &["-n", "1M"] };
         let grow = ["grow", "-q", "f", "-o", "g", "--force", "--layout", layout];
         succeed(folder, &[&grow, rate].concat(), b"");
         holds_all(folder, "g", &lines("Key", 0..3000));

@@ -66,8 +66,10 @@ fn names(folder: &Path) -> BTreeSet<OsString> {
 /// A filter of every kind that files have, filled with `key-0` to `key-99`.
 fn filters(folder: &Path) -> Vec<String> {
     let keys = lines("key", 0..100);
-    for layout in ["blocked", "standard", "compact", "counting", "scalable", "window:200", "fuse"] {
-        let size = if layout == "fuse" { [].as_slice() } else { &["-n", "200"] };
+    let of_lines = ["blocked", "standard", "compact", "counting", "scalable", "window:200"];
+    for layout in of_lines.into_iter().chain(["fuse", "ribbon"]) {
+        let is_frozen = matches!(layout, "fuse" | "ribbon");
+        let size = if is_frozen { [].as_slice() } else { &["-n", "200"] };
         let name = layout.split(':').next().unwrap();
         let arguments = [&["build", "--layout", layout, "-o", name], size].concat();
         succeed(folder, &arguments, &keys);
@@ -88,7 +90,7 @@ fn filters(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         names(folder).into_iter().map(|name| name.into_string().unwrap()).collect();
     names.retain(|name| name != "in");
-    assert_eq!(names.len(), 9, "{names:?}");
+    assert_eq!(names.len(), 10, "{names:?}");
     names
 }
 

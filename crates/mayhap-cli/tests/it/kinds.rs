@@ -259,11 +259,6 @@ fn a_fuse_file_is_built_of_all_keys_and_never_changes() {
     assert!(large["num_bits"].as_u64() > small["num_bits"].as_u64(), "{large} and {small}");
     assert!((0.9e-4..=1e-4).contains(&large["estimated_fpp"].as_f64().unwrap()), "{large}");
     assert!((0.9e-2..=1e-2).contains(&small["estimated_fpp"].as_f64().unwrap()), "{small}");
-    succeed(folder, &["build", "-q", "--frozen", "-p", "1%", "-o", "frozen"], &keys);
-    let bytes = |name| std::fs::read(folder.join(name)).unwrap();
-    assert!(bytes("frozen") == bytes("small"), "--frozen is --layout fuse");
-    let both = ["build", "--frozen", "--layout", "blocked", "-o", "both"];
-    assert!(fail(folder, &both, &keys).contains("--layout"));
     assert!(fail(folder, &["add", "f"], b"a\n").contains("which never changes"));
     for (arguments, message) in [
         (["-n", "10"], "omit them"),
@@ -278,6 +273,36 @@ fn a_fuse_file_is_built_of_all_keys_and_never_changes() {
 }
 
 #[test]
+fn a_frozen_set_is_a_ribbon_filter_of_the_fewest_bits() {
+    let folder = folder();
+    let folder = folder.path();
+    let keys = [lines("key", 0..20_000), lines("key", 0..100)].concat();
+    succeed(folder, &["build", "--layout", "fuse", "-p", "1%", "-o", "fuse"], &keys);
+    let built = succeed(folder, &["build", "--json", "--frozen", "-p", "1%", "-o", "f"], &keys);
+    let built = json(&built);
+    assert_eq!((&built["new"], &built["already_there"]), (&20_000.into(), &100.into()));
+    assert!(held(folder, "f", &keys) == keys);
+    let (small, large) = (info(folder, "f"), info(folder, "fuse"));
+    assert_eq!(small["kind"], "ribbon");
+    let bits = |info: &serde_json::Value| info["num_bits"].as_f64().unwrap() / 20_000.0;
+    assert!(bits(&small) < 6.9 && bits(&large) > 8.0, "{small} and {large}");
+    let width = small["fingerprint_bits"].as_f64().unwrap();
+    assert!((6.7199..6.7201).contains(&width), "{width}");
+    assert!((0.009_999..=0.01).contains(&small["estimated_fpp"].as_f64().unwrap()), "{small}");
+    succeed(folder, &["build", "-q", "--layout", "ribbon", "-p", "1%", "-o", "named"], &keys);
+    let bytes = |name| std::fs::read(folder.join(name)).unwrap();
+    assert!(bytes("f") == bytes("named"), "--frozen is --layout ribbon");
+    let both = ["build", "--frozen", "--layout", "blocked", "-o", "both"];
+    assert!(fail(folder, &both, &keys).contains("--layout"));
+    assert!(fail(folder, &["add", "f"], b"a\n").contains("which never changes"));
+    assert!(fail(folder, &["shrink", "f", "-p", "5%"], b"").contains("is a ribbon filter"));
+    assert!(fail(folder, &["merge", "-o", "m", "f", "named"], b"").contains("is a ribbon filter"));
+    let low = ["build", "--frozen", "-o", "none", "-p", "1e-10"];
+    assert!(fail(folder, &low, &keys).contains("a ribbon filter cannot keep the rate 1e-10"));
+    assert!(!folder.join("none").exists());
+}
+
+#[test]
 fn build_makes_and_fills_every_kind() {
     let folder = folder();
     let folder = folder.path();
@@ -289,6 +314,7 @@ fn build_makes_and_fills_every_kind() {
         ("scalable", "scalable"),
         ("window:5k", "window"),
         ("fuse", "fuse"),
+        ("ribbon", "ribbon"),
     ] {
         succeed(folder, &["build", "--layout", layout, "-o", layout, "keys"], b"");
         assert_eq!(info(folder, layout)["kind"], kind);

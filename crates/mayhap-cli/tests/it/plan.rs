@@ -140,7 +140,7 @@ fn the_command_names_the_memory_where_the_memory_was_given() {
     let of_both = command(&["-n", "1B", "-p", "0.1%"]);
     assert_eq!(of_both, "mayhap create seen.mayhap -n 1B -p 0.1%");
     let frozen = command(&["-n", "1M", "-p", "1e-4", "--frozen"]);
-    assert_eq!(frozen, "mayhap build -o seen.mayhap --layout fuse -p 1e-4 keys.txt");
+    assert_eq!(frozen, "mayhap build -o seen.mayhap --frozen -p 1e-4 keys.txt");
 }
 
 #[test]

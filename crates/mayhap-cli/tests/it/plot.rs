@@ -3,7 +3,7 @@
 use crate::support::{fail, file, folder, succeed};
 use mayhap::sizing::compact::CompactParams;
 use mayhap::sizing::window::{self, Load};
-use mayhap::sizing::{self, blocked, fuse, matrix, scalable, standard};
+use mayhap::sizing::{self, blocked, fuse, matrix, ribbon, scalable, standard};
 use mayhap::{FilterParams, FuseWidth, Layout};
 use mayhap_units::number::format_bytes;
 use std::path::Path;
@@ -112,6 +112,11 @@ fn of_fuse(target_fpp: f64) -> f64 {
     fuse::num_bits(width, ITEMS).unwrap() as f64 / ITEMS as f64
 }
 
+fn of_ribbon(target_fpp: f64) -> f64 {
+    let width = ribbon::check_target(ITEMS, target_fpp).unwrap();
+    ribbon::num_bits(width, ITEMS).unwrap() as f64 / ITEMS as f64
+}
+
 fn of_matrix(target_fpp: f64) -> f64 {
     let (groups, num_hashes) = matrix::solve(ITEMS, target_fpp).unwrap();
     matrix::num_bits(groups, num_hashes) as f64 / ITEMS as f64
@@ -139,7 +144,7 @@ type Kind = (&'static str, fn(f64) -> f64);
 
 #[test]
 fn the_page_says_the_models_bits_per_key() {
-    let kinds: [Kind; 9] = [
+    let kinds: [Kind; 10] = [
         ("`BlockedBloomFilter`", |p| sized(Layout::Blocked, ITEMS, p).bits_per_item()),
         ("`BloomFilter`", |p| sized(Layout::Standard, ITEMS, p).bits_per_item()),
         ("`ScalableBloomFilter`", of_chain),
@@ -148,6 +153,7 @@ fn the_page_says_the_models_bits_per_key() {
         ("`BloomMatrix`", of_matrix),
         ("`CompactFilter`", of_compact),
         ("`BinaryFuse`", of_fuse),
+        ("`RibbonFilter`", of_ribbon),
         ("`CountingBloomFilter`", |p| sized(Layout::Blocked128, ITEMS, p).bits_per_item() * 4.0),
     ];
     let cells = |bits: fn(f64) -> f64| format!("{:.1} / {:.1}", bits(0.01), bits(1e-3));

@@ -16,11 +16,11 @@ fn sound_filters_of_all_kinds_are_good_and_keep_their_rate() {
     let folder = folder.path();
     let keys = lines("key", 0..2000);
     file(folder, "keys", &keys);
-    for layout in
-        ["blocked", "standard", "compact", "counting", "scalable", "window:2k", "window:7d", "fuse"]
-    {
+    let windows = ["window:2k", "window:7d"];
+    let others = ["blocked", "standard", "compact", "counting", "scalable", "fuse", "ribbon"];
+    for layout in others.into_iter().chain(windows) {
         let size: &[&str] = match layout {
-            "fuse" => &["-p", "1%"],
+            "fuse" | "ribbon" => &["-p", "1%"],
             "window:2k" => &["-p", "2%"],
             // All keys arrive at once: much of the room is for keys of other days.
             "window:7d" => &["-n", "60k", "-p", "2%"],

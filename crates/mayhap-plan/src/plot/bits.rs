@@ -4,8 +4,8 @@ use super::frame::{Axis, BLUE, Frame, GREEN, GREY, INK, OCHRE, PURPLE, RED, Side
 use super::frame::{Words, picture, rate_ticks};
 use mayhap::sizing::compact::CompactParams;
 use mayhap::sizing::fuse::{self, FuseWidth};
-use mayhap::sizing::scalable;
 use mayhap::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
+use mayhap::sizing::{ribbon, scalable};
 use mayhap::{Error, Layout, sizing};
 use plotters::style::RGBColor;
 use std::f64::consts::LOG2_E;
@@ -33,7 +33,7 @@ const fn curve(name: &'static str, color: RGBColor, shift: i32, bits: Model) -> 
     Curve { name, stroke: Stroke::solid(color), bits, shift }
 }
 
-const CURVES: [Curve; 7] = [
+const CURVES: [Curve; 8] = [
     curve("standard", BLUE, 8, |p| in_layout(Layout::Standard, p)),
     curve("blocked", RED, 0, |p| in_layout(Layout::Blocked, p)),
     curve("window", PURPLE, -30, of_window),
@@ -41,6 +41,7 @@ const CURVES: [Curve; 7] = [
     curve("counting, 4 bits", OCHRE, 0, of_counters),
     curve("compact", INK, 0, of_copies),
     Curve { stroke: Stroke::dashed(INK), ..curve("binary fuse", INK, 16, of_fingerprints) },
+    Curve { stroke: Stroke::dashed(BLUE), ..curve("ribbon", BLUE, 30, of_ribbon) },
 ];
 
 /// The fewest bits per key with which a task is done at a rate.
@@ -71,6 +72,11 @@ fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, Error> {
 /// Three slots for each key of a set that never changes.
 fn of_fingerprints(target_fpp: f64) -> Result<f64, Error> {
     Ok(fuse::num_bits(FuseWidth::check_target(ITEMS, target_fpp)?, ITEMS)? as f64)
+}
+
+/// Layers of slots for a set that never changes.
+fn of_ribbon(target_fpp: f64) -> Result<f64, Error> {
+    Ok(ribbon::num_bits(ribbon::check_target(ITEMS, target_fpp)?, ITEMS)? as f64)
 }
 
 /// Buckets of fingerprints.

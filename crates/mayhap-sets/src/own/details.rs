@@ -5,8 +5,8 @@ use crate::measurements::Detail;
 use mayhap::set::Set;
 use mayhap::sizing::window::spans;
 use mayhap::{
-    BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, ScalableBloomFilter, Window,
-    WindowBloomFilter,
+    BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, RibbonFilter, ScalableBloomFilter,
+    Window, WindowBloomFilter,
 };
 use mayhap_units::number::{format_bytes, format_count, format_fpp as rate, grouped};
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ pub(crate) fn of(set: &dyn Set, clock: Clock) -> Vec<Detail> {
         .or_else(|| filter.downcast_ref().map(counting))
         .or_else(|| filter.downcast_ref().map(scalable))
         .or_else(|| filter.downcast_ref().map(|filter| window(filter, clock)))
-        .or_else(|| filter.downcast_ref().map(fuse));
+        .or_else(|| filter.downcast_ref().map(fuse))
+        .or_else(|| filter.downcast_ref().map(ribbon));
     rows.unwrap_or_default()
 }
 
@@ -63,9 +64,20 @@ fn counting(filter: &CountingBloomFilter) -> Vec<Detail> {
 fn fuse(filter: &BinaryFuse) -> Vec<Detail> {
     let bits = filter.params().mean_bits();
     let text = format!("{bits:.2} bits in each of 3 slots; immutable").replace(".00 ", " ");
+    vec![fingerprint(text, bits)]
+}
+
+fn ribbon(filter: &RibbonFilter) -> Vec<Detail> {
+    let bits = filter.width().mean_bits();
+    let slots = format_count(filter.params().num_slots());
+    let text = format!("{bits:.2} bits in each of {slots} slots; immutable").replace(".00 ", " ");
+    vec![fingerprint(text, bits)]
+}
+
+fn fingerprint(text: String, bits: f64) -> Detail {
     let whole = (bits.fract() == 0.0).then_some(bits as u64);
     let number = whole.map_or_else(|| Value::from(bits), Value::from);
-    vec![Detail::new("fingerprint_bits", "fingerprint", text, number)]
+    Detail::new("fingerprint_bits", "fingerprint", text, number)
 }
 
 fn scalable(filter: &ScalableBloomFilter) -> Vec<Detail> {

@@ -91,7 +91,7 @@ pub struct Candidate {
     /// Bits of memory, per set: m, or 4 m for [`Kind::Counting`]. [`Kind::Scalable`] grows: see
     /// [`Candidate::num_bytes_after`].
     pub num_bits: u64,
-    /// k: bits (or counters) of a key, or the 3 slots of [`Kind::Fuse`].
+    /// k: bits (or counters) of a key, the 3 slots of [`Kind::Fuse`], or 1.
     pub num_hashes: u32,
     /// The number of sets: this many filters side by side, or in one matrix.
     pub sets: u64,

@@ -2,7 +2,7 @@
 
 use super::wish::Wish;
 use super::{Candidate, Cost, Fits, KindName, Needs, Reason};
-use super::{bloom, compact, counting, fuse, matrix, memory, scalable, window};
+use super::{bloom, compact, counting, fuse, matrix, memory, ribbon, scalable, window};
 use crate::native::Kind;
 use crate::{Error, Layout};
 use alloc::vec;
@@ -41,7 +41,8 @@ pub struct Plan {
 /// Among the kinds that meet the needs, the one with the fewest cache lines per query is chosen
 /// (assuming that half of the queries are for absent keys, unless [`Needs::costs`] has the share)
 /// out of those within 1.25 times the bits of the smallest (for a given memory: 0.8 times the
-/// information, log2 1/p, of the lowest rate, or 0.8 times the largest number of keys).
+/// information, log2 1/p, of the lowest rate, or 0.8 times the largest number of keys). Of the
+/// kinds that are built from all keys at once only the smallest is chosen.
 ///
 /// # Errors
 ///
@@ -113,6 +114,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
     };
     let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard)];
     for (kind, is_needed) in [
+        (Kind::Ribbon, true),
         (Kind::Fuse, true),
         (Kind::Matrix, needs.sets > 1),
         (Kind::Window, needs.forget),
@@ -123,6 +125,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         let sized = match (lacks(needs, kind), kind) {
             (Err(reason), _) => Err(reason),
             _ if !is_needed => continue,
+            (_, Kind::Ribbon) => ribbon::candidate(wish),
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),
             (_, Kind::Window) => window::candidate(wish, needs.by_time),
@@ -145,12 +148,17 @@ fn lacks(needs: &Needs, kind: Kind) -> Result<(), Reason> {
         Err(Reason::CannotForget)
     } else if needs.unknown_items && kind != Kind::Scalable {
         Err(Reason::CannotGrow)
-    } else if !needs.frozen && kind == Kind::Fuse {
+    } else if !needs.frozen && is_frozen(kind) {
         // Rebuilt for every change.
         Err(Reason::CannotInsert)
     } else {
         Ok(())
     }
+}
+
+/// Whether filters of this kind are built from all keys at once.
+const fn is_frozen(kind: Kind) -> bool {
+    matches!(kind, Kind::Fuse | Kind::Ribbon)
 }
 
 /// The candidate for all sets, if they fit in the budget.
@@ -189,14 +197,20 @@ fn choose(
     lines: impl Fn(&Candidate) -> f64,
 ) -> Option<Candidate> {
     let smallest = served.iter().map(|other| size(other, wish)).min_by(f64::total_cmp)?;
-    let (index, _) = served
-        .iter()
-        .enumerate()
-        .filter(|(_, other)| size(other, wish) <= smallest * BITS_FOR_SPEED)
-        .min_by(|(_, a), (_, b)| {
-            let by_lines = lines(a).total_cmp(&lines(b));
-            by_lines.then(size(a, wish).total_cmp(&size(b, wish)))
-        })?;
+    // What never changes is built once to be small.
+    let frozen = served.iter().filter(|other| is_frozen(other.kind.kind));
+    let smallest_frozen = frozen.map(|other| size(other, wish)).fold(f64::INFINITY, f64::min);
+    let limit = |other: &Candidate| {
+        let for_speed = smallest * BITS_FOR_SPEED;
+        if is_frozen(other.kind.kind) { for_speed.min(smallest_frozen) } else { for_speed }
+    };
+    let (index, _) =
+        served.iter().enumerate().filter(|(_, other)| size(other, wish) <= limit(other)).min_by(
+            |(_, a), (_, b)| {
+                let by_lines = lines(a).total_cmp(&lines(b));
+                by_lines.then(size(a, wish).total_cmp(&size(b, wish)))
+            },
+        )?;
     Some(served.swap_remove(index))
 }
 

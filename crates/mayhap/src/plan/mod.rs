@@ -4,9 +4,9 @@
 //! finds its `size.rs`. `candidate.rs` is the offer of one kind, `rates.rs` its rate with more
 //! keys, `reason.rs` the reason why it is not chosen. `cost.rs` is the cost model, `memory.rs` the
 //! memory of alternatives without a filter, `choose.rs` the choice. One file per kind: `bloom.rs`,
-//! `compact.rs`, `counting.rs`, `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with
-//! `candidate(&Wish)` (the kind sized for the wish) and `fpp_after` (its rate with any number of
-//! keys, even too many).
+//! `compact.rs`, `counting.rs`, `fuse.rs`, `matrix.rs`, `ribbon.rs`, `scalable.rs` and `window.rs`,
+//! each with `candidate(&Wish)` (the kind sized for the wish) and `fpp_after` (its rate with any
+//! number of keys, even too many).
 //!
 //! ```
 //! use mayhap::plan::{Needs, plan};
@@ -34,6 +34,7 @@ pub mod memory;
 mod needs;
 mod rates;
 mod reason;
+mod ribbon;
 mod scalable;
 mod size;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The rate and size of a candidate with any number of keys, by kind.
 
-use super::{Candidate, bloom, compact, counting, fuse, matrix, scalable, window};
+use super::{Candidate, bloom, compact, counting, fuse, matrix, ribbon, scalable, window};
 use crate::native::Kind;
 
 impl Candidate {
@@ -33,6 +33,7 @@ impl Candidate {
         match (self.kind.kind, self.kind.layout) {
             (Kind::Bloom, Some(layout)) => Some(bloom::fpp_after(self, layout, items)),
             (Kind::Fuse, _) => fuse::fpp_after(self, items),
+            (Kind::Ribbon, _) => ribbon::fpp_after(self, items),
             (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
             (Kind::Window, _) => Some(window::fpp_after(self, items)),
             (Kind::Compact, _) => compact::fpp_after(self, items),

@@ -31,7 +31,7 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 #[command(mut_arg("bitmaps", |arg| arg.hide(true)))]
-#[command(mut_arg("layout", |arg| arg.default_value_if("frozen", "true", "fuse")))]
+#[command(mut_arg("layout", |arg| arg.default_value_if("frozen", "true", "ribbon")))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Input files, or - for standard input, the default
@@ -49,7 +49,7 @@ pub struct Args {
     /// What to do when the filter is full
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", conflicts_with = "overfill")]
     on_full: OnFull,
-    /// The keys never change: the fewest bits at the rate -p (--layout fuse)
+    /// The keys never change: the fewest bits at the rate -p (--layout ribbon)
     #[arg(long, conflicts_with = "layout")]
     frozen: bool,
     /// Keep the digests of all keys beside the filter, for mayhap grow: 5 to 6 bytes each
@@ -117,11 +117,12 @@ impl OnFull {
 impl Args {
     /// Refuses `--on-full` where all keys are needed before there is a filter.
     fn on_full(&self) -> Result<OnFull, Error> {
-        let is_whole = matches!(self.size.layout, Some(LayoutName::Fuse | LayoutName::Matrix));
+        let is_whole = |name: LayoutName| name.is_frozen() || name == LayoutName::Matrix;
+        let is_whole = self.size.layout.is_some_and(is_whole);
         if (is_whole || self.segment.is_some()) && self.on_full == OnFull::Keep {
             return Err(Error::usage(
                 "--on-full keep is for filters that are filled line by line",
-                "omit it; fuse filters, matrices and segments are written whole or not at all",
+                "omit it; frozen filters, matrices and segments are written whole or not at all",
             ));
         }
         Ok(if self.overfill { OnFull::Overfill } else { self.on_full })
@@ -158,8 +159,8 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
         let (waiting, stop) = (&waiting, &*stop);
         return segment::build((args, part), &mut reader, &mut progress, (waiting, stop), talk);
     }
-    if args.size.layout == Some(LayoutName::Fuse) {
-        return build_fuse(args, (&mut reader, &mut progress), (&waiting, &stop), talk);
+    if args.size.layout.is_some_and(LayoutName::is_frozen) {
+        return build_frozen(args, (&mut reader, &mut progress), (&waiting, &stop), talk);
     }
     let shrinks =
         shrink::applies((args.shrink, &args.size), total_bytes.is_none(), system.is_some())?;
@@ -219,14 +220,14 @@ fn settle(
     Ok(None)
 }
 
-/// Builds a fuse filter of all lines at once, saves it and reports its numbers.
-fn build_fuse(
+/// Builds a fuse or ribbon filter of all lines at once, saves it and reports its numbers.
+fn build_frozen(
     args: &Args,
     (reader, progress): (&mut LineReader, &mut Progress),
     (waiting, stop): (&Waiting, &Stop),
     talk: Reporter,
 ) -> Result<(), Error> {
-    let mut filter = OwnSet::from(create::fuse::build(&args.size, &args.digest, reader, progress)?);
+    let mut filter = create::frozen::build(&args.size, &args.digest, reader, progress)?;
     let counts = Counts {
         lines: reader.lines(),
         new: filter.items(),

@@ -9,7 +9,7 @@ use crate::files::refuse_existing;
 use crate::io::messages::{Reporter, counted, grouped, rate};
 use crate::io::progress::Progress;
 use crate::memory;
-use crate::set::create::{Create, fuse};
+use crate::set::create::{Create, frozen};
 use crate::set::kept::Kept;
 use crate::set::session::{Rebuilt, Waiting};
 use mayhap::native::{Header, Kind};
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 const LAYOUT: &str =
-    "blocked, standard, scalable or fuse; with -o also compact, counting [default: as it is]";
+    "blocked, standard, scalable, fuse, ribbon; with -o also compact, counting [default: as it is]";
 const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice its keys]";
 const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: as it is]";
 
@@ -144,13 +144,13 @@ fn check_layout(args: &Args) -> Result<(), Error> {
         Some(LayoutName::Compact) if args.output.is_none() => {
             "keys can be removed from a compact filter, but their digests would stay"
         }
-        Some(LayoutName::Fuse) => return fuse::check(&args.size),
+        Some(name) if name.is_frozen() => return frozen::check(&args.size),
         _ => return Ok(()),
     };
     Err(Error::usage(
         refused,
-        "--layout blocked, standard, scalable or fuse; or compact or counting in another file, \
-         with -o",
+        "--layout blocked, standard, scalable, fuse or ribbon; or compact or counting in another \
+         file, with -o",
     ))
 }
 
@@ -167,8 +167,8 @@ impl Job<'_> {
     /// The new filter, with all digests.
     fn build(&self, rebuilt: &mut Rebuilt, progress: &mut Progress) -> Result<OwnSet, Error> {
         let size = self.size();
-        if size.layout == Some(LayoutName::Fuse) {
-            return self.build_fuse(&size, rebuilt, progress);
+        if size.layout.is_some_and(LayoutName::is_frozen) {
+            return self.build_frozen(&size, rebuilt, progress);
         }
         let mut set = Create::build_any(&size, size.items, &self.digest())?;
         self.check_room(&set)?;
@@ -182,14 +182,14 @@ impl Job<'_> {
         Ok(set)
     }
 
-    fn build_fuse(
+    fn build_frozen(
         &self,
         size: &SizeArgs,
         rebuilt: &mut Rebuilt,
         progress: &mut Progress,
     ) -> Result<OwnSet, Error> {
-        fuse::check(size)?;
-        let bytes = fuse::building_bytes(self.distinct_items);
+        frozen::check(size)?;
+        let bytes = frozen::building_bytes(self.distinct_items);
         memory::check(bytes, size.max_bytes())?;
         let mut all = Vec::new();
         let reserved = all.try_reserve_exact(self.distinct_items as usize);
@@ -199,7 +199,7 @@ impl Job<'_> {
             progress.tick_bytes((self.distinct_items + all.len() as u64) * 8);
             self.stop.check().map_err(Into::into)
         })?;
-        Ok(fuse::of_digests(size, self.function, all)?.into())
+        frozen::of_digests(size, self.function, all)
     }
 
     /// The given numbers, and for the others the numbers of the old filter.
@@ -210,7 +210,7 @@ impl Job<'_> {
         if size.fpp.is_none() && size.preset.is_none() && !gives_rate {
             size.fpp = Some(self.header.fields().target_fpp);
         }
-        if !size.is_fixed() && size.layout != Some(LayoutName::Fuse) {
+        if !size.is_fixed() && !size.layout.is_some_and(LayoutName::is_frozen) {
             let made_for = self.header.fields().expected_items;
             size.items = Some(self.distinct_items.saturating_mul(2).max(made_for));
         }
@@ -248,6 +248,7 @@ fn layout_of(header: &Header) -> Option<LayoutName> {
     match (header.kind(), header.params().map(|params| params.layout())) {
         (Kind::Scalable, _) => Some(LayoutName::Scalable),
         (Kind::Fuse, _) => Some(LayoutName::Fuse),
+        (Kind::Ribbon, _) => Some(LayoutName::Ribbon),
         (_, Ok(Layout::Blocked)) => Some(LayoutName::Blocked),
         (_, Ok(Layout::Standard)) => Some(LayoutName::Standard),
         _ => None,

@@ -198,6 +198,10 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
             "a fuse filter, which is immutable",
             "build one from all keys (mayhap build --layout fuse), or query all: mayhap check -f",
         ),
+        Kind::Ribbon => (
+            "a ribbon filter, which is immutable",
+            "build one from all keys (mayhap build --frozen), or query all: mayhap check -f",
+        ),
         Kind::Segment => (
             "one segment of a filter",
             "put all segments together: mayhap assemble -o FILTER SEGMENT...",

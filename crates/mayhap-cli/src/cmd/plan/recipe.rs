@@ -57,6 +57,9 @@ pub(super) fn recipe(
         Kind::Fuse => {
             return Some(format!("mayhap build -o seen.mayhap --layout fuse -p {fpp} keys.txt"));
         }
+        Kind::Ribbon => {
+            return Some(format!("mayhap build -o seen.mayhap --frozen -p {fpp} keys.txt"));
+        }
         _ => return None,
     };
     Some(format!("mayhap create seen.mayhap {arguments}"))
@@ -166,7 +169,7 @@ mod tests {
         let deletes = Needs { delete: true, ..given(1_000_000, 0.01, 0) };
         assert_eq!(command(&deletes), create("-n 1M -p 1% --layout compact"));
         let frozen = Needs { frozen: true, ..given(1_000_000, 0.005, 0) };
-        assert_eq!(command(&frozen), "mayhap build -o seen.mayhap --layout fuse -p 0.5% keys.txt");
+        assert_eq!(command(&frozen), "mayhap build -o seen.mayhap --frozen -p 0.5% keys.txt");
         // 10 MiB for three: 3,495,253 bytes each, of which 3,495,232 are whole blocks.
         let three = Needs { sets: 3, delete: true, ..given(1_000_000, 0.0, 10 * mib) };
         assert_eq!(command(&three), create("-n 1M --mem 3495232 --layout compact"));

@@ -184,6 +184,10 @@ fn check_kind(path: &Path, header: &Header) -> Result<(), Error> {
             "a fuse filter, which has the smallest size for its rate",
             "build it again from its keys with a higher -p: mayhap build --layout fuse",
         ),
+        Kind::Ribbon => (
+            "a ribbon filter, which has the smallest size for its rate",
+            "build it again from its keys with a higher -p: mayhap build --frozen",
+        ),
         Kind::Segment => (
             "one segment of a filter",
             "put all segments together, and shrink the result: mayhap assemble -o FILTER \

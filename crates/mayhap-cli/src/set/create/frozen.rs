@@ -5,8 +5,10 @@ use crate::error::Error;
 use crate::io::messages::rate;
 use crate::io::progress::Progress;
 use crate::memory;
-use mayhap::{BinaryFuse, Digest, DigestFunction, FuseWidth};
+use mayhap::sizing::ribbon;
+use mayhap::{BinaryFuse, Digest, DigestFunction, RibbonFilter};
 use mayhap_lists::LineReader;
+use mayhap_sets::{LayoutName, OwnSet};
 
 /// Bytes of memory per line while a filter is built, at most: its building takes 26 at 0.1 % and 31
 /// at the lowest rate, after our digests of 8 are freed.
@@ -23,7 +25,7 @@ pub fn build(
     digest: &DigestArgs,
     reader: &mut LineReader,
     progress: &mut Progress,
-) -> Result<BinaryFuse, Error> {
+) -> Result<OwnSet, Error> {
     // Before anything is read, and before a key file is made.
     check(size)?;
     let function = digest.function()?;
@@ -44,29 +46,31 @@ pub fn build(
     of_digests(size, function, all)
 }
 
-/// Refuses numbers that a fuse filter has no use for.
+/// Refuses numbers that a fuse or ribbon filter has no use for.
 ///
 /// # Errors
 ///
 /// [`Error::Usage`].
 pub fn check(size: &SizeArgs) -> Result<(), Error> {
-    size.refuse_preset("fuse")?;
+    let name = size.layout.map_or("fuse", LayoutName::name);
+    size.refuse_preset(name)?;
     if size.is_fixed() {
         return Err(Error::usage(
-            "a fuse filter is sized by its keys, but -n or --mem is given",
+            format!("a {name} filter is sized by its keys, but -n or --mem is given"),
             "omit them; -p sets its rate",
         ));
     }
-    FuseWidth::check_target(1, target_fpp(size)).map(drop).map_err(|error| match error {
+    // The rates of both are the same.
+    ribbon::check_target(1, target_fpp(size)).map(drop).map_err(|error| match error {
         mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => Error::usage(
-            format!("a fuse filter cannot keep the rate {}", rate(target_fpp)),
+            format!("a {name} filter cannot keep the rate {}", rate(target_fpp)),
             format!("its lowest is {}; --layout standard keeps lower ones", rate(lowest_fpp)),
         ),
         error => error.into(),
     })
 }
 
-/// A filter of digests, repeats among them.
+/// A filter of digests, repeats among them: a ribbon or, if its layout is named, a fuse filter.
 ///
 /// # Errors
 ///
@@ -75,8 +79,13 @@ pub fn of_digests(
     size: &SizeArgs,
     function: DigestFunction,
     digests: Vec<Digest>,
-) -> Result<BinaryFuse, Error> {
-    Ok(BinaryFuse::build_for_target(target_fpp(size), function, digests)?)
+) -> Result<OwnSet, Error> {
+    let target_fpp = target_fpp(size);
+    Ok(if size.layout == Some(LayoutName::Fuse) {
+        BinaryFuse::build_for_target(target_fpp, function, digests)?.into()
+    } else {
+        RibbonFilter::build_for_target(target_fpp, function, digests)?.into()
+    })
 }
 
 /// The bytes of memory that building it from this many digests takes.

@@ -62,10 +62,11 @@ impl Create {
                 size.refuse_preset(name.name())?;
                 return Ok(Some(Self::Counting(items)));
             }
-            LayoutName::Fuse => {
+            LayoutName::Fuse | LayoutName::Ribbon => {
+                let name = name.name();
                 return Err(Error::usage(
-                    "a fuse filter is immutable, so it cannot be created empty",
-                    "build it from all keys: mayhap build --layout fuse -o FILTER KEYS",
+                    format!("a {name} filter is immutable, so it cannot be created empty"),
+                    format!("build it from all keys: mayhap build --layout {name} -o FILTER KEYS"),
                 ));
             }
             LayoutName::Matrix => {

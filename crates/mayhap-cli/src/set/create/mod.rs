@@ -1,8 +1,8 @@
 //! New filters, as `--layout` and the sizes on the command line say: `kind.rs` empty ones,
-//! `fuse.rs` from all keys at once, `matrix.rs` a set for each list, `segment.rs` a part of a
+//! `frozen.rs` from all keys at once, `matrix.rs` a set for each list, `segment.rs` a part of a
 //! filter, `growing.rs` one that is never saved; `system.rs` those of other systems.
 
-pub mod fuse;
+pub mod frozen;
 mod growing;
 mod kind;
 pub mod matrix;

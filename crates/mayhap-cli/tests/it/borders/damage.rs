@@ -23,7 +23,7 @@ const DAMAGES: u64 = 400;
 const SECTOR_BYTES: usize = 512;
 
 /// A file of each kind, and the commands that write it from `keys.txt`.
-const KINDS: [(&str, &[&str]); 14] = [
+const KINDS: [(&str, &[&str]); 15] = [
     ("blocked", &["build -q -n 12k -p 1e-4 --layout blocked -o f keys.txt"]),
     ("standard", &["build -q -n 12k -p 1e-4 --layout standard -o f keys.txt"]),
     ("counting", &["build -q -n 8k -p 1e-3 --layout counting -o f keys.txt"]),
@@ -32,6 +32,7 @@ const KINDS: [(&str, &[&str]); 14] = [
     ("window of keys", &["create -q --layout window:8k -p 1e-3 f", "add -q f keys.txt"]),
     ("window of time", &["create -q --layout window:1d -n 8k -p 1e-3 f", "add -q f keys.txt"]),
     ("fuse", &["build -q --layout fuse -p 1e-4 -o f keys.txt"]),
+    ("ribbon", &["build -q --frozen -p 1e-4 -o f keys.txt"]),
     ("matrix", &["build -q --layout matrix -p 0.1 -o f keys.txt keys.txt"]),
     ("segment", &["build -q -n 12k -p 1e-4 --layout blocked --segment 1/1 -o f keys.txt"]),
     ("clearing", &["create -q -n 12k -p 1e-4 f", "add -q --clear-at 90% f keys.txt"]),

@@ -20,24 +20,25 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
     ] {
         let plan = plan(&needs).unwrap();
         assert_eq!((plan.best.unwrap().kind.kind, plan.rejected.len()), (kind, 0));
-        // Two plain ones and five others, each once.
-        assert_eq!(plan.unfit.len(), 7);
+        // Two plain ones and six others, each once.
+        assert_eq!(plan.unfit.len(), 8);
         assert!(plan.unfit.iter().all(|(other, why)| other.kind != kind && *why == reason));
     }
     // Fingerprints take fewer bits than counters, and the few of a small filter more.
     let deleting = plan(&Needs { delete: true, ..needs.clone() }).unwrap();
-    assert_eq!((deleting.best.unwrap().name(), deleting.unfit.len()), ("compact", 6));
+    assert_eq!((deleting.best.unwrap().name(), deleting.unfit.len()), ("compact", 7));
     let (counting, why) = &deleting.rejected[0];
     assert!(matches!(*why, Reason::MoreBits { times } if times > 4.5), "{why}");
     assert_eq!((counting.name(), deleting.rejected.len()), ("counting", 1));
     assert!(deleting.unfit.iter().all(|(_, why)| *why == cannot[0]));
     assert_eq!(best(&Needs { delete: true, ..sized(20, 0.01) }).name(), "counting");
-    // Frozen: a fuse filter takes the fewest bits.
+    // Frozen: a ribbon filter takes the fewest bits.
     let frozen = plan(&Needs { frozen: true, ..sized(MILLION, 0.004) }).unwrap();
-    assert_eq!(frozen.best.unwrap().name(), "fuse");
-    assert_eq!((frozen.rejected.len(), frozen.unfit.len()), (2, 0));
+    assert_eq!(frozen.best.unwrap().name(), "ribbon");
+    assert_eq!((frozen.rejected.len(), frozen.unfit.len()), (3, 0));
+    assert_eq!(frozen.rejected[0].0.name(), "fuse");
     for (other, reason) in &frozen.rejected {
-        assert_eq!(other.kind.kind, Kind::Bloom);
+        assert!(matches!(other.kind.kind, Kind::Bloom | Kind::Fuse));
         assert!(matches!(reason, Reason::MoreBits { times } if *times > 1.0), "{reason}");
     }
     // Many sets: a matrix queries them all at once.
@@ -52,7 +53,7 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
         };
         assert!(worse, "{reason}");
     }
-    assert_eq!(sets.unfit.len(), 1);
+    assert_eq!(sets.unfit.len(), 2);
     // Two needs that no kind has both of.
     let both = plan(&Needs { delete: true, unknown_items: true, ..needs }).unwrap();
     assert_eq!((&both.best, both.no_filter), (&None, Some(Reason::NothingServes)));
