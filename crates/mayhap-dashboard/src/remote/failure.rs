@@ -75,7 +75,10 @@ mod tests {
             (Error::NotFound { name: name() }, StatusCode::NOT_FOUND),
             (Error::Refused { what: name(), reason: reason() }, StatusCode::FORBIDDEN),
             (Error::Unauthorized { server: name(), reason: reason() }, StatusCode::FORBIDDEN),
-            (Error::Gone { name: name(), reason: reason() }, StatusCode::CONFLICT),
+            (
+                Error::Gone { name: name(), loss: mayhap_redis::Loss::Part.into() },
+                StatusCode::CONFLICT,
+            ),
             (Error::WrongType { key: name() }, StatusCode::CONFLICT),
             (Error::ServerFull { reason: reason() }, StatusCode::BAD_GATEWAY),
         ] {

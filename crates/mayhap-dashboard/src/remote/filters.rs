@@ -141,7 +141,7 @@ pub(super) async fn events(From(state): From<State>, wanted: Requested<EventsQue
 }
 
 /// `GET /ui/history?filter=a`: what pages have shown of a filter in the last hour.
-pub(super) async fn history(From(state): From<State>, wanted: Asked<HistoryQuery>) -> Answer {
+pub(super) async fn history(From(state): From<State>, wanted: Requested<HistoryQuery>) -> Answer {
     let Query(wanted) = wanted?;
     let name = percent_decode_str(&wanted.filter).decode_utf8();
     let name = name.map_err(|_| Failure::bad("a name is not UTF-8"))?;
