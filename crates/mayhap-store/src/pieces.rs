@@ -68,7 +68,7 @@ impl Image {
     }
 }
 
-impl FilterLock {
+impl<'a> Incoming<'a> {
     /// Begins the file of a plain filter with this header, whose blocks come in order
     /// ([`Incoming::write`]). An existing file is replaced only if `replace`.
     ///
@@ -81,7 +81,7 @@ impl FilterLock {
     ///
     /// ```
     /// use mayhap::native::Header;
-    /// use mayhap_store::{FilterLock, LockOptions};
+    /// use mayhap_store::{FilterLock, Incoming, LockOptions};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = &folder.path().join("seen.mayhap");
@@ -89,7 +89,7 @@ impl FilterLock {
     /// let mut filter = builder.build()?;
     /// filter.insert("one");
     /// let lock = FilterLock::take(path, &mut LockOptions::new("copy"))?;
-    /// let mut incoming = lock.receive(&Header::of(&filter, ""), false)?;
+    /// let mut incoming = Incoming::begin(&lock, &Header::of(&filter, ""), false)?;
     /// for blocks in filter.blocks().chunks(7) {
     ///     incoming.write(blocks)?;
     /// }
@@ -98,14 +98,14 @@ impl FilterLock {
     /// assert!(mayhap_store::load(path, None)?.filter.contains("one"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn receive(&self, header: &Header, replace: bool) -> Result<Incoming<'_>, Error> {
-        header.check_kind(Kind::Bloom).map_err(Error::format(self.path()))?;
-        let params = header.params().map_err(Error::format(self.path()))?;
+    pub fn begin(lock: &'a FilterLock, header: &Header, replace: bool) -> Result<Self, Error> {
+        header.check_kind(Kind::Bloom).map_err(Error::format(lock.path()))?;
+        let params = header.params().map_err(Error::format(lock.path()))?;
         let header = header.clone().renewed();
-        Ok(Incoming {
-            lock: self,
-            new: Replacement::begin(self, header.digest_id() != 1, replace)?,
-            union: Union::new(params, self.path(), &header),
+        Ok(Self {
+            lock,
+            new: Replacement::begin(lock, header.digest_id() != 1, replace)?,
+            union: Union::new(params, lock.path(), &header),
             header,
             table: Xxh3::new(),
             waiting: Vec::with_capacity(CHUNK_BYTES / Block::BYTES),
@@ -229,7 +229,7 @@ mod tests {
 
     fn receive(path: &std::path::Path, filter: &AnyFilter, blocks: &[Block]) -> Result<(), Error> {
         let lock = FilterLock::take(path, &mut LockOptions::new("test"))?;
-        let mut incoming = lock.receive(&Header::of(filter, "trim=yes\n"), false)?;
+        let mut incoming = Incoming::begin(lock, &Header::of(filter, "trim=yes\n"), false)?;
         for blocks in blocks.chunks(1_000) {
             incoming.write(blocks)?;
         }

@@ -181,7 +181,7 @@ pub enum Error {
     IdentityDamaged,
     /// A header field holds a value that no filter can have.
     BadField {
-        /// The name of the field in `docs/native-format.md`.
+        /// The name of the field in `crates/mayhap/NATIVE-FORMAT.md`.
         field: &'static str,
         /// The value found.
         found: u64,

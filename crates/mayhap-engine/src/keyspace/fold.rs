@@ -14,6 +14,7 @@
 //! become smaller, so it passes over a fold that an image has. A fold changes no count of keys:
 //! that stays the number of keys that were answered "new".
 
+use super::fold_size::Size;
 use super::index::Named;
 use super::kind::Closed;
 use super::{ChangeError, Entry, Keyspace};
@@ -21,44 +22,6 @@ use crate::durable::{Log, Operation, Refused};
 use mayhap::sizing::Shrink;
 use mayhap::{Charge, FilterParams};
 use std::sync::Arc;
-
-/// Bytes of an encoded [`Size`].
-const SIZE_BYTES: usize = 24;
-
-/// The size of a filter after a fold, and what it promises there.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Size {
-    pub(super) num_bits: u64,
-    pub(super) expected_items: u64,
-    pub(super) target_fpp: f64,
-}
-
-impl Size {
-    const fn of(params: &FilterParams) -> Self {
-        Self {
-            num_bits: params.num_bits(),
-            expected_items: params.expected_items(),
-            target_fpp: params.target_fpp(),
-        }
-    }
-
-    fn encode(&self) -> [u8; SIZE_BYTES] {
-        let mut bytes = [0; SIZE_BYTES];
-        let numbers = [self.num_bits, self.expected_items, self.target_fpp.to_bits()];
-        for (to, number) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
-            *to = number.to_le_bytes();
-        }
-        bytes
-    }
-
-    /// The size of these bytes; `None` for bytes that [`Size::encode`] does not make.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let bytes: &[u8; SIZE_BYTES] = bytes.try_into().ok()?;
-        let number = |i: usize| u64::from_le_bytes(bytes.as_chunks().0[i]);
-        let (num_bits, expected_items) = (number(0), number(1));
-        Some(Self { num_bits, expected_items, target_fpp: f64::from_bits(number(2)) })
-    }
-}
 
 /// A filter that was to shrink.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //!
 //! `filters.rs` has them all and changes their names, `names.rs` maps names to filters by the table
 //! of `table.rs`, `index.rs` has them in the order of scans, `create.rs` creates them, also as
-//! unions of others, `fold.rs` shrinks them, `which.rs` queries several, `upkeep.rs` does their
+//! unions of others, `fold.rs` (`fold_size.rs`) shrinks them, `which.rs` queries several, `upkeep.rs` does their
 //! regular maintenance.
 //! `entry.rs` is one filter with its state, `spec.rs` its specification at creation, `info.rs` its
 //! description; the kinds are in `kind/`. `resources.rs` is what they share: the limits of
@@ -21,6 +21,7 @@ mod error;
 mod files;
 mod filters;
 mod fold;
+mod fold_size;
 mod folder;
 mod glob;
 mod growth;

@@ -1,6 +1,6 @@
 //! Restoring filters at start: from images, then from the log.
 
-use super::fold::Size;
+use super::fold_size::Size;
 use super::in_order::InOrder;
 use super::kind::{Contents, read_image};
 use super::loading::Loading;

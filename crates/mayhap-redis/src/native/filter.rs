@@ -287,17 +287,29 @@ impl NativeFilter {
     ///
     /// # Examples
     ///
-    /// ```no_run
-    /// # async fn run(to: mayhap_redis::NativeFilter, from: mayhap_redis::NativeFilter)
-    /// # -> Result<(), mayhap_redis::Error> {
-    /// use mayhap_redis::RemoteFilter;
-    ///
+    /// ```
+    /// # use mayhap_redis::*;
+    /// # use test_servers::{RedisOptions, RedisServer, ready};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if !ready(&["redis-server"]) {
+    /// #     return Ok(());
+    /// # }
+    /// # let redis = RedisServer::start(&RedisOptions::default())?;
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let address = Address::parse(&redis.url())?;
+    /// # let server = Server::connect(&address, ServerOptions::default()).await?;
+    /// # let options = NativeOptions::for_items(1_000, 0.01)?;
+    /// # let from = NativeFilter::create(&server, "from", &options).await?;
+    /// # let to = NativeFilter::create(&server, "to", &options).await?;
+    /// # from.insert(b"a").await?;
     /// let from = from.download().await?;
     /// let mut merge = to.merge(&from.params(), &to.digest_function())?;
     /// while let Some(range) = merge.wanted()? {
     ///     merge.write(&from.blocks(range).await?).await?;
     /// }
+    /// assert!(to.contains(b"a").await?);
     /// # Ok(())
+    /// # })
     /// # }
     /// ```
     pub fn merge(

@@ -16,13 +16,30 @@ pub(super) struct Described {
     digest: Option<String>,
     items_checked: u64,
     /// Numbers for which all of its bits are read.
-    pub(super) measured: Option<Measured>,
+    measured: Option<Measured>,
     /// The factor by which it was just folded, and its bytes before.
-    pub(super) shrunk: Option<(u64, u64)>,
+    shrunk: Option<(u64, u64)>,
     /// What a fold would save.
-    pub(super) saving: Option<Saving>,
+    saving: Option<Saving>,
     expires_at: u64,
     problem: Option<String>,
+}
+
+impl Described {
+    /// With the numbers for which its bits were read.
+    pub(super) fn measured(self, measured: Option<Measured>) -> Self {
+        Self { measured, ..self }
+    }
+
+    /// With what a fold would save.
+    pub(super) fn saving(self, saving: Option<Saving>) -> Self {
+        Self { saving, ..self }
+    }
+
+    /// After a fold by this factor, of this number of bytes before.
+    pub(super) fn shrunk(self, factor: u64, num_bytes_before: u64) -> Self {
+        Self { shrunk: Some((factor, num_bytes_before)), ..self }
+    }
 }
 
 /// The description of a filter without reading its bits.

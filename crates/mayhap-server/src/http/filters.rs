@@ -65,12 +65,12 @@ pub(super) async fn info(target: Target, Query(look): Query<Look>) -> Answer {
     reading(target, move |Target { state, name, .. }| {
         let measures = flag("measure", look.measure.as_deref())?;
         let entry = state.filter(&name)?;
-        let mut described = describe(&name, &entry);
-        described.saving = entry.saving();
+        let described = describe(&name, &entry).saving(entry.saving());
+        let measured = measures.then(|| entry.measure());
         if measures {
-            described.measured = Some(entry.measure());
             entry.check_file()?;
         }
+        let described = described.measured(measured);
         Ok(json(StatusCode::OK, &described))
     })
     .await

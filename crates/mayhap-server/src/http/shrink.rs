@@ -50,8 +50,8 @@ pub(super) async fn shrink(
         let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
         let shrunk = keyspace.shrink(&name, how, unix_ms(), log)?;
         state.settle()?;
-        let mut described = describe(&name, &shrunk.entry);
-        described.shrunk = Some((shrunk.factor, shrunk.num_bytes_before));
+        let described = describe(&name, &shrunk.entry);
+        let described = described.shrunk(shrunk.factor, shrunk.num_bytes_before);
         Ok(json(StatusCode::OK, &described))
     })
     .await

@@ -10,7 +10,7 @@ use crate::{Digest, FilterParams, InstructionSet, positions, simd};
 ///
 /// A query touches one cache line. Block = `mulhi(digest, num_blocks)`; lane `i`'s bit is six
 /// (seven) bits of `digest · 0x9E3779B97F4A7C15` from the top, and for k = 16 a second one of
-/// `digest · 0xD6E8FEB86659FD93` (`docs/native-format.md`).
+/// `digest · 0xD6E8FEB86659FD93` (`crates/mayhap/NATIVE-FORMAT.md`).
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked {
     backend: simd::Backend,

@@ -75,7 +75,7 @@ pub const MAX_LAYERS: usize = 59;
 
 /// The fields of a header apart from version, digest, key options and checksums.
 ///
-/// `docs/native-format.md` defines their meaning for each kind.
+/// `crates/mayhap/NATIVE-FORMAT.md` defines their meaning for each kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fields {
     /// The id of the [`crate::Layout`], 0 for kinds that have only one.

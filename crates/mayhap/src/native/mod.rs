@@ -1,4 +1,4 @@
-//! The native format: a filter as bytes. `docs/native-format.md` is its specification.
+//! The native format: a filter as bytes. `crates/mayhap/NATIVE-FORMAT.md` is its specification.
 //!
 //! ```text
 //! offset            bytes             what

@@ -22,7 +22,7 @@ pub(crate) fn with_blocks(bits: CounterBits, num_blocks: u64) -> CountingBloomFi
     CountingBloomFilter::empty(params, DigestFunction::xxh3(3)).unwrap()
 }
 
-/// The counters by `docs/native-format.md`, one by one.
+/// The counters by `crates/mayhap/NATIVE-FORMAT.md`, one by one.
 pub(crate) struct Reference {
     bits: u32,
     num_blocks: u64,

@@ -140,7 +140,7 @@ fn a_million_keys_take_9_1_bits_each() {
     }
 }
 
-/// The formulas of `docs/native-format.md`, written down a second time.
+/// The formulas of `crates/mayhap/NATIVE-FORMAT.md`, written down a second time.
 #[test]
 fn the_filter_is_what_the_format_page_says() {
     let function = DigestFunction::default();
@@ -254,7 +254,7 @@ fn forged_fields_are_refused() {
     assert!(forge(&|f| f.extra[3] ^= 1).is_ok());
 }
 
-/// The example of `docs/native-format.md`.
+/// The example of `crates/mayhap/NATIVE-FORMAT.md`.
 #[test]
 fn the_example_of_the_format_page_is_right() {
     let function = DigestFunction::default();

@@ -148,7 +148,7 @@ fn mixed(digest: u64, seed: u64) -> u64 {
     h ^ h >> 33
 }
 
-/// The formulas of `docs/native-format.md`, written down a second time: bit by bit.
+/// The formulas of `crates/mayhap/NATIVE-FORMAT.md`, written down a second time: bit by bit.
 #[test]
 fn the_filter_is_what_the_format_page_says() {
     let function = DigestFunction::default();
@@ -231,7 +231,7 @@ fn forged_shares_are_refused() {
     }
 }
 
-/// The example of `docs/native-format.md`.
+/// The example of `crates/mayhap/NATIVE-FORMAT.md`.
 #[test]
 fn the_example_of_the_format_page_is_right() {
     let width = FuseWidth::mixed(9, 1 << 31).unwrap();

@@ -231,7 +231,7 @@ fn golden_ribbon_files_open_answer_and_are_built_again_byte_for_byte() {
     }
 }
 
-/// The worked example of `docs/native-format.md`: the keys `a`, `b` and `c`.
+/// The worked example of `crates/mayhap/NATIVE-FORMAT.md`: the keys `a`, `b` and `c`.
 #[test]
 fn the_buckets_of_the_worked_example_are_right() {
     let params = CompactParams::new(2, 3, 4, 100, 0.5).unwrap();
@@ -366,12 +366,12 @@ fn the_keyed_golden_file_wants_its_key() {
 /// The reader that the specification links to is the one that was run on these files.
 #[test]
 fn the_specification_shows_the_tested_reader() {
-    let specification = include_str!("../../../../docs/native-format.md");
+    let specification = include_str!("../../../../crates/mayhap/NATIVE-FORMAT.md");
     assert!(specification.contains("](../crates/mayhap/tests/golden/native/read_v3.py)"));
     assert!(include_str!("../golden/native/read_v3.py").contains("class Filter:"));
 }
 
-/// The worked example of `docs/native-format.md`: the key `a`.
+/// The worked example of `crates/mayhap/NATIVE-FORMAT.md`: the key `a`.
 #[test]
 fn the_positions_of_the_worked_example_are_right() {
     use mayhap::{Build, Digest, DigestFunction, FilterParams, Layout};

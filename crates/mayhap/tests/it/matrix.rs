@@ -361,7 +361,7 @@ fn empty(fields: &Fields) -> BloomMatrix {
     BloomMatrix::from_segments(fields, DigestFunction::xxh3(0), segments).unwrap()
 }
 
-/// The worked example of `docs/native-format.md`.
+/// The worked example of `crates/mayhap/NATIVE-FORMAT.md`.
 #[test]
 fn rows_are_those_of_the_specification() {
     for (num_bits, k, rows) in [

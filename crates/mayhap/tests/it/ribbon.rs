@@ -160,7 +160,7 @@ fn bits_keys_and_widths_are_each_others_inverse() {
     assert!(matches!(num_bits(FuseWidth::BITS_8, 1 << 55), Err(Error::TooLarge { .. })));
 }
 
-/// The formulas of `docs/native-format.md`, written down a second time: bit by bit.
+/// The formulas of `crates/mayhap/NATIVE-FORMAT.md`, written down a second time: bit by bit.
 #[test]
 fn the_filter_is_what_the_format_page_says() {
     let function = DigestFunction::default();
@@ -369,7 +369,7 @@ fn any_contents_give_answers() {
     }
 }
 
-/// The example of `docs/native-format.md`.
+/// The example of `crates/mayhap/NATIVE-FORMAT.md`.
 #[test]
 fn the_example_of_the_format_page_is_right() {
     let width = FuseWidth::mixed(9, 1 << 31).unwrap();

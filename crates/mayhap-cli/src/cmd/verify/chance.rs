@@ -69,7 +69,7 @@ fn highest_fpp(params: &FilterParams) -> f64 {
     params.target_fpp().max(highest)
 }
 
-/// The bits of a lane, as in `docs/native-format.md`.
+/// The bits of a lane, as in `crates/mayhap/NATIVE-FORMAT.md`.
 fn lane_bits(layout: Layout, num_hashes: u32) -> u64 {
     layout.block_bits() / if num_hashes == 4 { 4 } else { 8 }
 }

@@ -2,8 +2,7 @@
 //! on its way.
 
 use super::Connection;
-use super::model::Model;
-use super::union::{MOST_SWITCHES, Reading, check_kind, refuse_foreign, unlike};
+use super::model::{Model, check_kind, refuse_foreign, unlike};
 use crate::error::{Error, Limit, over_full};
 use crate::io::progress::Progress;
 use crate::memory;
@@ -15,10 +14,28 @@ use mayhap_redis::Error::{Exists, Switched};
 use mayhap_redis::{Download, Merge, NativeFilter, NativeOptions, RemoteFilter};
 use mayhap_sets::open_snapshot;
 use mayhap_sets::server::wait;
-use mayhap_store::{FilterLock, LogFound, Snapshot, common_key_options};
+use mayhap_store::{FilterLock, Incoming, LogFound, Snapshot, common_key_options};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
+
+/// How often a filter may be switched to another one while it is read.
+pub const MOST_SWITCHES: u32 = 20;
+
+/// How filters are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// The secret key, if one is named.
+    pub key: Option<SecretKey>,
+    /// Options for connections to servers.
+    pub server: &'a ServerArgs,
+    /// The largest filter that is allowed.
+    pub max_bytes: u64,
+    /// Read files without a log that is not there.
+    pub without_log: bool,
+    /// Where messages go.
+    pub talk: Reporter,
+}
 
 /// Blocks that are read or sent at once: 4 MiB. A merge sends whole shards.
 const PIECE: u64 = (4 << 20) / Block::BYTES as u64;
@@ -32,11 +49,11 @@ pub struct Bits<'a> {
     pub key_options: String,
     params: FilterParams,
     function: DigestFunction,
-    place: Place<'a>,
+    place: Blocks<'a>,
 }
 
 #[derive(Debug)]
-enum Place<'a> {
+enum Blocks<'a> {
     File(Box<Snapshot>),
     /// A file and its log together.
     Memory(Box<AnyFilter>),
@@ -62,10 +79,10 @@ impl<'a> Bits<'a> {
             memory::check(header.body_bytes(), how.max_bytes)?;
             let mut filter: AnyFilter = snapshot.image().load(how.key, |_, _| {})?;
             snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
-            Place::Memory(Box::new(filter))
+            Blocks::Memory(Box::new(filter))
         } else {
             snapshot.image().verify(|_, _| {})?;
-            Place::File(Box::new(snapshot))
+            Blocks::File(Box::new(snapshot))
         };
         Ok(Self { name, key_options, params, function, place })
     }
@@ -77,7 +94,7 @@ impl<'a> Bits<'a> {
             key_options: key_options.to_owned(),
             params: *filter.params(),
             function: *filter.digest_function(),
-            place: Place::Borrowed(filter.blocks()),
+            place: Blocks::Borrowed(filter.blocks()),
         }
     }
 
@@ -88,7 +105,7 @@ impl<'a> Bits<'a> {
             key_options: key_options.to_owned(),
             params: *filter.params(),
             function: *filter.digest_function(),
-            place: Place::Memory(Box::new(filter)),
+            place: Blocks::Memory(Box::new(filter)),
         }
     }
 
@@ -105,7 +122,7 @@ impl<'a> Bits<'a> {
             key_options: download.key_options().into(),
             params: download.params(),
             function: filter.digest_function(),
-            place: Place::Server(connection, Box::new(download)),
+            place: Blocks::Server(connection, Box::new(download)),
         })
     }
 
@@ -138,10 +155,10 @@ impl<'a> Bits<'a> {
     pub fn blocks(&self, range: Range<u64>) -> Result<Cow<'_, [Block]>, Error> {
         let part = range.start as usize..range.end as usize;
         Ok(match &self.place {
-            Place::File(file) => Cow::Owned(file.image().blocks(range)?),
-            Place::Memory(filter) => Cow::Borrowed(&filter.blocks()[part]),
-            Place::Borrowed(blocks) => Cow::Borrowed(&blocks[part]),
-            Place::Server(connection, download) => {
+            Blocks::File(file) => Cow::Owned(file.image().blocks(range)?),
+            Blocks::Memory(filter) => Cow::Borrowed(&filter.blocks()[part]),
+            Blocks::Borrowed(blocks) => Cow::Borrowed(&blocks[part]),
+            Blocks::Server(connection, download) => {
                 Cow::Owned(connection.wait(download.blocks(range))?)
             }
         })
@@ -359,7 +376,7 @@ impl<'a> Bits<'a> {
     ) -> Result<mayhap_store::Assembled, Error> {
         let options = mayhap_keys::KeyOptions::from_header(&self.name, &self.key_options)?;
         let model = Model::new(self.params, self.function, &options.to_header());
-        let mut incoming = lock.receive(&model.header()?, force)?;
+        let mut incoming = Incoming::begin(lock, &model.header()?, force)?;
         for range in self.pieces() {
             stop.check()?;
             let done = range.end * Block::BYTES as u64;

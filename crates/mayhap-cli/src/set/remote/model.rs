@@ -1,7 +1,6 @@
 //! A filter like which another one is made.
 
 use super::Connection;
-use super::union::{check_kind, refuse_foreign};
 use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Reporter;
@@ -82,5 +81,44 @@ impl Model {
         let blocks = OwnedBlocks::zeroed(self.params.num_blocks())?;
         let filter = AnyFilter::from_parts(self.params, self.function, blocks, 0)?;
         Ok((Header::of(&filter, &self.key_options), filter))
+    }
+}
+
+/// The error for filters, by name and key options, whose keys were cut differently.
+pub fn unlike((name, options): (&str, &str), (ours, our_options): (&str, &str)) -> Error {
+    Error::usage(
+        format!(
+            "{name} and {ours} cannot be merged: they differ in key options: {options:?} against \
+             {our_options:?}"
+        ),
+        "filters whose keys were extracted differently cannot be queried together",
+    )
+}
+
+/// Refuses kinds that cannot be on a server.
+///
+/// # Errors
+///
+/// [`Error::Usage`].
+pub fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
+    if header.kind() == Kind::Bloom {
+        return Ok(());
+    }
+    let kind = header.kind().name();
+    Err(Error::usage(
+        format!("{name} is a {kind} filter, but servers have plain ones only"),
+        "build a plain one from its keys: mayhap build -o FILE KEYS",
+    ))
+}
+
+/// Says of a file that is no filter of ours what could be done.
+pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
+    match error {
+        mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
+            format!("{name}: this looks like {looks_like}, not a mayhap filter"),
+            "the bit positions of other systems differ from mayhap's: build a filter from the keys \
+             with mayhap build -o FILE KEYS",
+        ),
+        error => error.into(),
     }
 }

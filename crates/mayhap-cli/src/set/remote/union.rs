@@ -19,24 +19,6 @@ use mayhap_sets::{State, open_snapshot};
 use mayhap_store::common_key_options;
 use std::path::{Path, PathBuf};
 
-/// How often a filter may be switched to another one while it is read.
-pub const MOST_SWITCHES: u32 = 20;
-
-/// How filters are read.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading<'a> {
-    /// The secret key, if one is named.
-    pub key: Option<SecretKey>,
-    /// Options for connections to servers.
-    pub server: &'a ServerArgs,
-    /// The largest filter that is allowed.
-    pub max_bytes: u64,
-    /// Read files without a log that is not there.
-    pub without_log: bool,
-    /// Where messages go.
-    pub talk: Reporter,
-}
-
 /// A plain filter in memory, wherever it came from.
 #[derive(Debug)]
 pub struct Whole {
@@ -253,43 +235,4 @@ pub fn merge(
     };
     let estimate = whole.filter.estimated_items().items;
     Ok((items, estimate.is_finite().then_some(estimate), state))
-}
-
-/// The error for filters, by name and key options, whose keys were cut differently.
-pub fn unlike((name, options): (&str, &str), (ours, our_options): (&str, &str)) -> Error {
-    Error::usage(
-        format!(
-            "{name} and {ours} cannot be merged: they differ in key options: {options:?} against \
-             {our_options:?}"
-        ),
-        "filters whose keys were extracted differently cannot be queried together",
-    )
-}
-
-/// Refuses kinds that cannot be on a server.
-///
-/// # Errors
-///
-/// [`Error::Usage`].
-pub fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
-    if header.kind() == Kind::Bloom {
-        return Ok(());
-    }
-    let kind = header.kind().name();
-    Err(Error::usage(
-        format!("{name} is a {kind} filter, but servers have plain ones only"),
-        "build a plain one from its keys: mayhap build -o FILE KEYS",
-    ))
-}
-
-/// Says of a file that is no filter of ours what could be done.
-pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
-    match error {
-        mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
-            format!("{name}: this looks like {looks_like}, not a mayhap filter"),
-            "the bit positions of other systems differ from mayhap's: build a filter from the keys \
-             with mayhap build -o FILE KEYS",
-        ),
-        error => error.into(),
-    }
 }

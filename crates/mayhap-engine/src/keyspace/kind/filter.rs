@@ -3,7 +3,7 @@
 use super::fixed::Fixed;
 use crate::Work;
 use crate::durable::{Answered, Snapshot, Tally};
-use crate::keyspace::fold::Size;
+use crate::keyspace::fold_size::Size;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{
     Info, InsertError, LayerInfo, Measured, RecoveryError, Spec, Unreadable, WrongKind,

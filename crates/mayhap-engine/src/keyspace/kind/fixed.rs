@@ -6,7 +6,7 @@ use super::own::{Own, Owned};
 use super::{FEWEST_ITEMS, Plan};
 use crate::Work;
 use crate::durable::Answered;
-use crate::keyspace::fold::Size;
+use crate::keyspace::fold_size::Size;
 use crate::keyspace::info::is_overfull;
 use crate::keyspace::{Entry, Info, InsertError, Measured, RecoveryError, Saving, Shape};
 use crate::sync::unpoisoned;

@@ -3,7 +3,7 @@
 
 use super::filter::{Contents, Dump, Filter, Home};
 use crate::durable::{Answered, Snapshot, write_segments};
-use crate::keyspace::fold::Size;
+use crate::keyspace::fold_size::Size;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{RecoveryError, Shape, Spec};
 use mayhap::native::HEADER_BYTES;

@@ -1,4 +1,4 @@
-//! The native form of a static filter (`docs/native-format.md`, kind fuse).
+//! The native form of a static filter (`crates/mayhap/NATIVE-FORMAT.md`, kind fuse).
 
 use super::{BinaryFuse, FuseParams};
 use crate::bits::{Block, OwnedBlocks};

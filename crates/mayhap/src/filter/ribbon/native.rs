@@ -1,4 +1,4 @@
-//! The native form of a ribbon filter (`docs/native-format.md`, kind ribbon).
+//! The native form of a ribbon filter (`crates/mayhap/NATIVE-FORMAT.md`, kind ribbon).
 
 use super::{RibbonFilter, RibbonParams};
 use crate::bits::{Block, OwnedBlocks};

@@ -21,7 +21,7 @@ const GROUP: usize = 64;
 /// Machines that each fill one segment build one filter together, whose file is the segments' pages
 /// in order: [`Segments`] assigns digests to segments, and `mayhap_store::assemble` puts the files
 /// together. The bits are the same as in the whole filter: block floor(d · B / 2^64) of B, less the
-/// blocks before the segment (`docs/native-format.md`, "Kind: segment").
+/// blocks before the segment (`crates/mayhap/NATIVE-FORMAT.md`, "Kind: segment").
 ///
 /// An insertion or query touches one cache line.
 ///

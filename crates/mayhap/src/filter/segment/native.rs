@@ -1,4 +1,4 @@
-//! The native form of a segment (`docs/native-format.md`, kind segment).
+//! The native form of a segment (`crates/mayhap/NATIVE-FORMAT.md`, kind segment).
 
 use super::{Segment, cut};
 use crate::bits::{Block, OwnedBlocks};

@@ -1,4 +1,4 @@
-//! A window as a file: `docs/native-format.md`, kind 4.
+//! A window as a file: `crates/mayhap/NATIVE-FORMAT.md`, kind 4.
 
 use super::even::EvenWindow;
 use super::spans::{LAYOUT, SpanWindow};

@@ -1,4 +1,4 @@
-"""Packs golden files as docs/native-format.md specifies ("Packed form"), without the Rust crate.
+"""Packs golden files as NATIVE-FORMAT.md specifies ("Packed form"), without the Rust crate.
 
     pip install xxhash
     python make_packed.py            makes every file again in memory and compares

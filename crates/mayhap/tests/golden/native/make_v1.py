@@ -1,4 +1,4 @@
-"""Makes the golden files of version 1 from docs/native-format.md, without the Rust crate.
+"""Makes the golden files of version 1 from NATIVE-FORMAT.md, without the Rust crate.
 
     pip install xxhash
     python make_v1.py            reads every file here with read_v1.py and checks its answers

@@ -1,4 +1,4 @@
-"""Makes the golden files of layouts 3 and 4 and of kind 2 (counting) from docs/native-format.md.
+"""Makes the golden files of layouts 3 and 4 and of kind 2 (counting) from NATIVE-FORMAT.md.
 
     pip install xxhash
     python make_v2_counting.py            makes them in memory and compares

@@ -1,4 +1,4 @@
-"""Makes the golden files of kind 4 (windows) from docs/native-format.md.
+"""Makes the golden files of kind 4 (windows) from NATIVE-FORMAT.md.
 
     pip install xxhash
     python make_v2_window.py            makes them in memory and compares

@@ -1,4 +1,4 @@
-"""Makes the golden files of version 3 from docs/native-format.md, without the Rust crate.
+"""Makes the golden files of version 3 from NATIVE-FORMAT.md, without the Rust crate.
 
     pip install xxhash
     python make_v3.py            reads every file here with read_v3.py and checks its answers

@@ -1,4 +1,4 @@
-"""Makes the golden matrix files of version 3 from docs/native-format.md, without the Rust crate.
+"""Makes the golden matrix files of version 3 from NATIVE-FORMAT.md, without the Rust crate.
 
     pip install xxhash
     python make_v3_matrix.py            makes every file again in memory and compares

@@ -1,4 +1,4 @@
-"""Makes the golden files of kind 6 (fuse) from docs/native-format.md, without the Rust crate.
+"""Makes the golden files of kind 6 (fuse) from NATIVE-FORMAT.md, without the Rust crate.
 
     pip install xxhash
     python make_v4_fuse.py            makes every file again in memory and compares

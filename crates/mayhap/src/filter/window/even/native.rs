@@ -1,4 +1,4 @@
-//! Such a window as a file: `docs/native-format.md`, kind 4 with layout 1.
+//! Such a window as a file: `crates/mayhap/NATIVE-FORMAT.md`, kind 4 with layout 1.
 
 use super::{Clock, EvenWindow, Plan, Table, Window, column_of};
 use crate::bits::{Block, OwnedBlocks, block};

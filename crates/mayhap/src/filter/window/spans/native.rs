@@ -1,4 +1,4 @@
-//! Such a window as a file: `docs/native-format.md`, kind 4 with layout 5.
+//! Such a window as a file: `crates/mayhap/NATIVE-FORMAT.md`, kind 4 with layout 5.
 
 use super::{BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, Plan, SpanWindow, Table};
 use crate::Error;
