@@ -331,7 +331,7 @@ fn a_set_that_never_changes_is_no_state_of_a_dedup() {
     let folder = folder();
     succeed(folder.path(), &["build", "-o", "s", "--layout", "fuse"], b"a\n");
     let talk = fail(folder.path(), &["dedup", "--state", "s"], b"a\n");
-    assert!(talk.contains("s is a fuse filter") && talk.contains("hint: "), "{talk}");
+    assert!(talk.contains("s is a fuse or ribbon filter") && talk.contains("hint: "), "{talk}");
     assert!(!folder.path().join("s.log").exists(), "nothing is left beside it");
 }
 

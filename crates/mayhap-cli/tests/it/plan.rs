@@ -115,7 +115,9 @@ fn the_command_that_it_prints_makes_that_filter() {
             continue;
         };
         assert!(text(folder, arguments).contains(command), "{command}");
-        if best["num_bytes"].as_u64().unwrap() > 64 << 20 || best["kind"] == "fuse" {
+        if best["num_bytes"].as_u64().unwrap() > 64 << 20
+            || ["fuse", "ribbon"].iter().any(|kind| best["kind"] == *kind)
+        {
             continue;
         }
         let words: Vec<&str> = command.split(' ').skip(1).collect();
