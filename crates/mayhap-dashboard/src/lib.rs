@@ -2,9 +2,9 @@
 //!
 //! `page/` has its files, which [`files`] returns; [`caller`] refuses pages of other sites,
 //! [`events`] writes the stream of numbers, [`history`] keeps the last hour of them, [`path`] has
-//! names in paths, [`text`] shortens texts that answers repeat. `mayhap-server` serves its own filters
-//! with them. `remote/` (feature `remote`) is a server of its own, for the filters on any Redis or
-//! Valkey.
+//! names in paths, [`text`] shortens texts that answers repeat. `mayhap-server` serves its own
+//! filters with them. `remote/` (feature `remote`) is a server of its own, for the filters on any
+//! Redis or Valkey.
 
 #![forbid(unsafe_code)]
 

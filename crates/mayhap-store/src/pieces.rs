@@ -229,7 +229,7 @@ mod tests {
 
     fn receive(path: &std::path::Path, filter: &AnyFilter, blocks: &[Block]) -> Result<(), Error> {
         let lock = FilterLock::take(path, &mut LockOptions::new("test"))?;
-        let mut incoming = Incoming::begin(lock, &Header::of(filter, "trim=yes\n"), false)?;
+        let mut incoming = Incoming::begin(&lock, &Header::of(filter, "trim=yes\n"), false)?;
         for blocks in blocks.chunks(1_000) {
             incoming.write(blocks)?;
         }

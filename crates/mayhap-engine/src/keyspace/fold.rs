@@ -14,13 +14,13 @@
 //! become smaller, so it passes over a fold that an image has. A fold changes no count of keys:
 //! that stays the number of keys that were answered "new".
 
-use super::fold_size::Size;
+use super::fold_size::{Size, plan};
 use super::index::Named;
-use super::kind::Closed;
+use super::kind::{Closed, Fixed, Successor};
 use super::{ChangeError, Entry, Keyspace};
 use crate::durable::{Log, Operation, Refused};
+use mayhap::Charge;
 use mayhap::sizing::Shrink;
-use mayhap::{Charge, FilterParams};
 use std::sync::Arc;
 
 /// A filter that was to shrink.
@@ -32,47 +32,6 @@ pub struct Shrunk {
     pub factor: u64,
     /// Bytes of its bits before.
     pub num_bytes_before: u64,
-}
-
-/// What a fold of a filter would save.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Saving {
-    /// The largest factor that keeps the promised rate for the keys in it.
-    pub factor: u64,
-    /// Bytes of its bits after the fold.
-    pub num_bytes: u64,
-    /// The predicted rate after the fold.
-    pub expected_fpp: f64,
-}
-
-impl Saving {
-    /// Of a filter with these parameters that has answered "new" to this many keys; `None` if no
-    /// smaller size keeps its rate.
-    pub(super) fn of(params: &FilterParams, inserted: u64) -> Option<Self> {
-        let (factor, folded) = plan(Shrink::default(), params, inserted).ok()?;
-        let expected_fpp = folded.expected_fpp(folded.distinct_items(inserted));
-        (factor > 1).then(|| Self { factor, num_bytes: folded.num_bytes(), expected_fpp })
-    }
-}
-
-/// [`Shrink::of`] for a filter that has answered "new" to this many keys, and goes on to count
-/// them. In a smaller filter that count stands for more distinct keys, since it is expected to take
-/// more of them for repeats.
-fn plan(
-    how: Shrink,
-    params: &FilterParams,
-    inserted: u64,
-) -> Result<(u64, FilterParams), mayhap::Error> {
-    let mut items = params.distinct_items(inserted);
-    loop {
-        let (factor, folded) = how.of(params, items)?;
-        let after = folded.distinct_items(inserted);
-        if after <= items {
-            return Ok((factor, folded));
-        }
-        // For more keys the factor is smaller, or the same.
-        items = after;
-    }
 }
 
 /// As [`Keyspace::shrink`].
@@ -107,6 +66,12 @@ pub(super) fn shrink(
         if let Some(entry) = folded.publish(keyspace, &entry, log)? {
             return Ok(Shrunk { entry, factor, num_bytes_before });
         }
+    }
+}
+
+impl Successor for Entry {
+    fn fixed(&self) -> Option<&Fixed> {
+        self.filter().fixed()
     }
 }
 

@@ -2,17 +2,16 @@
 //!
 //! `filters.rs` has them all and changes their names, `names.rs` maps names to filters by the table
 //! of `table.rs`, `index.rs` has them in the order of scans, `create.rs` creates them, also as
-//! unions of others, `fold.rs` (`fold_size.rs`) shrinks them, `which.rs` queries several, `upkeep.rs` does their
-//! regular maintenance.
-//! `entry.rs` is one filter with its state, `spec.rs` its specification at creation, `info.rs` its
-//! description; the kinds are in `kind/`. `resources.rs` is what they share: the limits of
-//! `options.rs`, memory, computed sizes (`sizes.rs`), and layers allocated ahead of need
-//! (`growth.rs`); `growth_limit.rs` is how far a filter may grow. `load.rs` writes dumps and loads
-//! them (`loading.rs`), `dumps.rs` has those in progress, `files.rs` serves filter files of the
-//! data folder (`folder.rs`), which are watched (`refresh.rs`, `watched.rs`), `recovery.rs`
-//! restores filters at start (`in_order.rs`, `restored.rs`), also after a refused write. `glob.rs`
-//! has the patterns of scans, `error.rs` why a filter is not changed, `unsound.rs` why bytes are
-//! not served as one.
+//! unions of others, `fold.rs` (`fold_size.rs`) shrinks them, `which.rs` queries several,
+//! `upkeep.rs` does their regular maintenance. `entry.rs` is one filter with its state, `spec.rs`
+//! its specification at creation, `info.rs` its description; the kinds are in `kind/`.
+//! `resources.rs` is what they share: the limits of `options.rs`, memory, computed sizes
+//! (`sizes.rs`), and layers allocated ahead of need (`growth.rs`); `growth_limit.rs` is how far a
+//! filter may grow. `load.rs` writes dumps and loads them (`loading.rs`), `dumps.rs` has those in
+//! progress, `files.rs` serves filter files of the data folder (`folder.rs`), which are watched
+//! (`refresh.rs`, `watched.rs`), `recovery.rs` restores filters at start (`in_order.rs`,
+//! `restored.rs`), also after a refused write. `glob.rs` has the patterns of scans, `error.rs` why
+//! a filter is not changed, `unsound.rs` why bytes are not served as one.
 
 mod create;
 mod dumps;
@@ -55,7 +54,8 @@ pub use error::{
     ChangeError, CreateError, DigestError, InsertError, LongName, TooLarge, WrongKind,
 };
 pub use filters::{Keyspace, Page};
-pub use fold::{Saving, Shrunk};
+pub use fold::Shrunk;
+pub use fold_size::Saving;
 pub use glob::{MAX_PATTERN_BYTES, matches};
 pub use growth::Growing;
 pub use growth_limit::{compact_room_within, room_within};

@@ -92,8 +92,8 @@ impl FilterParams {
     /// coincide in `standard`, and in `blocked` with k = 16.
     ///
     /// `standard`: `mulhi(d · A_i, m)`. The blocked layouts: block `mulhi(d, m / block bits)`, then
-    /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`crates/mayhap/NATIVE-FORMAT.md`, "From
-    /// digest to bits"). For callers that keep the bits themselves, as on a server.
+    /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`crates/mayhap/NATIVE-FORMAT.md`,
+    /// "From digest to bits"). For callers that keep the bits themselves, as on a server.
     ///
     /// # Examples
     ///

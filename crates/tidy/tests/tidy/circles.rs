@@ -6,7 +6,7 @@ use tidy::{circles::circles, imports::imports, packages, source::Crate};
 /// The largest circle of imports between the files of a folder.
 const LIMIT: usize = 2;
 /// Crates with larger ones, and whether those may reach across folders.
-const EXCEPTIONS: [(&str, usize, bool); 2] = [("mayhap", 3, false), ("mayhap-engine", 3, false)];
+const EXCEPTIONS: [(&str, usize, bool); 2] = [("mayhap", 3, false), ("mayhap-engine", 5, false)];
 
 #[test]
 fn no_circle_of_imports_is_larger_than_its_limit() {

@@ -150,7 +150,7 @@ fn merge_with_server(args: &Args, talk: Reporter) -> Result<(), Error> {
     }
     let (key, server) = (args.open.secret_key()?, &args.open.server);
     let (max_bytes, without_log) = (args.open.max_bytes(), args.open.without_log);
-    let how = remote::union::Reading { key, server, max_bytes, without_log, talk };
+    let how = remote::bits::Reading { key, server, max_bytes, without_log, talk };
     let started = std::time::Instant::now();
     let output = remote::union::Output {
         path: &args.output,

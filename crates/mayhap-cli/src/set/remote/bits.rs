@@ -3,12 +3,14 @@
 
 use super::Connection;
 use super::model::{Model, check_kind, refuse_foreign, unlike};
+use crate::args::ServerArgs;
 use crate::error::{Error, Limit, over_full};
+use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
 use crate::memory;
 use crate::set::notes::say;
 use mayhap::native::Header;
-use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Health};
+use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::{Exists, Switched};
 use mayhap_redis::{Download, Merge, NativeFilter, NativeOptions, RemoteFilter};

@@ -4,7 +4,7 @@ use super::Connection;
 use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Reporter;
-use mayhap::native::Header;
+use mayhap::native::{Header, Kind};
 use mayhap::{AnyFilter, DigestFunction, FilterParams, OwnedBlocks, SecretKey};
 use mayhap_redis::NativeOptions;
 use mayhap_sets::server::ServerUrl;

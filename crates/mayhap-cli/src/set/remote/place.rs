@@ -2,7 +2,8 @@
 
 use super::Connection;
 use super::bits::Bits;
-use super::union::{Reading, check_kind, refuse_foreign};
+use super::bits::Reading;
+use super::model::{check_kind, refuse_foreign};
 use crate::args::ReplicaArgs;
 use crate::error::Error;
 use crate::set::session::Waiting;

@@ -1,16 +1,16 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
 use super::Connection;
-use super::bits::Bits;
-use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
+use super::bits::{Bits, MOST_SWITCHES, Reading};
+use super::model::{check_kind, refuse_foreign, unlike};
+use crate::args::{LockArgs, ReplicaArgs};
 use crate::error::{Error, Limit, over_full};
-use crate::io::messages::Reporter;
 use crate::io::progress::Progress;
 use crate::memory;
 use crate::set::notes::say;
 use crate::set::session::Waiting;
-use mayhap::native::{self, Header, Kind};
-use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap::native;
+use mayhap::{AnyFilter, Block, Health, OwnedBlocks};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
 use mayhap_redis::NativeFilter;

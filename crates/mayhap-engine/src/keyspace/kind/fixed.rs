@@ -8,7 +8,7 @@ use crate::Work;
 use crate::durable::Answered;
 use crate::keyspace::fold_size::Size;
 use crate::keyspace::info::is_overfull;
-use crate::keyspace::{Entry, Info, InsertError, Measured, RecoveryError, Saving, Shape};
+use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Saving, Shape};
 use crate::sync::unpoisoned;
 use mayhap::set::{Set, same_kind};
 use mayhap::{
@@ -70,7 +70,7 @@ pub(in crate::keyspace) struct Fixed {
     /// Held while it is closed.
     folding: Mutex<()>,
     /// The smaller filter that has taken its place.
-    successor: OnceLock<Arc<Entry>>,
+    successor: OnceLock<Arc<dyn Successor>>,
 }
 
 impl Fixed {
@@ -88,7 +88,7 @@ impl Fixed {
     #[inline]
     fn current(&self) -> &Self {
         let mut current = self;
-        while let Some(next) = current.successor.get().and_then(|entry| entry.filter().fixed()) {
+        while let Some(next) = current.successor.get().and_then(|next| next.fixed()) {
             current = next;
         }
         current
@@ -166,6 +166,12 @@ impl Fixed {
     }
 }
 
+/// The entry of a smaller filter that has taken the place of one.
+pub(in crate::keyspace) trait Successor: std::fmt::Debug + Send + Sync {
+    /// The filter, unless another one has its place by now.
+    fn fixed(&self) -> Option<&Fixed>;
+}
+
 /// A filter that is closed for a fold, and opens again when this is dropped, unless another has
 /// taken its place.
 #[derive(Debug)]
@@ -201,7 +207,7 @@ impl Closed<'_> {
     }
 
     /// Has this filter take its place, for those that have found it.
-    pub(in crate::keyspace) fn replace_with(self, successor: Arc<Entry>) {
+    pub(in crate::keyspace) fn replace_with(self, successor: Arc<dyn Successor>) {
         // With the lock held, and none before: or another filter had its place by now.
         let _is_first = self.fixed.successor.set(successor);
     }

@@ -27,7 +27,7 @@ pub(super) mod window;
 
 pub(super) use file::{Foreign, Mapped, Matrix, Placeholder, Still};
 pub(super) use filter::{Contents, Dump, Filter, Home, News, Target};
-pub(super) use fixed::Closed;
+pub(super) use fixed::{Closed, Fixed, Successor};
 pub(super) use growing::Growing;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;
