@@ -1,4 +1,4 @@
-//! What is wrong with a filter on a server: the causes of some errors.
+//! The causes of errors of filters on a server: a loss, damage, a misfit.
 
 /// Why a filter, or a part of it, is gone.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub enum Loss {
     ConfigChanged {
         /// The size and the hash iterations now.
         now: (i64, u32),
-        /// Those that were attached to.
+        /// The numbers at the time of attaching.
         before: (i64, u32),
     },
     /// Its bits are there, and its config is not.
@@ -73,7 +73,7 @@ pub enum Loss {
     RebuiltOrInPlace,
 }
 
-/// What is wrong with the value of a key that belongs to a filter.
+/// Damage to the value of a key that belongs to a filter.
 #[derive(Debug, thiserror::Error, Clone)]
 #[non_exhaustive]
 pub enum Damage {

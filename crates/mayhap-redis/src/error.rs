@@ -35,7 +35,7 @@ pub enum Error {
     /// The bits do not fit into values on a server.
     #[error("the filter does not fit: {misfit}")]
     Layout {
-        /// What does not fit, and the way out.
+        /// The part that does not fit, and the way out.
         misfit: Misfit,
     },
     /// The bits of a filter of the layout standard do not fit into one value, as they must.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The columns of the page.
 const WIDTH: usize = 100;
-/// What is no subject yet before a colon.
+/// A part before a colon of few words says too little alone.
 const FEW_WORDS: usize = 4;
 /// Files that every crate or folder has, or that are tests.
 const LEFT_OUT: [&str; 4] = ["lib.rs", "main.rs", "mod.rs", "tests.rs"];

@@ -187,10 +187,10 @@ pub enum Refused {
     At {
         /// The segment that is written.
         path: PathBuf,
-        /// What is wrong.
+        /// The trouble.
         trouble: Trouble,
     },
-    /// What was written cannot be synced.
+    /// Written records cannot be synced.
     #[error(transparent)]
     Unsynced(Trouble),
     /// The filters do not match the log yet.

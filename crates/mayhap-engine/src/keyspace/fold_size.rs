@@ -41,7 +41,7 @@ impl Size {
     }
 }
 
-/// What a fold of a filter would save.
+/// The savings of a fold of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Saving {
     /// The largest factor that keeps the promised rate for the keys in it.

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! Mistakes in a configuration.
 
 use super::injected::HINT;
 use super::value_error::{DraftError, PasswordError, UserError, ValueError};

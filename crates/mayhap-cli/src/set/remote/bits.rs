@@ -138,7 +138,7 @@ impl<'a> Bits<'a> {
         &self.function
     }
 
-    /// What another filter like it is made of.
+    /// The model of another filter like it.
     pub fn model(&self) -> Model {
         Model::new(self.params, self.function, &self.key_options)
     }
