@@ -42,5 +42,5 @@ fn parameters(pairs: &Pairs) {
     let fields = meta.fields().into_iter();
     let fields = fields.map(|(name, value)| (name.as_bytes().to_vec(), value.into_bytes()));
     let again: Pairs = fields.chain(state.cloned()).collect();
-    assert_eq!(Meta::parse(&again).as_ref(), Ok(&meta), "{pairs:?}");
+    assert_eq!(Meta::parse(&again).unwrap(), meta, "{pairs:?}");
 }
