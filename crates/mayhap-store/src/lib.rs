@@ -30,7 +30,7 @@
 //! | verify a file | [`verify()`] | all | 1 MiB |
 //! | write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
 //! | merge many files into one | [`FilterLock::merge`] | all of all, checked | 1 MiB |
-//! | copy a filter to another place, or from one | [`Image::blocks`], [`FilterLock::receive`] | all, checked | 1 MiB |
+//! | copy a filter to another place, or from one | [`Image::blocks`], [`Incoming::begin`] | all, checked | 1 MiB |
 //! | files of other systems, as bytes | [`read_bytes`], [`save_bytes`] | all | the file, once |
 //! | keep a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |

@@ -114,7 +114,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// A file of a plain filter whose blocks come in order: [`FilterLock::receive`]. Nothing is at its
+/// A file of a plain filter whose blocks come in order: [`Incoming::begin`]. Nothing is at its
 /// path before [`Incoming::finish`], and nothing is left of it if it is dropped.
 pub struct Incoming<'a> {
     lock: &'a FilterLock,
