@@ -40,11 +40,13 @@ fn filters_of_10_million_keys_keep_their_rate_and_their_bits() {
     }
 }
 
-/// No set is refused, and none has digests that no layer takes: 10,000 of each size.
+/// No set is refused, and none has digests that no layer takes: 1,000 of each size, and 10,000 with
+/// `MAYHAP_SOAK`.
 #[test]
 fn every_set_has_a_filter() {
+    let sets = if std::env::var_os("MAYHAP_SOAK").is_some() { 10_000 } else { 1_000 };
     for items in [0u64, 1, 2, 10, 1_000, 100_000] {
-        for seed in 0..10_000 {
+        for seed in 0..sets {
             let function = DigestFunction::xxh3(seed << 20 | items);
             let filter = build([0.01, 1e-4, 0.05, 1e-7][seed as usize % 4], function, items);
             assert_eq!((filter.len(), filter.params().rest()), (items, 0));
