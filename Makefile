@@ -21,7 +21,7 @@ CHECK_STEPS = unit doctest lint doc
 # two builds into one folder one waits: steps with long builds into target/debug are in the first
 # lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop install-test-short
+LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
 LANE_3 = kills borders features miri fuzz
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 

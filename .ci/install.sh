@@ -4,12 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # A linker, make, a C++ compiler (libFuzzer), the tracer that the fault tests inject with, patch for
-# the planted bugs, the counter of instructions, an emulator with a linker for the NEON kernels, and
-# a bare Debian to install the package on.
+# the planted bugs, the counter of instructions, and an emulator with a linker for the NEON kernels.
 need=()
 for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff valgrind:valgrind \
-  qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless \
-  mmdebstrap:mmdebstrap systemd-analyze:systemd setpriv:util-linux; do
+  qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium \

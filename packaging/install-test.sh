@@ -2,6 +2,12 @@
 # The Debian package on a bare system: builds one binary and two packages, and runs
 # install_test.py with them. Needs root, and mmdebstrap; MAYHAP is a binary built before.
 set -eu
+for tool in mmdebstrap:mmdebstrap systemd-analyze:systemd setpriv:util-linux; do
+	command -v "${tool%%:*}" >/dev/null || {
+		echo "the test of an installation needs ${tool%%:*}: apt-get install ${tool##*:}" >&2
+		exit 1
+	}
+done
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 out=${CARGO_TARGET_DIR:-$root/target}/install-test
