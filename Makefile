@@ -190,11 +190,13 @@ pairs:
 	RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/no-pairs.sh' $(CARGO) test -p mayhap --locked --lib --test it \
 		-- layout:: simd:: builder:: concurrent:: presets:: scalable
 
+# Optimised: the stacks of the models are small.
+MODELS = --config profile.dev.package.mayhap-engine.opt-level=1
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap -p mayhap-store --locked --test loom
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
-		$(CARGO) test -p mayhap-engine --locked --lib schedules
+		$(CARGO) test $(MODELS) -p mayhap-engine --locked --lib schedules
 
 # Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
 SCHEDULES ?= 1000
@@ -202,7 +204,7 @@ shuttle:
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
 		$(CARGO) test -p mayhap --locked --test shuttle
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
-		$(CARGO) test -p mayhap-engine --locked --lib schedules
+		$(CARGO) test $(MODELS) -p mayhap-engine --locked --lib schedules
 
 # Nightly tools gate where they exist; elsewhere a line names the skipped step. Under Miri only
 # features that the compiler was told of are detected, so the kernels, which are compared with the

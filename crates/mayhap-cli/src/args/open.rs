@@ -73,7 +73,7 @@ impl OpenArgs {
 /// Those of [`ServerArgs::reach`].
 #[cfg_attr(
     not(feature = "redis"),
-    expect(unused_variables, clippy::unnecessary_wraps, reason = "there are no servers")
+    expect(unused_variables, reason = "there are no servers")
 )]
 pub fn how_of<'a>(known: Known, server: &ServerArgs) -> Result<How<'a>, Error> {
     Ok(How {
