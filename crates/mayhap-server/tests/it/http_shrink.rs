@@ -80,6 +80,16 @@ fn a_filter_that_cannot_shrink_is_refused_with_the_reason() {
     assert_eq!(server.get("/v1/filters/f").json()["num_bytes"], 960 * 64);
 }
 
+/// A reader that rounds takes this rate for 1, which is none.
+#[test]
+fn a_rate_is_read_to_its_last_bit() {
+    let server = Server::plain();
+    server.send("PUT /v1/filters/f", &large());
+    let shrunk =
+        server.send("POST /v1/filters/f/shrink", &json!({ "target_fpp": 0.999_999_999_999_999_9 }));
+    assert_eq!(shrunk.status, 200, "{}", shrunk.text());
+}
+
 /// Clients of `RedisBloom` parse the five fields by their names, from a reply without others.
 #[test]
 fn commands_describe_a_fold_by_fields_of_their_own() {
