@@ -40,8 +40,12 @@ page 160000 'explorer, in one file' "$out"/explorer.html
 page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
 	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
 	crates/mayhap-dashboard/src/page/*.svg
-# The command, which serves the dashboard, and the explorer of this build.
+# The command, which serves the dashboard, and the explorer of this build: in a place of its own,
+# since others build it without.
 MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --locked -p mayhap-cli \
 	--features explorer,fail-points
-node --test bindings/wasm/test/*.test.mjs
-node --test web/test/*.test.mjs
+cp "${CARGO_TARGET_DIR:-target}/debug/mayhap" "$out/mayhap"
+export MAYHAP="$PWD/$out/mayhap"
+# A test that waits for ever would take the whole run with it.
+node --test --test-timeout=300000 bindings/wasm/test/*.test.mjs
+node --test --test-timeout=300000 web/test/*.test.mjs

@@ -22,9 +22,9 @@ const needs = (page) => page.evaluate('page.needs(page.library)');
 test('presets fill the page, and the step back empties it again', () => open('', async (page) => {
   const wanted = {
     crawler: [1e9, 0.01, 'blocked'],
-    passwords: [1e9, 0.001, 'fuse'],
+    passwords: [1e9, 0.001, 'ribbon'],
     guard: [1e7, 0.01, 'counting|compact'],
-    phishing: [1e6, 1e-4, 'fuse'],
+    phishing: [1e6, 1e-4, 'ribbon'],
   };
   for (const [name, [items, fpp, kind]] of Object.entries(wanted)) {
     await page.click(`[data-preset=${name}]`);
