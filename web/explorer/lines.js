@@ -70,7 +70,9 @@ function shell(needs, best) {
   const create = 'mayhap create seen.mayhap';
   if (kind === 'window') return `${create} -p ${targetFpp} --layout window:${items}`;
   if (kind === 'scalable') return `${create} -n ${items} -p ${targetFpp} --layout scalable`;
-  if (kind === 'fuse') return `mayhap build -o seen.mayhap --layout fuse -p ${targetFpp} keys.txt`;
+  if (['fuse', 'ribbon'].includes(kind)) {
+    return `mayhap build -o seen.mayhap --layout ${kind} -p ${targetFpp} keys.txt`;
+  }
   if (kind === 'matrix') {
     return `mayhap build -o sets.mayhap --layout matrix -n ${items} -p ${targetFpp} set-*.txt`;
   }

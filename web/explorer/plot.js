@@ -119,7 +119,7 @@ function showByHashes(library, { items, numBits, numHashes, expectedFpp, kind })
   const hashes = Array.from({ length: 32 }, (_, i) => i + 1);
   const rate = (k) => library.textbookFpp(Math.max(64, Math.floor(numBits)), k, items);
   // Of the kinds that set no k bits a key, the point is at the best k of the formula.
-  const isOther = ['compact', 'fuse', 'segment'].includes(kind);
+  const isOther = ['compact', 'fuse', 'ribbon', 'segment'].includes(kind);
   const k = Math.min(32, Math.max(1, isOther ? library.numHashesFor(numBits, items) : numHashes));
   page.byId('by-k').replaceChildren(page.plot({
     curves: [['', hashes.map((each) => [each, rate(each)])]], xs: hashes, marks: [1, 2, 4, 8, 16, 32],
