@@ -47,5 +47,5 @@ MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --locked -p mayhap
 cp "${CARGO_TARGET_DIR:-target}/debug/mayhap" "$out/mayhap"
 export MAYHAP="$PWD/$out/mayhap"
 # A test that waits for ever would take the whole run with it.
-node --test --test-timeout=300000 bindings/wasm/test/*.test.mjs
-node --test --test-timeout=300000 web/test/*.test.mjs
+node --test --test-timeout=900000 bindings/wasm/test/*.test.mjs
+node --test --test-timeout=900000 web/test/*.test.mjs
