@@ -12,7 +12,7 @@ pub const MAX_FILTERS: usize = 20_000;
 
 const STEP_SECONDS: u32 = 60;
 const HOUR_SECONDS: u32 = 3_600;
-/// Those of an hour, one of each end, and one for timers that are early.
+/// The samples of an hour, one at each end, and one for timers that are early.
 const MAX_SAMPLES: usize = 62;
 
 /// The query of a history: `?filter=a`.
@@ -190,7 +190,7 @@ mod tests {
         let changes = [(0, 0.0), (89, 0.0), (90, 1.0), (99, 1.0)];
         assert_eq!(items(&history, b"a"), changes);
         assert_eq!(history.lines()[&b"a"[..]].samples.len(), 3);
-        // What is older than an hour only begins the line.
+        // A sample older than an hour only begins the line.
         history.put(b"a", START + MINUTE * 149, f64::NAN, 2.0);
         assert_eq!(items(&history, b"a"), [(89, 0.0), (90, 1.0), (99, 1.0), (149, 2.0)]);
     }
@@ -215,7 +215,7 @@ mod tests {
             let bytes = history.lines()[&name(number)[..]].samples.capacity() * size_of::<Sample>();
             assert!(bytes <= 1_024, "{bytes} bytes");
         }
-        // Those that were not seen for an hour make room.
+        // Filters not seen for an hour make room.
         history.put(&name(MAX_FILTERS), START + MINUTE * 299, 0.0, 0.0);
         assert_eq!(history.of(&name(MAX_FILTERS)).len(), 1);
         assert_eq!(history.lines().len(), 3);

@@ -4,12 +4,12 @@ use std::io;
 use tidy::{all_files, circles::circles, imports::imports, packages, source::Crate};
 
 fn main() -> io::Result<()> {
-    let is_asked = |option: &str| std::env::args().any(|argument| argument == option);
-    if is_asked("--files") {
+    let is_given = |option: &str| std::env::args().any(|argument| argument == option);
+    if is_given("--files") {
         print!("{}", all_files()?);
         return Ok(());
     }
-    let names = is_asked("--circles");
+    let names = is_given("--circles");
     println!("| crate | lines of product code | files | median | largest | circles |");
     println!("|---|--:|--:|--:|--:|---|");
     let mut sum = 0;

@@ -70,7 +70,7 @@ impl OpenArgs {
 ///
 /// # Errors
 ///
-/// Those of [`ServerArgs::reach`].
+/// The errors of [`ServerArgs::reach`].
 #[cfg_attr(not(feature = "redis"), expect(unused_variables, reason = "there are no servers"))]
 pub fn how_of<'a>(known: Known, server: &ServerArgs) -> Result<How<'a>, Error> {
     Ok(How {

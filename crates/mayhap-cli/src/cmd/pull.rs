@@ -74,7 +74,7 @@ struct Pulled {
 ///
 /// # Errors
 ///
-/// Those of [`ServerUrl::of`], [`Connection::open`], [`Bits::save`] and of the file.
+/// The errors of [`ServerUrl::of`], [`Connection::open`], [`Bits::save`] and of the file.
 fn pull(args: &Args, talk: Reporter) -> Result<Pulled, Error> {
     let place = ServerUrl::of(&args.url)?;
     crate::files::refuse_existing(&args.file, args.force)?;

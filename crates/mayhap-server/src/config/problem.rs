@@ -65,10 +65,7 @@ pub enum Problem {
     #[error("is a second password of this user")]
     SecondPassword,
     /// Other machines reach the server, and nobody has to log in.
-    #[error(
-        "admits other machines, but there is no password; set one with --password-file FILE, \
-         MAYHAP_PASSWORD or [[user]] in the file, or admit anybody with --insecure-no-password"
-    )]
+    #[error("admits other machines, but there is no password, nor insecure_no_password")]
     OpenToAll,
     /// One half of a certificate and its key.
     #[error("{there} is given without {absent}; TLS needs both")]

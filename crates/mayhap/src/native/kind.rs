@@ -139,6 +139,21 @@ impl Fields {
         }
     }
 
+    /// Checks that these are the numbers that follow from the parameters read from them.
+    pub(crate) fn check_derived(&self, expected: &Self) -> Result<(), Error> {
+        for (field, found, expected) in [
+            ("layout", self.layout.into(), expected.layout.into()),
+            ("num_bits", self.num_bits, expected.num_bits),
+            ("num_hashes", self.num_hashes.into(), expected.num_hashes.into()),
+            ("expected_items", self.expected_items, expected.expected_items),
+            ("target_fpp", self.target_fpp.to_bits(), expected.target_fpp.to_bits()),
+            ("layers", u64::from(self.layers != expected.layers), 0),
+        ] {
+            Error::check_field(found == expected, field, found)?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn check_no_layers(&self) -> Result<(), Error> {
         Error::check_field(self.layers.is_empty(), "layers", self.layers.len() as u64)
     }

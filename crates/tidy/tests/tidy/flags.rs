@@ -7,11 +7,10 @@ use crate::{check, files, read, shown};
 const WITH_OPTIONS: [&str; 4] = ["mayhap-cli", "test-data", "test-servers", "tidy"];
 /// The errors of the server's settings, which are read from options, too; and a reply that clients
 /// know.
-const OF_SERVER: [&str; 5] = [
+const OF_SERVER: [&str; 4] = [
     "crates/mayhap-server/src/command/server.rs",
     "crates/mayhap-server/src/config/key_file.rs",
     "crates/mayhap-server/src/config/load.rs",
-    "crates/mayhap-server/src/config/problem.rs",
     "crates/mayhap-server/src/config/value_error.rs",
 ];
 

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::io::messages::{Reporter, print_stdout};
 use log::LevelFilter;
 use mayhap_server::config::hash_password;
-use mayhap_server::config::{Config, ConfigError, Loaded, LogFormat, SETTINGS, Sources};
+use mayhap_server::config::{Config, ConfigError, Loaded, LogFormat, Problem, SETTINGS, Sources};
 use settings::Settings;
 use std::env;
 use std::io::{BufRead, IsTerminal, Read};
@@ -104,7 +104,14 @@ fn expected_format(args: &Args) -> LogFormat {
 }
 
 fn wrong(error: &ConfigError) -> Error {
-    Error::usage(error.to_string(), "mayhap serve --help lists all settings")
+    let hint = match &*error.problem {
+        Problem::OpenToAll => {
+            "set one with --password-file FILE, MAYHAP_PASSWORD or [[user]] in the file, or admit \
+             anybody with --insecure-no-password"
+        }
+        _ => "mayhap serve --help lists all settings",
+    };
+    Error::usage(error.to_string(), hint)
 }
 
 fn sources(args: &Args) -> Result<Sources, Error> {

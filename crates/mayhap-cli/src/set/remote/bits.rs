@@ -64,7 +64,8 @@ enum Blocks<'a> {
 }
 
 impl<'a> Bits<'a> {
-    /// Those of a file, which is read once to be verified; with its log, if it has one, in memory.
+    /// The bits of a file, which is read once to be verified; with its log, if it has one, in
+    /// memory.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl<'a> Bits<'a> {
         Ok(Self { name, key_options, params, function, place })
     }
 
-    /// Those of a filter in memory.
+    /// The bits of a filter in memory.
     pub fn of_memory(name: &str, key_options: &str, filter: &'a AnyFilter) -> Self {
         Self {
             name: name.to_owned(),
@@ -100,7 +101,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Those of a filter that is handed over.
+    /// The bits of a filter that is handed over.
     pub fn of_owned(name: &str, key_options: &str, filter: AnyFilter) -> Self {
         Self {
             name: name.to_owned(),
@@ -111,7 +112,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Those of a filter on a server, as it is now: once it is switched to another one, reading
+    /// The bits of a filter on a server, as it is now: once it is switched to another one, reading
     /// fails with [`Switched`].
     ///
     /// # Errors

@@ -48,18 +48,7 @@ impl FuseParams {
         };
         let items = fields.inserted_items;
         let params = Self::new(width, items, seed, log2_segment_length, segment_count)?;
-        // Everything else is derived, and must equal the values that we would write.
-        let expected = params.to_fields();
-        for (field, found, expected) in [
-            ("layout", fields.layout.into(), expected.layout.into()),
-            ("num_bits", fields.num_bits, expected.num_bits),
-            ("num_hashes", fields.num_hashes.into(), expected.num_hashes.into()),
-            ("expected_items", fields.expected_items, expected.expected_items),
-            ("target_fpp", fields.target_fpp.to_bits(), expected.target_fpp.to_bits()),
-            ("layers", fields.layers.len() as u64, 0),
-        ] {
-            Error::check_field(found == expected, field, found)?;
-        }
+        fields.check_derived(&params.to_fields())?;
         fields.check_extra_is_zero(5)?;
         Ok(params)
     }

@@ -39,18 +39,7 @@ impl RibbonParams {
         };
         let segments = [wide.to_vec(), narrow.to_vec()];
         let params = Self::new(width, fields.inserted_items, segments, rest)?;
-        // Everything else is derived, and must equal the values that we would write.
-        let expected = params.to_fields();
-        for (field, found, expected) in [
-            ("layout", fields.layout.into(), expected.layout.into()),
-            ("num_bits", fields.num_bits, expected.num_bits),
-            ("num_hashes", fields.num_hashes.into(), expected.num_hashes.into()),
-            ("expected_items", fields.expected_items, expected.expected_items),
-            ("target_fpp", fields.target_fpp.to_bits(), expected.target_fpp.to_bits()),
-            ("layers", u64::from(fields.layers != expected.layers), 0),
-        ] {
-            Error::check_field(found == expected, field, found)?;
-        }
+        fields.check_derived(&params.to_fields())?;
         fields.check_extra_is_zero(4)?;
         Ok(params)
     }
