@@ -95,7 +95,7 @@ const VIEWS = {
   dashboard: () => [`${server.url}/ui`, (page) => page.getByRole('link', { name: OVER }).waitFor()],
   'dashboard-filter': () => [`${server.url}/ui#filter=${WATCHED}`, (page) => page.locator('text.limit').nth(1).waitFor()],
   'dashboard-over': () => [`${server.url}/ui#filter=${OVER}`, (page) => page.getByText('over its promise').waitFor()],
-  'dashboard-durability': () => [`${server.url}/ui#durability`, (page) => page.getByText('Not yet on disk').last().waitFor()],
+  'dashboard-durability': () => [`${server.url}/ui#durability`, (page) => page.locator('circle').waitFor()],
   'dashboard-clients': () => [`${server.url}/ui#clients`, (page) => page.getByText('No client is connected.').waitFor()],
   'dashboard-slow': () => [`${server.url}/ui#slow`, (page) => page.locator('.empty:visible, tbody tr:visible').first().waitFor()],
   'dashboard-empty': () => [`${empty.url}/ui`, (page) => page.getByText('There are no filters yet').waitFor()],
