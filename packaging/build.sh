@@ -19,12 +19,10 @@ tools=$target_dir/dist-tools
 		ziglang==0.17.1
 }
 export PATH="$tools/bin:$PATH"
-crates=${CARGO_HOME:-$HOME/.cargo}
-for from in "$root=/mayhap" "$target_dir=/target" "$crates=/cargo"; do
-	rust="${rust:-} --remap-path-prefix=$from"
-	c="${c:-} -ffile-prefix-map=$from"
-done
-export RUSTFLAGS="$rust" CARGO_INCREMENTAL=0
+. "$root/packaging/paths.sh"
+# The script of the linker by its place in the clone, as flags with paths would change the hashes. A
+# low threshold inlines functions that are marked for it or called once, and little else.
+RUSTFLAGS="$RUSTFLAGS -C link-arg=-Wl,-T,packaging/static.ld -C llvm-args=-inline-threshold=50"
 cd "$root"
 for target; do
 	rustup target list --installed | grep -q "^$target\$" || rustup target add "$target"

@@ -1,21 +1,19 @@
 #!/bin/sh
 # Everything of a release, in one folder: packaging/dist.sh [FOLDER], target/dist unless given.
 #
-#   PARTS     of: binaries tar deb rpm crates sdist; all unless given
+#   PARTS     of: binaries tar deb rpm crates sdist wheels npm; all unless given
 #   TARGETS   of the binaries; x86_64 and aarch64 with musl unless given
-#
-# Wheels are built by bindings/python/wheels.sh, the npm package by bindings/wasm/build.sh.
 #
 # Prints a table: artefact, bytes, SHA-256, what was tried with it, result. Ends with 1 if a trial
 # failed. Archives and packages of one binary are the same bytes in any folder. Nothing is published.
-# On Debian: apt-get install rpm lintian qemu-user python3-venv
+# On Debian: apt-get install rpm lintian qemu-user python3-venv; Node with npm
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 out=${1:-$root/target/dist}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-parts=${PARTS:-binaries tar deb rpm crates sdist}
+parts=${PARTS:-binaries tar deb rpm crates sdist wheels npm}
 targets=${TARGETS:-x86_64-unknown-linux-musl aarch64-unknown-linux-musl}
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 SOURCE_DATE_EPOCH=$(git -C "$root" log -1 --format=%ct)
@@ -137,17 +135,69 @@ crates() {
 	hash=$(sha256sum "$out/mayhap-cli-$version.crate" | cut -c 1-64)
 	sed "s/@VERSION@/$version/g; s/@SHA256@/$hash/" "$here/homebrew/mayhap.rb" >"$out/mayhap.rb"
 }
-sdist() {
-	python3 -m venv "$work/venv"
+python_tools() {
+	[ -d "$work/venv" ] || python3 -m venv "$work/venv"
 	"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2' twine
+}
+sdist() {
+	python_tools
 	PATH="$work/venv/bin:$PATH" sh "$root/bindings/python/sdist.sh" "$out"
 	file=$out/mayhap_bloom-$version.tar.gz
 	tried "$file" 'twine check' "$work/venv/bin/twine" check --strict "$file"
+}
+# Installed into an environment of its own, where a filter is filled and kept: wheel_job FILE
+wheel_job() {
+	rm -rf "$work/wheel"
+	python3 -m venv "$work/wheel"
+	"$work/wheel/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$1" \
+		|| return 1
+	"$work/wheel/bin/python" -I - <<-'END'
+		import mayhap
+		keys = [f"key {i}" for i in range(10_000)]
+		one = mayhap.Bloom(10_000, 0.001)
+		one.update(keys)
+		again = mayhap.Bloom.from_bytes(one.to_bytes())
+		assert all(key in again for key in keys)
+		assert sum(f"other {i}" in again for i in range(10_000)) < 40
+	END
+}
+wheels() {
+	python_tools
+	sh "$root/bindings/python/wheels.sh" "$out"
+	for file in "$out"/mayhap_bloom-"$version"-*.whl; do
+		tried "$file" 'twine check' "$work/venv/bin/twine" check --strict "$file"
+		case $file in
+			*-abi3-manylinux*"$(uname -m)".whl) tried "$file" 'installed, main job' wheel_job "$file" ;;
+		esac
+	done
+}
+# Installed from its file, and used as its first page says: npm_job FILE
+npm_job() {
+	mkdir -p "$work/npm"
+	npm install --prefix "$work/npm" --no-audit --no-fund --offline "$1" || return 1
+	cat >"$work/npm/main.mjs" <<-'END'
+		import { load } from 'mayhap';
+		const { Filter } = await load();
+		const keys = Array.from({ length: 10_000 }, (_, i) => `key ${i}`);
+		const filter = await Filter.create({ items: 10_000, fpp: 0.001 });
+		filter.insertMany(keys);
+		const again = await Filter.open(filter.encode());
+		if (again.containsMany(keys).includes(0)) throw new Error('a key is lost');
+	END
+	node "$work/npm/main.mjs"
+}
+npm_package() {
+	sh "$root/bindings/wasm/build.sh" >&2
+	npm pack --silent --pack-destination "$out" "$root/target/web/package" >&2
+	file=$out/mayhap-$version.tgz
+	tried "$file" 'installed, main job' npm_job "$file"
 }
 
 if has binaries || has tar || has deb || has rpm; then binaries; fi
 if has crates; then crates; fi
 if has sdist; then sdist; fi
+if has wheels; then wheels; fi
+if has npm; then npm_package; fi
 cd "$out"
 find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\0' | sort -z | xargs -0 sha256sum \
 	>"$work/sums"

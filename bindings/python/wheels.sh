@@ -15,6 +15,9 @@ shift
 [ $# -gt 0 ] || set -- x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu \
     x86_64-unknown-linux-musl aarch64-unknown-linux-musl
 cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+target_dir=${CARGO_TARGET_DIR:-$PWD/target}
+. "$root/packaging/paths.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 python3 -m venv "$work/venv"
@@ -28,6 +31,7 @@ for target; do
         *-musl) compatible=musllinux_1_2 ;;
         *) echo "wheels.sh: no name for wheels of $target" >&2 && exit 2 ;;
     esac
+    export "CFLAGS_$(echo "$target" | tr - _)=$c"
     # For all CPythons from 3.11 on, and for the free-threaded one, which has no stable interface.
     for python in python3.11 python3.14t; do
         maturin build --profile "${PROFILE:-release}" --locked --zig --target "$target" \
