@@ -22,7 +22,7 @@ CHECK_STEPS = unit doctest lint doc
 # lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
 LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
-LANE_3 = kills borders features miri fuzz
+LANE_3 = kills borders features miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
@@ -58,8 +58,11 @@ build:
 	$(CARGO) build --release --locked -p mayhap-cli
 	sh packaging/symbols.sh $${CARGO_TARGET_DIR:-target}/release/mayhap
 
-demo: build
-	sh demo/run.sh
+# The verbs of the demo need neither a server nor Redis, and are fast enough without the last passes
+# of the optimiser.
+demo:
+	$(CARGO) build --profile quick --locked -p mayhap-cli --no-default-features
+	MAYHAP=$${CARGO_TARGET_DIR:-target}/quick/mayhap sh demo/run.sh
 
 # Everything of a release, tried, in target/dist; PARTS and TARGETS choose.
 dist:

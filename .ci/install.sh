@@ -11,7 +11,7 @@ for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff valg
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium \
-  firefox-esr:firefox-esr; do
+  firefox-esr:firefox-esr mmdebstrap:mmdebstrap systemd-analyze:systemd setpriv:util-linux; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)

@@ -3,7 +3,7 @@
 # ask it, look inside.
 set -eu
 cd "$(dirname "$0")/.."
-mayhap=${MAYHAP:-${CARGO_TARGET_DIR:-target}/release/mayhap}
+mayhap=${MAYHAP:-${CARGO_TARGET_DIR:-target}/quick/mayhap}
 out=target/demo
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
@@ -13,7 +13,7 @@ run() {
 }
 
 sh demo/fetch.sh "$out"
-PATH="$(dirname "$mayhap"):$PATH"
+PATH="$(cd "$(dirname "$mayhap")" && pwd):$PATH"
 
 say '1. First-seen lines of a real URL list, order kept, in bounded memory'
 run "mayhap dedup -n 100k -p 1e-6 $out/urls.txt > $out/unique.txt"
