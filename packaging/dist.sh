@@ -5,8 +5,8 @@
 #   TARGETS   of the binaries; x86_64 and aarch64 with musl unless given
 #
 # Prints a table: artefact, bytes, SHA-256, what was tried with it, result. Ends with 1 if a trial
-# failed. Archives and packages of one binary are the same bytes in any folder. Nothing is published.
-# On Debian: apt-get install rpm lintian qemu-user python3-venv; Node with npm
+# failed. Two builds of one commit are the same bytes in any folder. Nothing is published.
+# On Debian: apt-get install rpm lintian qemu-user mmdebstrap python3-venv; Node with npm
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
@@ -34,7 +34,7 @@ tried() {
 		result=FAILED
 		cat "$work/log" >&2
 	fi
-	printf '| %s | %s | %s | %s | %s |\n' "$(basename "$file")" "$(stat -c %s "$file")" \
+	printf '| %s | %s | %s | %s | %s |\n' "${file#"$out"/}" "$(stat -c %s "$file")" \
 		"$(sha256sum "$file" | cut -c 1-64)" "$what" "$result" >>"$rows"
 }
 # An archive with nothing of this machine or hour in it: pack FOLDER FILE
@@ -44,13 +44,27 @@ pack() {
 }
 # How programs of a target run here.
 runner() { case $1 in "$(uname -m)"-*) ;; *) echo "qemu-${1%%-*}" ;; esac; }
-# The first lines of a list, without repeats, and a filter that is queried.
+# The first lines of a list, without repeats, and a filter that is queried: main_job COMMAND [FOLDER]
 main_job() {
+	filter=${2:-$work}/filter
 	printf 'a\nb\na\n' >"$work/lines"
 	$1 --version | grep -qF "mayhap $version" || return 1
 	[ "$($1 dedup -q <"$work/lines" | tr '\n' ' ')" = 'a b ' ] || return 1
-	$1 build -q --force -o "$work/filter" "$work/lines" || return 1
-	[ "$(printf 'b\nc\n' | $1 check "$work/filter")" = b ]
+	$1 build -q --force -o "$filter" <"$work/lines" || return 1
+	[ "$(printf 'b\nc\n' | $1 check "$filter")" = b ]
+}
+# On a processor of 2008, whose kernels are the portable ones, and says so.
+without_avx2() {
+	old="qemu-x86_64 -cpu Nehalem $1"
+	main_job "$old" || return 1
+	$old bench -n 1000 --seconds 0.1 2>/dev/null | grep -qx 'kernel  *scalar'
+}
+# Unpacked on a bare Debian 11, of 2021.
+on_debian_11() {
+	[ -d "$work/bullseye" ] || mmdebstrap --quiet --variant=essential bullseye "$work/bullseye" \
+		|| return 1
+	tar -xzf "$1" -C "$work/bullseye/opt" || return 1
+	main_job "chroot $work/bullseye /opt/$(basename "$1" .tar.gz)/mayhap" /tmp
 }
 from_archive() {
 	mkdir -p "$work/unpacked"
@@ -106,10 +120,17 @@ binaries() {
 		python3 "$here/inventory.py" "$target" "$INVENTORY"
 		run=$(runner "$target")
 		tried "$out/$target/mayhap" 'main job' main_job "$run $out/$target/mayhap"
+		case $target in
+			x86_64-*)
+				tried "$out/$target/mayhap" 'the same without AVX2' \
+					without_avx2 "$out/$target/mayhap"
+				;;
+		esac
 		if has tar; then
 			archive "$target"
 			file=$out/mayhap-$version-$target.tar.gz
 			tried "$file" 'unpacked, main job' from_archive "$file" "$run"
+			if [ -z "$run" ]; then tried "$file" 'the same on Debian 11' on_debian_11 "$file"; fi
 		fi
 		case $target in x86_64-*) debian=amd64 ;; *) debian=arm64 ;; esac
 		if has deb; then
