@@ -26,7 +26,7 @@ LANE_3 = kills borders features miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
+	shuttle miri sanitize fuzz package docs-rs test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -48,6 +48,7 @@ help:
 	@echo 'make compare    run us and other tools through bench/results/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make failovers  kill masters of a cluster a hundred times, on Redis and Valkey (an hour)'
+	@echo 'make docs-rs    the documentation as docs.rs builds it (needs a nightly toolchain)'
 	@echo 'make plots      draw the pictures of docs/ again'
 	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
 	@echo 'Steps of make check:     $(CHECK_STEPS)'
@@ -232,6 +233,11 @@ fuzz:
 # Every crate as it would be published, without building it again.
 package:
 	$(CARGO) package --workspace --exclude test-data --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
+
+# The documentation of every published crate as docs.rs builds it.
+docs-rs:
+	@if $(CARGO) +nightly --version >/dev/null 2>&1; then CARGO='$(CARGO)' sh packaging/docs-rs.sh; \
+	else echo 'SKIPPED docs-rs: no nightly toolchain here'; fi
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Filters that
 # the command creates, opened and extended by their systems. Clients in Python and JavaScript

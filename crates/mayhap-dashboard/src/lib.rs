@@ -6,6 +6,7 @@
 //! filters with them. `remote/` (feature `remote`) is a server of its own, for the filters on any
 //! Redis or Valkey.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 // | file | contents |

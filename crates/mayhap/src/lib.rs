@@ -45,6 +45,7 @@
 //! `std` (default): run-time CPU detection and huge pages. Without it the crate is `no_std` with
 //! `alloc`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

@@ -1,9 +1,7 @@
 //! Every crate that is built has a licence of `deny.toml` and is from the registry.
 
-use crate::{check, read};
-use serde_json::Value;
+use crate::{all_packages, check, read};
 use spdx::{Expression, ParseMode};
-use std::process::Command;
 use tidy::workspace;
 
 /// The strings of a list of `deny.toml`.
@@ -18,20 +16,6 @@ fn list(name: &str) -> Vec<String> {
     found
 }
 
-/// All crates that any target or feature of the workspace needs.
-fn packages() -> Vec<Value> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--all-features", "--locked"])
-        .current_dir(workspace())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap().clone();
-    assert!(packages.len() > 100, "{} packages are too few", packages.len());
-    packages
-}
-
 /// Whether an expression can be met with these licences alone.
 fn is_allowed(expression: &str, allowed: &[String]) -> Result<bool, String> {
     let expression = Expression::parse_mode(expression, ParseMode::LAX);
@@ -43,7 +27,7 @@ fn is_allowed(expression: &str, allowed: &[String]) -> Result<bool, String> {
 fn every_crate_has_a_licence_that_is_allowed_and_comes_from_the_registry() {
     let (allowed, banned) = (list("allow"), list("deny"));
     let mut findings = Vec::new();
-    for package in packages() {
+    for package in all_packages() {
         let text = |field: &str| package[field].as_str().unwrap_or("").to_owned();
         let name = text("name");
         match is_allowed(&text("license"), &allowed) {

@@ -7,13 +7,16 @@ mod examples;
 mod files;
 mod flags;
 mod licences;
+mod manifests;
 mod maps;
 mod shape;
 mod unsafe_code;
 mod words;
 
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tidy::workspace;
 
 /// Files of the workspace with this ending, without generated ones.
@@ -47,6 +50,20 @@ fn shown(path: &Path) -> String {
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", shown(path)))
+}
+
+/// All crates that any target or feature of the workspace needs, as `cargo metadata` has them.
+fn all_packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--all-features", "--locked"])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap().clone();
+    assert!(packages.len() > 100, "{} packages are too few", packages.len());
+    packages
 }
 
 /// Fails with all findings, each on a line.
