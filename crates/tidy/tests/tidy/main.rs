@@ -2,6 +2,7 @@
 
 mod architecture;
 mod atomics;
+mod changelog;
 mod circles;
 mod examples;
 mod files;
