@@ -26,7 +26,7 @@ LANE_3 = kills borders features miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package docs-rs test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
+	shuttle miri sanitize fuzz package docs-rs semver test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -48,6 +48,7 @@ help:
 	@echo 'make compare    run us and other tools through bench/results/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make failovers  kill masters of a cluster a hundred times, on Redis and Valkey (an hour)'
+	@echo 'make semver     compare the interfaces of the libraries with version 0.1.0 (a minute or more)'
 	@echo 'make docs-rs    the documentation as docs.rs builds it (needs a nightly toolchain)'
 	@echo 'make plots      draw the pictures of docs/ again'
 	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
@@ -233,6 +234,10 @@ fuzz:
 # Every crate as it would be published, without building it again.
 package:
 	$(CARGO) package --workspace --exclude test-data --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
+
+# What the libraries no longer promise, and the public interface of the core (crates/mayhap/API.txt).
+semver:
+	CARGO='$(CARGO)' sh packaging/semver.sh
 
 # The documentation of every published crate as docs.rs builds it.
 docs-rs:
