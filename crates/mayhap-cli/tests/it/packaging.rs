@@ -20,7 +20,9 @@ fn read(path: &str) -> String {
 
 /// A template of the chart with these values in the places that name them.
 fn render(template: &str, values: &Value) -> String {
-    let mut rendered = template.replace("{{ .Release.Name }}", "mayhap");
+    let mut rendered = template
+        .replace("{{ .Release.Name }}", "mayhap")
+        .replace("{{ .Release.Namespace }}", "filters");
     for (name, value) in values.as_object().unwrap() {
         let place = format!("{{{{ .Values.{name} | quote }}}}");
         rendered = rendered.replace(&place, &value.to_string());
@@ -54,6 +56,12 @@ fn the_chart_starts_what_there_is() {
         .collect();
     let settings = text(&settings["data"]["mayhap.toml"]);
     let effective = check_config(&texts(&container["args"]), &environment, Some(settings));
+    // Clients of the Service send its name, which is refused (421) unless it is a setting.
+    let hosts = effective.lines().find_map(|line| line.strip_prefix("http_hosts = "));
+    let hosts: Vec<&str> = hosts.unwrap_or_default().trim_matches('"').split(',').collect();
+    for name in ["mayhap", "mayhap.filters", "mayhap.filters.svc"] {
+        assert!(hosts.contains(&name), "{name}: {effective}");
+    }
     for line in ["data = \"/data\"", "port = 6380", "http = 8080"] {
         assert!(effective.lines().any(|other| other == line), "{line}: {effective}");
     }
@@ -127,18 +135,24 @@ fn hooks_refuse_repeats_and_lines_of_a_filter() {
     assert_eq!(hook(0, "once"), (Some(0), String::new()));
     assert_eq!(hook(0, "once twice"), (Some(1), "c\n".to_owned()));
     assert_eq!(hook(0, "missing").0, Some(2));
+    assert_eq!(hook(0, ""), (Some(2), String::new()), "no file is no list without repeats");
     assert_eq!(hook(1, "filter once"), (Some(0), String::new()));
     assert_eq!(hook(1, "filter once twice"), (Some(1), "bad\n".to_owned()));
     assert_eq!(hook(1, "missing once").0, Some(2));
+    assert_eq!(hook(1, "filter"), (Some(2), String::new()));
 }
 
 #[test]
 fn the_action_refuses_repeats_and_lines_of_a_filter() {
     let Some(action) = documents(&read("action.yml")) else { return };
     let action = &action[0];
-    assert_eq!(text(&action["inputs"]["version"]["default"]), VERSION);
     let steps = action["runs"]["steps"].as_array().unwrap();
-    assert!(text(&steps[0]["run"]).contains("cargo install"));
+    // The command that is beside the action, so that both have one version.
+    let install = text(&steps[0]["run"]);
+    let (_, package) = install.split_once("--path \"$GITHUB_ACTION_PATH/").expect("a path");
+    let package = root().join(package.trim_end().trim_end_matches('"'));
+    assert!(install.starts_with("cargo install --locked "), "{install}");
+    assert_eq!(package.canonicalize().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")));
     let step = &steps[1];
     for value in step["env"].as_object().unwrap().values() {
         let name = text(value).trim_start_matches("${{ inputs.").trim_end_matches(" }}");
@@ -154,4 +168,8 @@ fn the_action_refuses_repeats_and_lines_of_a_filter() {
     assert_eq!(act("filter", "once"), (Some(0), String::new()));
     assert_eq!(act("filter", "once twice"), (Some(1), "bad\n".to_owned()));
     assert_ne!(act("missing", "once").0, Some(0));
+    for files in ["", " \n"] {
+        assert_eq!(act("", files), (Some(2), String::new()), "no file is no list without repeats");
+        assert_eq!(act("filter", files), (Some(2), String::new()));
+    }
 }
