@@ -164,6 +164,11 @@ fn no_dependency_needs_a_newer_compiler_than_is_promised() {
         let page_text = crate::read(&workspace().join(page));
         assert!(page_text.contains(oldest), "{page} does not name {oldest}");
     }
+    for workspace_of_its_own in ["bench", "bindings/python", "bindings/wasm"] {
+        let manifest = crate::read(&workspace().join(workspace_of_its_own).join("Cargo.toml"));
+        let line = format!("rust-version = \"{oldest}\"");
+        assert!(manifest.lines().any(|l| l == line), "{workspace_of_its_own} has another: {line}");
+    }
 }
 
 #[test]
