@@ -55,6 +55,7 @@ fn absurd_numbers_are_refused_before_memory_is_asked_for() {
                 Shape::Clearing { capacity, target_fpp, at: 0.5 },
                 Shape::Clearing { capacity, target_fpp, at: f64::NAN },
                 Shape::RedisBloom,
+                Shape::Frozen,
                 Shape::File,
             ] {
                 let (used, resident) = (keyspace.used_bytes(), resident_bytes());

@@ -1,8 +1,8 @@
 // The page of one filter: its state, two figures, its last hour, and what can be done with it.
 
 import { makeChart } from '/ui/chart.js';
-import { bar, count, crowded, element, empty, fullness, isFull, isOver, nameIn, nameOf, pairs, rate, size, stateOf,
-  time, visible } from '/ui/text.js';
+import { bar, count, crowded, element, empty, fullness, isFrozen, isFull, isOver, nameIn, nameOf, pairs, rate, size,
+  stateOf, time, visible } from '/ui/text.js';
 import { fetchJson } from '/ui/views.js';
 
 /** The time of which keys are counted for a forecast. */
@@ -16,6 +16,7 @@ function makeForecast() {
       samples.unshift(...list.filter(([at, items]) => at < (samples[0]?.[0] ?? Infinity) && Number.isFinite(items)));
     },
     put(filter, at) {
+      if (isFrozen(filter)) return 'Built from all of its keys; it takes no others';
       if (!filter.capacity || !Number.isFinite(filter.items)) return 'No forecast: there is no capacity';
       samples.push([at, filter.items]);
       while (samples.length > 2 && samples[1][0] <= at - FORECAST_MS) samples.shift();
@@ -75,7 +76,7 @@ function figures(filter, forecast) {
     one(isOver(filter) ? 'bad' : '', rate(filter.expected_fpp), Number.isFinite(filter.target_fpp)
       ? `false positives now, of ${rate(filter.target_fpp)} promised` : 'false positives now; the promise is not known'),
     one(fill, full === null ? count(filter.items) : `${Math.floor(full * 100)} %`,
-      full === null ? 'keys; there is no capacity' : `full: ${count(filter.items)} of ${count(filter.capacity)} keys`,
+      full === null ? (isFrozen(filter) ? 'keys' : 'keys; there is no capacity') : `full: ${count(filter.items)} of ${count(filter.capacity)} keys`,
       ...(full === null ? [] : [bar(full, fill)]),
       element('p', { class: 'forecast dim' }, forecast)),
   ];

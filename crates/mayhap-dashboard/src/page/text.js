@@ -30,9 +30,12 @@ export const isOver = ({ expected_fpp: now, target_fpp: promised }) =>
 const REFUSING = ['blocked', 'standard', 'compact', 'bf'];
 const refuses = ({ kind, expansion, grows }) => REFUSING.includes(kind) && !expansion && !grows;
 
+/** Whether a filter was built from all of its keys and takes no others. */
+export const isFrozen = ({ kind }) => kind === 'fuse' || kind === 'ribbon';
+
 /** The part of the capacity that is in use; null if there is none. */
-export const fullness = ({ items, capacity }) =>
-  (capacity && Number.isFinite(items) ? items / capacity : null);
+export const fullness = ({ kind, items, capacity }) =>
+  (capacity && Number.isFinite(items) && !isFrozen({ kind }) ? items / capacity : null);
 
 /** The class of a fullness: from four fifths on where keys are refused, none for other kinds. */
 export const crowded = (filter) => (refuses(filter) && fullness(filter) >= 0.8 ? 'warn' : '');
@@ -50,7 +53,7 @@ export function stateOf(filter) {
   if (isOver(filter)) return ['over its promise', 'bad'];
   if (isFull(filter)) return ['full: adds are refused', 'bad'];
   if (crowded(filter)) return ['nearly full', 'warn'];
-  return ['good', 'good'];
+  return [isFrozen(filter) ? 'frozen' : 'good', 'good'];
 }
 
 export function size(bytes) {

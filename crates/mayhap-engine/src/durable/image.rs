@@ -4,7 +4,8 @@ use super::disk::{DiskFile, again, read_up_to};
 use super::store::{image_path, pack_path};
 use super::{Error, ImageError, Store, pack};
 use mayhap::native::{self, Native};
-use mayhap::{Block, OwnedBlocks, SecretKey};
+use mayhap::set::{self, Set};
+use mayhap::{Block, DigestFunction, Error as CoreError, OwnedBlocks, SecretKey};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -172,10 +173,39 @@ pub fn read_native<F: Native>(
     image: &mut Image,
     secret_key: Option<SecretKey>,
 ) -> Result<F, ImageError> {
+    let of_kind = |header: &native::Header| header.check_kind(F::KIND);
+    let (header, digest_function, segments) = read_segments(image, secret_key, of_kind)?;
+    Ok(F::from_segments(header.fields(), digest_function, segments)?)
+}
+
+/// [`read_native`] for a filter of one of several kinds.
+///
+/// # Errors
+///
+/// As [`read_native`]; [`mayhap::Error::NotOfKind`] for a kind that is not `wanted`.
+pub fn read_set(
+    image: &mut Image,
+    secret_key: Option<SecretKey>,
+    wanted: impl Fn(native::Kind) -> bool,
+) -> Result<Box<dyn Set>, ImageError> {
+    let of_kind = |header: &native::Header| match header.kind() {
+        kind if wanted(kind) => Ok(()),
+        kind => Err(CoreError::NotOfKind { operation: "image", kind: kind.name() }),
+    };
+    let (header, digest_function, segments) = read_segments(image, secret_key, of_kind)?;
+    Ok(set::from_segments(&header, digest_function, segments)?)
+}
+
+/// The parts of a filter: its header, which is checked before its body is allocated.
+fn read_segments(
+    image: &mut Image,
+    secret_key: Option<SecretKey>,
+    check: impl Fn(&native::Header) -> Result<(), CoreError>,
+) -> Result<(native::Header, DigestFunction, Vec<OwnedBlocks>), ImageError> {
     let mut header = [0; native::HEADER_BYTES];
     image.read_exact(&mut header)?;
     let header = native::Header::decode(&header)?;
-    header.check_kind(F::KIND)?;
+    check(&header)?;
     header.check_file_bytes(image.total_bytes())?;
     let digest_function = header.digest_function(secret_key.filter(|_| header.is_keyed()))?;
     let mut segments = Vec::new();
@@ -188,7 +218,7 @@ pub fn read_native<F: Native>(
         native::body_from_le(blocks.as_mut());
         segments.push(blocks);
     }
-    Ok(F::from_segments(header.fields(), digest_function, segments)?)
+    Ok((header, digest_function, segments))
 }
 
 /// Checks an image of a filter without keeping it.

@@ -83,7 +83,7 @@ pub use checkpoint::Saves;
 pub use contents::Contents;
 pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::{DataFolder, parse_key};
-pub use image::{Image, read_native, write_segments};
+pub use image::{Image, read_native, read_set, write_segments};
 pub use lease::{Lease, LeaseError};
 pub use log::Log;
 pub use operation::Operation;

@@ -3,7 +3,7 @@
 
 use super::kind::{Contents, Filter};
 use super::resources::overhead_bytes;
-use super::{ChangeError, CreateError, Entry, Keyspace, Shrunk, Spec, fold};
+use super::{ChangeError, CreateError, Entry, Keyspace, Shape, Shrunk, Spec, fold};
 use crate::durable::{self, Log, Operation, Refused};
 use crate::fail_point::fail_point;
 use mayhap::sizing::Shrink;
@@ -77,9 +77,9 @@ impl Keyspace {
     ///
     /// # Errors
     ///
-    /// [`CreateError::NoUnion`] and [`CreateError::Kinds`] for kinds that cannot be united,
-    /// [`CreateError::Filter`] with the parameter in which two of them differ,
-    /// [`CreateError::Overfull`] if a filter of this size cannot hold all of their keys; as
+    /// [`CreateError::NoUnion`], [`CreateError::OfFrozen`] and [`CreateError::Kinds`] for kinds
+    /// that cannot be united, [`CreateError::Filter`] with the parameter in which two of them
+    /// differ, [`CreateError::Overfull`] if a filter of this size cannot hold all of their keys; as
     /// [`Keyspace::create`].
     pub fn merge(
         &self,
@@ -165,6 +165,9 @@ fn check_kinds(first: &Entry, other: &Entry) -> Result<(), CreateError> {
     for entry in [first, other] {
         if entry.is_read_only() {
             return Err(CreateError::OfFiles);
+        }
+        if entry.spec.shape == Shape::Frozen {
+            return Err(CreateError::OfFrozen(entry.filter().kind()));
         }
         if !entry.filter().unites() {
             return Err(CreateError::NoUnion(entry.filter().kind()));

@@ -369,11 +369,11 @@ impl Entry {
 
     /// Its description. Reads no bits, except for those of a foreign file.
     pub fn info(&self) -> Info {
-        let function = self.digest_function;
+        let (function, info) = (self.digest_function, self.filter.info());
         Info {
             keyed: function.is_some_and(|function| function.name() == "sip13"),
-            read_only: self.is_read_only(),
-            ..self.filter.info()
+            read_only: self.is_read_only() || info.read_only,
+            ..info
         }
     }
 

@@ -73,6 +73,9 @@ pub enum CreateError {
     /// A union of a kind that has none.
     #[error("there is no union of {0} filters; add the items to one of them")]
     NoUnion(&'static str),
+    /// A union that includes frozen filters; with the kind of one.
+    #[error("there is no union of {0} filters; build one from the items of all")]
+    OfFrozen(&'static str),
     /// A union of filters of different kinds.
     #[error("the filters differ in kind: {left} against {right}")]
     Kinds {
@@ -107,6 +110,12 @@ pub enum InsertError {
     /// It is a file.
     #[error("{}", READ_ONLY)]
     ReadOnly,
+    /// It is frozen; with its kind.
+    #[error(
+        "this filter is {0}, which was built from all of its items and takes no others; build a \
+         new one from all of them, and replace it"
+    )]
+    Frozen(&'static str),
     /// It would have to grow beyond a limit.
     #[error(transparent)]
     TooLarge(TooLarge),

@@ -11,7 +11,9 @@
 
 use super::folder::{named, names_in, stem};
 use super::kind::window::check_times;
-use super::kind::{Filter, Foreign, Growing, Mapped, Matrix, Placeholder, Still, check_header};
+use super::kind::{
+    Filter, Foreign, Frozen, Growing, Mapped, Matrix, Placeholder, Still, check_header,
+};
 use super::spec::hash_of;
 use super::watched::{Failed, Folder, Origin, Watched};
 use super::{
@@ -19,7 +21,7 @@ use super::{
 };
 use crate::sync::unpoisoned;
 use mayhap::native::{Header, Kind};
-use mayhap::{BloomMatrix, ScalableBloomFilter, WindowBloomFilter};
+use mayhap::{BinaryFuse, BloomMatrix, RibbonFilter, ScalableBloomFilter, WindowBloomFilter};
 use mayhap_formats::{ForeignFilter, Format, KeyChoice};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
 use std::io;
@@ -28,10 +30,10 @@ use std::sync::Arc;
 
 impl Files {
     /// Serves a file under its name without extension: a plain native filter is mapped; a growing
-    /// one, a window, a matrix or a foreign filter is read into memory. It is read only, and not in
-    /// the log. A foreign filter is queried for texts of the key type that it records or always
-    /// has; if there are several, or its format has no signature, the name of the file has to
-    /// include it: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
+    /// or frozen one, a window, a matrix or a foreign filter is read into memory. It is read only,
+    /// and not in the log. A foreign filter is queried for texts of the key type that it records or
+    /// always has; if there are several, or its format has no signature, the name of the file has
+    /// to include it: `NAME.TYPE.FORMAT`, such as `ids.long.guava`.
     ///
     /// From then on the file is watched, even if it cannot be served now: then its name is taken by
     /// a filter that answers no query, since its contents are unknown.
@@ -188,6 +190,14 @@ impl Files {
                 let filter = load_as::<WindowBloomFilter>(path, key)?.filter;
                 check_times(&filter, header.key_options())?;
                 Ok((Box::new(Still { filter, charge }), stamp))
+            }
+            Kind::Fuse => {
+                let (charge, set) = (charge()?, load_as::<BinaryFuse>(path, key)?.filter);
+                Ok((Box::new(Frozen { set: Arc::new(set), charge }), stamp))
+            }
+            Kind::Ribbon => {
+                let (charge, set) = (charge()?, load_as::<RibbonFilter>(path, key)?.filter);
+                Ok((Box::new(Frozen { set: Arc::new(set), charge }), stamp))
             }
             other => Err(FileProblem::Kind(other)),
         }

@@ -36,7 +36,8 @@ pub struct Info {
     /// windows.
     pub clock_jumps: Option<ClockJumps>,
     /// `scalable`, `blocked` or `standard` (one that does not grow, by its layout), `counting`,
-    /// `compact`, `window`, `clearing`, `redisbloom`, `mapped`, `matrix`, or the name of a format.
+    /// `compact`, `window`, `clearing`, `fuse` or `ribbon` (frozen), `redisbloom`, `mapped`,
+    /// `matrix`, or the name of a format.
     pub kind: &'static str,
     /// Whether a secret key is needed to create its digests.
     pub keyed: bool,

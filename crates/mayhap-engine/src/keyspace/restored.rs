@@ -3,7 +3,7 @@
 use super::index::Named;
 use super::kind::{Filter, Placeholder};
 use super::recovery::{Coming, Stage};
-use super::{Entry, Keyspace, Recovery, RecoveryError, Shape, Spec, Unreadable};
+use super::{Entry, Keyspace, Recovery, RecoveryError, Spec, Unreadable};
 use crate::cores::num_cores;
 use crate::durable::{Error, Filters, ReadBack, Saved, Snapshot};
 use crate::sync::unpoisoned;
@@ -97,7 +97,8 @@ fn filter_of(
             let done = in_order.finish(&mut *contents, &mut Bitmap::default());
             done.map(|()| contents)
         }
-        Stage::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => return None,
+        // It is created with its contents.
+        Stage::New if spec.shape.size().is_none() => return None,
         Stage::New => keyspace.resources.empty(spec).map_err(RecoveryError::Filter),
         Stage::Loading(_) => return None,
         Stage::Failed(error) => Err(error),

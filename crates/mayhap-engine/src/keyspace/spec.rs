@@ -4,7 +4,7 @@
 //! offset  bytes  field
 //! 0       1      version: 1
 //! 1       1      shape: 1 growing, 2 fixed, 3 counting, 4 window, 5 RedisBloom, 6 file, 7 window
-//!                without refresh, 8 clearing, 9 compact
+//!                without refresh, 8 clearing, 9 compact, 10 frozen
 //! 2       1      hash: 0 keyed, 1 plain
 //! 3       8      the plain hash's seed, 0 if keyed
 //! 11      8      target_fpp, IEEE 754
@@ -105,13 +105,15 @@ pub enum Shape {
     },
     /// A filter of `RedisBloom`, with its scheme.
     RedisBloom,
+    /// A fuse or ribbon filter: built elsewhere from all of its keys, and never changed.
+    Frozen,
     /// A file in the data folder, read only.
     File,
 }
 
 impl Shape {
-    /// The number of keys that it was created for, and the promised rate; `None` for dumps and
-    /// files.
+    /// The number of keys that it was created for, and the promised rate; `None` for dumps, frozen
+    /// filters and files.
     pub const fn size(&self) -> Option<(u64, f64)> {
         match *self {
             Self::Growing { capacity, target_fpp, .. }
@@ -120,11 +122,11 @@ impl Shape {
             | Self::Compact { capacity, target_fpp, .. }
             | Self::Clearing { capacity, target_fpp, .. }
             | Self::Window { items: capacity, target_fpp, .. } => Some((capacity, target_fpp)),
-            Self::RedisBloom | Self::File => None,
+            Self::RedisBloom | Self::Frozen | Self::File => None,
         }
     }
 
-    /// The number of keys that it was created for; `None` for dumps and files.
+    /// The number of keys that it was created for; `None` for dumps, frozen filters and files.
     pub fn capacity(&self) -> Option<u64> {
         self.size().map(|(capacity, _)| capacity)
     }
@@ -192,6 +194,7 @@ impl Spec {
             Shape::Clearing { at, .. } => (8, at.to_bits()),
             Shape::RedisBloom => (5, 0),
             Shape::File => (6, 0),
+            Shape::Frozen => (10, 0),
         };
         let (hash, seed) = match self.hash {
             Hash::Keyed => (0, 0),
@@ -234,6 +237,7 @@ impl Spec {
             6 => Shape::File,
             8 => Shape::Clearing { capacity, target_fpp, at: f64::from_bits(last) },
             9 => Shape::Compact { capacity, target_fpp, expansion: last.try_into().ok()? },
+            10 => Shape::Frozen,
             _ => return None,
         };
         let hash = match hash {

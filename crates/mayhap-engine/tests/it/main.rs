@@ -9,6 +9,7 @@ mod keyspace_dump;
 mod keyspace_files;
 mod keyspace_fold;
 mod keyspace_forgetting;
+mod keyspace_frozen;
 mod keyspace_growth;
 mod keyspace_limits;
 mod keyspace_memory;

@@ -131,7 +131,10 @@ statuses! {
         CreateError::Log(_) => SERVICE_UNAVAILABLE,
         _ => BAD_REQUEST,
     }
-    InsertError { InsertError::Full | InsertError::ReadOnly => CONFLICT, _ => INSUFFICIENT_STORAGE }
+    InsertError {
+        InsertError::Full | InsertError::ReadOnly | InsertError::Frozen(_) => CONFLICT,
+        _ => INSUFFICIENT_STORAGE,
+    }
     Contradiction { Contradiction::ScaleTo => INSUFFICIENT_STORAGE, _ => BAD_REQUEST }
     ChangeError {
         ChangeError::NotFound => NOT_FOUND NO_FILTER,

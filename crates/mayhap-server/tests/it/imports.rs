@@ -6,7 +6,8 @@ use crate::http::Answer;
 use crate::support::{Raw, request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mayhap::AnyFilter;
+use mayhap::native::encode;
+use mayhap::{AnyFilter, BinaryFuse, DigestFunction, FuseWidth, RibbonFilter};
 use mayhap_server::config::{Rights, Users};
 use mayhap_server::{Config, Running, Server};
 use std::fs;
@@ -382,4 +383,35 @@ fn problems_of_a_file_are_only_shown_to_users_who_may_see_its_name() {
     assert_eq!(told("all"), (503, true, true));
     assert_eq!(told("mine"), (503, true, false));
     assert_eq!(told("blind"), (403, false, false));
+}
+
+/// Of kinds that take no keys.
+#[test]
+fn frozen_filters_are_served_and_replaced_by_files_of_any_kind() {
+    let mut place = Place::new();
+    let (function, width) = (DigestFunction::default(), FuseWidth::from_bits(20).unwrap());
+    let keys = |from| numbered("key", from..from + 10);
+    let fuse = encode(&BinaryFuse::from_keys(width, function, keys(0)).unwrap(), "");
+    let ribbon = encode(&RibbonFilter::from_keys(width, function, keys(50)).unwrap(), "");
+    fs::write(place.import("f.mayhap"), &fuse).unwrap();
+    fs::write(place.import("g.mayhap"), &ribbon).unwrap();
+    place.start();
+    for (name, from) in [("f", 0), ("g", 50)] {
+        place.until_served(name, from);
+        assert_eq!(place.ask(&["BF.EXISTS", name, &format!("key:{}", from + 20)]), ":0");
+        assert!(place.ask(&["BF.ADD", name, "x"]).contains("is a file and read-only"));
+        let page = place.text(&format!("/v1/filters/{name}"));
+        assert!(page.contains("\"read_only\":true") && page.contains("\"items\":10"), "{page}");
+    }
+    fs::write(place.beside("next"), &ribbon).unwrap();
+    fs::rename(place.beside("next"), place.import("f.mayhap")).unwrap();
+    place.until_served("f", 50);
+    assert_eq!(place.ask(&["BF.EXISTS", "f", "key:0"]), ":0");
+    fs::write(place.beside("next"), file(100)).unwrap();
+    fs::rename(place.beside("next"), place.import("f.mayhap")).unwrap();
+    place.until_served("f", 100);
+    // One that is cut is an error of its name.
+    fs::write(place.import("h.mayhap"), &fuse[..fuse.len() - 8]).unwrap();
+    until(&|| place.metric("mayhap_unreadable_files") == 1, "a cut file");
+    assert!(place.ask(&["BF.EXISTS", "h", "key:0"]).starts_with('-'));
 }

@@ -18,6 +18,7 @@ mod command_transaction;
 mod config;
 mod config_environment;
 mod embed;
+mod frozen;
 mod hostile_names;
 mod http;
 mod http_contract;

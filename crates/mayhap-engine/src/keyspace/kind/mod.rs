@@ -7,8 +7,9 @@
 //! `locked.rs`: `counting.rs`, `compact.rs`, `window.rs` and `clearing.rs` have what only one of
 //! them has. Those that many threads fill at once, `growing.rs` and `fixed.rs`, insert through
 //! `lock_free.rs`.
-//! `redisbloom.rs` hashes keys as that module does, `file.rs` has filters of files. `table.rs`
-//! alone lists the kinds: a new one is a file and its rows there.
+//! `frozen.rs` has filters that take no keys; `redisbloom.rs` hashes keys as that module does,
+//! `file.rs` has filters of files. `table.rs` alone lists the kinds: a new one is a file and its
+//! rows there.
 
 mod clearing;
 pub(super) mod compact;
@@ -16,6 +17,7 @@ mod counting;
 mod file;
 mod filter;
 mod fixed;
+mod frozen;
 mod growing;
 mod lock_free;
 mod locked;
@@ -28,6 +30,7 @@ pub(super) mod window;
 pub(super) use file::{Foreign, Mapped, Matrix, Placeholder, Still};
 pub(super) use filter::{Contents, Dump, Filter, Home, News, Target};
 pub(super) use fixed::{Closed, Fixed, Successor};
+pub(super) use frozen::Frozen;
 pub(super) use growing::Growing;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;

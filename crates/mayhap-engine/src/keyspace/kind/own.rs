@@ -90,6 +90,14 @@ pub(super) trait Own: Set + Sized + 'static {
     }
 }
 
+/// The dump of a filter that writes itself in the native format.
+pub(super) fn dump_of(filter: &impl Snapshot) -> io::Result<Dump> {
+    let mut bytes = Vec::new();
+    filter.write(&mut bytes)?;
+    let ends = vec![bytes.len()];
+    Ok(Dump { bytes, header_bytes: HEADER_BYTES, ends })
+}
+
 impl<F> Owned<F> {
     pub(super) const fn new(set: F, shape: Shape) -> Self {
         Self { set, shape, order: 0 }
@@ -142,10 +150,7 @@ impl<F: Own> Contents for Owned<F> {
     }
 
     fn dump(&self) -> io::Result<Dump> {
-        let mut bytes = Vec::new();
-        self.write(&mut bytes)?;
-        let ends = vec![bytes.len()];
-        Ok(Dump { bytes, header_bytes: HEADER_BYTES, ends })
+        dump_of(self)
     }
 
     fn union_with(&mut self, other: &dyn Contents) -> Result<bool, Error> {

@@ -2,7 +2,7 @@
 
 use super::filter::Contents;
 use super::own::{Own, Owned};
-use super::{Plan, clearing, compact, counting, fixed, growing, redisbloom, window};
+use super::{Plan, clearing, compact, counting, fixed, frozen, growing, redisbloom, window};
 use crate::durable::{Image, ImageError, read_native};
 use crate::keyspace::{BadFilter, Options, RecoveryError, Shape, Spec};
 use mayhap::native::{Header, Kind, MAGIC, decode_as};
@@ -29,7 +29,9 @@ pub(in crate::keyspace) fn plan(&Spec { shape, .. }: &Spec) -> Result<Plan, Erro
         Shape::Clearing { capacity, target_fpp, at } => {
             clearing::plan(shape, capacity, target_fpp, at)
         }
-        Shape::RedisBloom | Shape::File => Err(Error::Missing { parameter: "a dump or a file" }),
+        Shape::RedisBloom | Shape::File | Shape::Frozen => {
+            Err(Error::Missing { parameter: "a dump or a file" })
+        }
     }
 }
 
@@ -87,6 +89,7 @@ fn decode_native(
             let shape = window::shape_of(&filter);
             owned(filter, known, shape)
         }
+        (Kind::Fuse | Kind::Ribbon, _) => frozen::decode(bytes, key)?,
         (kind, _) => return Err(BadFilter::Kind(kind)),
     })
 }
@@ -122,6 +125,7 @@ pub(in crate::keyspace) fn read_image(
             image.read_to_end(&mut bytes).map_err(ImageError::Io)?;
             Box::new(redisbloom::decode(&bytes, options).map_err(RecoveryError::Foreign)?)
         }
+        Shape::Frozen => frozen::read_image(image, key)?,
         Shape::File => return Err(RecoveryError::ImageOfFile),
     })
 }

@@ -7,7 +7,8 @@ use crate::durable::tests::run::{folder, options};
 use crate::durable::{Log, Policy};
 use crate::keyspace::{InsertError, Keyspace, Options, Recovery, Spec};
 use crate::words::Words;
-use mayhap::SecretKey;
+use mayhap::native::{HEADER_BYTES, encode};
+use mayhap::{DigestFunction, RibbonFilter, SecretKey};
 use mayhap_formats::{Limits, RedisBloomFilter, RedisBloomOptions};
 use std::sync::Arc;
 
@@ -73,13 +74,24 @@ fn whole(keyspace: &Keyspace, name: &[u8], now: u64) -> Option<u64> {
     Some(found)
 }
 
+/// The dump of a frozen filter with these keys.
+fn frozen(of: u64) -> Vec<(i64, Vec<u8>)> {
+    let (function, (bytes, places)) = (DigestFunction::default(), keys(of));
+    let keys = places.iter().map(|&(from, to)| &bytes[from as usize..to as usize]);
+    let digests = keys.map(|key| function.digest(key));
+    let filter = RibbonFilter::build_for_target(1e-6, function, digests).unwrap();
+    let file = encode(&filter, "");
+    let (header, body) = file.split_at(HEADER_BYTES);
+    vec![(1, header.into()), (1 + (body.len() as u64).cast_signed(), body.into())]
+}
+
 /// The created filters and their number of keys: one loaded, one merged, one replacing an expired
-/// one, and an empty one.
-const MADE: [(&[u8], u64); 4] =
-    [(b"loaded", KEYS), (b"union", 2 * KEYS), (b"expired", KEYS), (b"empty", 0)];
+/// one, a frozen one, and an empty one.
+const MADE: [(&[u8], u64); 5] =
+    [(b"loaded", KEYS), (b"union", 2 * KEYS), (b"expired", KEYS), (b"frozen", KEYS), (b"empty", 0)];
 
 /// A server that creates filters; returns which of them it acknowledged.
-fn make(disk: &MemoryDisk, failing: Option<Failing>) -> [bool; 4] {
+fn make(disk: &MemoryDisk, failing: Option<Failing>) -> [bool; 5] {
     let (keyspace, log) = open(disk);
     let chunks = filled(&keyspace, &log, b"a", 0);
     filled(&keyspace, &log, b"b", 1);
@@ -94,6 +106,7 @@ fn make(disk: &MemoryDisk, failing: Option<Failing>) -> [bool; 4] {
         load(&keyspace, &log, b"loaded", &chunks, 1),
         keyspace.merge(b"union", &sources(), 0, 1, Some(&log)).is_ok(),
         load(&keyspace, &log, b"expired", &chunks, LATER),
+        load(&keyspace, &log, b"frozen", &frozen(0), 1),
         keyspace.create(b"empty", Spec::growing(100, 0.01, 2), 1, Some(&log)).is_ok(),
     ];
     for ((name, keys), made) in MADE.into_iter().zip(made) {
@@ -111,7 +124,7 @@ fn make(disk: &MemoryDisk, failing: Option<Failing>) -> [bool; 4] {
 }
 
 /// Opens a folder and checks all named filters; returns which of the created ones exist.
-fn look(files: Files) -> [bool; 4] {
+fn look(files: Files) -> [bool; 5] {
     let (keyspace, _log) = open(&MemoryDisk::of(files));
     MADE.map(|(name, keys)| {
         let found = whole(&keyspace, name, LATER);
@@ -123,8 +136,8 @@ fn look(files: Files) -> [bool; 4] {
 #[test]
 fn a_kill_at_any_moment_leaves_filters_that_are_whole() {
     let disk = MemoryDisk::default();
-    assert_eq!(make(&disk, None), [true; 4]);
-    let (mut files, mut states, mut seen) = (Files::default(), 0, [0; 4]);
+    assert_eq!(make(&disk, None), [true; 5]);
+    let (mut files, mut states, mut seen) = (Files::default(), 0, [0; 5]);
     let events = disk.state().events.clone();
     for event in &events {
         files.apply(event);
@@ -137,6 +150,7 @@ fn a_kill_at_any_moment_leaves_filters_that_are_whole() {
     println!("{states} states, the filters in {seen:?} of them");
     // The union has three parts and its creation, so it is absent for four events at least.
     assert!(seen[0] < states && seen[1] + 4 <= seen[0] && seen[2] + 3 <= seen[1], "{seen:?}");
+    assert!(0 < seen[3] && seen[3] < seen[2], "{seen:?}");
 }
 
 #[test]
