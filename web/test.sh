@@ -20,7 +20,7 @@ cp web/explorer/* "$out/mayhap.js" "$out/explorer/"
 node web/single.mjs "$out/explorer" >"$out/explorer.html"
 mkdir -p "$out/extension/mayhap/wasm"
 cp web/extension/* web/phishing/* "$out/extension/"
-for file in bind fault filter info reader; do
+for file in bind fault filter info reader room; do
 	cp "$out/package/$file.js" "$out/extension/mayhap/"
 done
 cp "$out"/package/wasm/reader* "$out"/package/wasm/foreign* "$out/extension/mayhap/wasm/"

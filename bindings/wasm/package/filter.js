@@ -1,17 +1,13 @@
-// The class `Filter`: keys cross into a module in batches.
+// The class `Filter`: keys cross into a module in batches, or alone if they are short.
 
 import { faults, MayhapError } from './fault.js';
 import { named } from './info.js';
+import { BATCH, Room } from './room.js';
 
-/** Keys at once: their digests and answers stay in a near cache. */
-const BATCH = 1 << 11;
 const utf8 = new TextEncoder();
 
 /** The kinds that `create` takes. */
 const CREATED = ['', 'standard', 'blocked', 'blocked128', 'blocked64', 'counting', 'scalable'];
-
-/** Lengths of the texts of a batch, before there is room for them in the module. */
-const textLengths = new Uint32Array(BATCH);
 
 /** Bytes of a stream from which a file of ours is known to be damaged, or how long it is. */
 const HEADER_BYTES = 4096;
@@ -24,7 +20,9 @@ const isBytes = (value) => ArrayBuffer.isView(value) && value[Symbol.toStringTag
 
 /** An error about a value of a type that is not taken. */
 function wrong(taken, value) {
+  const isNumber = ['number', 'bigint'].includes(typeof value);
   const name = value === null ? 'null' : value?.constructor?.name ?? typeof value;
+  if (isNumber) return new TypeError(`${taken}, not the ${name} ${value}`);
   return new TypeError(`${taken}, not ${/^[AEIOU]/i.test(name) ? 'an' : 'a'} ${name}`);
 }
 
@@ -87,64 +85,11 @@ function joined(parts, length) {
   return all;
 }
 
-const view = ({ wasm }, Type, start, length) => new Type(wasm.memory.buffer, start >>> 0, length);
+const ALONE = 'a key is a string, a Uint8Array or a bigint from 0 to 2^64 - 1';
 
-/**
- * Writes the texts from `start` to `end` into the module: encoded by one call if they are ASCII,
- * else one by one. A text that is put together by `+=` is flattened where it is encoded, which
- * takes half the time of `join`.
- */
-function writeTexts(module, inner, keys, start, end) {
-  let joined = '';
-  for (let i = start; i < end; i += 1) {
-    if (typeof keys[i] !== 'string') throw wrong('a key here is a string', keys[i]);
-    joined += keys[i];
-    textLengths[i - start] = keys[i].length;
-  }
-  const units = joined.length;
-  inner.text_room(units, end - start);
-  const { read, written } = utf8.encodeInto(joined, view(module, Uint8Array, inner.texts(), units));
-  // As many bytes as code units: each is one byte, and so the lengths are the texts' own.
-  if (read === units && written === units) {
-    view(module, Uint32Array, inner.lengths(), end - start).set(textLengths.subarray(0, end - start));
-  } else {
-    const encoded = keys.slice(start, end).map((key) => utf8.encode(key));
-    writeBytes(module, inner, encoded, 0, encoded.length);
-  }
-}
-
-function writeBytes(module, inner, keys, start, end) {
-  let total = 0;
-  for (let i = start; i < end; i += 1) {
-    if (!isBytes(keys[i])) throw wrong('a key here is a Uint8Array', keys[i]);
-    total += keys[i].length;
-  }
-  inner.text_room(total, end - start);
-  const lengths = view(module, Uint32Array, inner.lengths(), end - start);
-  const bytes = view(module, Uint8Array, inner.texts(), total);
-  let place = 0;
-  for (let i = start; i < end; i += 1) {
-    bytes.set(keys[i], place);
-    place += keys[i].length;
-    lengths[i - start] = keys[i].length;
-  }
-}
-
-function writeNumbers(module, inner, keys, start, end) {
-  inner.number_room(end - start);
-  view(module, BigUint64Array, inner.numbers(), end - start).set(keys.subarray(start, end));
-}
-
-/** Answers for keys that `write` brings in, by the method `call` of the module. */
-function batches(module, inner, keys, write, call) {
-  const answers = new Uint8Array(keys.length);
-  for (let start = 0; start < keys.length; start += BATCH) {
-    const end = Math.min(start + BATCH, keys.length);
-    write(module, inner, keys, start, end);
-    answers.set(view(module, Uint8Array, faults(module.glue, call), end - start), start);
-  }
-  return answers;
-}
+/** Checks of the keys of batches. */
+const text = (key) => { if (typeof key !== 'string') throw wrong('a key here is a string', key); };
+const bytes = (key) => { if (!isBytes(key)) throw wrong('a key here is a Uint8Array', key); };
 
 /**
  * The class. `reading(bytes)` and `creating(kind)` are promises of the module for a file and for a
@@ -154,10 +99,12 @@ export function makeFilter(reading, creating) {
   return class Filter {
     #module;
     #inner;
+    #room;
 
     constructor(module, inner) {
       this.#module = module;
       this.#inner = inner;
+      this.#room = new Room(module, inner);
     }
 
     static async open(bytes, { secretKey } = {}) {
@@ -195,80 +142,68 @@ export function makeFilter(reading, creating) {
       if (!CREATED.includes(kind)) {
         throw new RangeError(`the kind ${kind} is not created here: take ${CREATED.slice(1).join(', ')}`);
       }
-      const seed64 = BigInt.asUintN(64, BigInt(seed));
+      const isWhole = typeof seed === 'bigint' || Number.isSafeInteger(seed);
+      needs(isWhole && BigInt.asUintN(64, BigInt(seed)) === BigInt(seed),
+        'seed is an integer from 0 to 2^64 - 1', seed);
       const module = await creating(kind);
       const { glue } = module;
       return new Filter(
-        module, faults(glue, () => glue.Filter.create(kind, items, fpp, seed64, maxBytes)),
+        module, faults(glue, () => glue.Filter.create(kind, items, fpp, BigInt(seed), maxBytes)),
       );
     }
 
     contains(key) {
-      if (typeof key === 'string') return this.containsMany([key])[0] === 1;
-      if (typeof key === 'bigint') {
-        if (BigInt.asUintN(64, key) !== key) throw new RangeError(`${key} is no integer from 0 to 2^64 - 1`);
-        return this.containsU64(BigUint64Array.of(key))[0] === 1;
-      }
-      needs(isBytes(key), 'a key is a string, a Uint8Array or a bigint', key);
-      return this.containsBytes([key])[0] === 1;
+      const inner = this.#live;
+      if (!this.#write(key)) return this.#long('contains', key);
+      return this.#room.answer(inner.contains(1, false)) === 1;
     }
 
     containsMany(keys) {
-      needs(Array.isArray(keys), 'keys are an array of strings', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeTexts, () => inner.contains_texts());
+      return this.#texts('contains', keys);
     }
 
     containsBytes(keys) {
-      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeBytes, () => inner.contains_texts());
+      return this.#bytes('contains', keys);
     }
 
     containsU64(keys) {
-      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeNumbers, () => inner.contains_numbers());
+      return this.#numbers('contains', keys);
+    }
+
+    insert(key) {
+      const inner = this.#able('insert');
+      if (!this.#write(key)) return this.#long('insert', key);
+      return this.#room.answer(this.#taken(inner, inner.insert(1, false))) === 1;
     }
 
     insertMany(keys) {
-      needs(Array.isArray(keys), 'keys are an array of strings', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeTexts, () => inner.insert_texts());
+      return this.#texts('insert', keys);
     }
 
     insertBytes(keys) {
-      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeBytes, () => inner.insert_texts());
+      return this.#bytes('insert', keys);
     }
 
     insertU64(keys) {
-      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
-      const inner = this.#live;
-      return batches(this.#module, inner, keys, writeNumbers, () => inner.insert_numbers());
+      return this.#numbers('insert', keys);
+    }
+
+    remove(key) {
+      const inner = this.#able('remove');
+      if (!this.#write(key)) return this.#long('remove', key);
+      return this.#room.answer(this.#taken(inner, inner.remove(1, false))) === 1;
     }
 
     removeMany(keys) {
-      needs(Array.isArray(keys), 'keys are an array of strings', keys);
-      const inner = this.#removing;
-      return batches(this.#module, inner, keys, writeTexts, () => inner.remove_texts());
+      return this.#texts('remove', keys);
     }
 
     removeBytes(keys) {
-      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
-      const inner = this.#removing;
-      return batches(this.#module, inner, keys, writeBytes, () => inner.remove_texts());
+      return this.#bytes('remove', keys);
     }
 
     removeU64(keys) {
-      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
-      // As the eight bytes that a number is, least significant first.
-      return this.removeBytes(Array.from(keys, (key) => {
-        const bytes = new Uint8Array(8);
-        new DataView(bytes.buffer).setBigUint64(0, key, true);
-        return bytes;
-      }));
+      return this.#numbers('remove', keys);
     }
 
     union(other) {
@@ -276,19 +211,27 @@ export function makeFilter(reading, creating) {
       if (other.#module !== this.#module) {
         throw new MayhapError({ code: 'Incompatible', about: 'kind', bound: NaN, found: NaN });
       }
-      faults(this.#module.glue, () => this.#live.union(other.#live));
+      const inner = this.#able('union');
+      // It has its own keys already, and the module lends a filter once.
+      if (other !== this) faults(this.#module.glue, () => inner.union(other.#live));
     }
 
     encode(keyOptions = '') {
-      return faults(this.#module.glue, () => this.#live.encode(keyOptions));
+      needs(typeof keyOptions === 'string', 'key options are a string', keyOptions);
+      const inner = this.#able('encode');
+      return faults(this.#module.glue, () => inner.encode(keyOptions));
     }
 
     positions(key) {
-      return Array.from(this.#live.positions(typeof key === 'string' ? utf8.encode(key) : key));
+      const isText = typeof key === 'string';
+      needs(isText || isBytes(key), 'a key here is a string or a Uint8Array', key);
+      return Array.from(this.#able('positions').positions(isText ? utf8.encode(key) : key));
     }
 
     bits(start, length) {
-      return this.#live.bits(start, length);
+      needs(typeof start === 'number', 'start is a number', start);
+      needs(typeof length === 'number', 'length is a number', length);
+      return this.#able('bits').bits(start, length);
     }
 
     info() {
@@ -298,7 +241,7 @@ export function makeFilter(reading, creating) {
 
     free() {
       this.#inner?.free();
-      this.#inner = null;
+      this.#inner = this.#room = null;
     }
 
     /** The filter in the module, unless its memory was given back. */
@@ -307,10 +250,64 @@ export function makeFilter(reading, creating) {
       return this.#inner;
     }
 
-    /** The same, if keys can be removed from it. */
-    get #removing() {
-      if (this.#live.remove_texts) return this.#live;
-      throw new MayhapError({ code: 'Unsupported', about: 'remove', bound: NaN, found: NaN });
+    /** The same, if its module has this method: not every kind of filter can do everything. */
+    #able(method) {
+      const inner = this.#live;
+      if (inner[method]) return inner;
+      throw new MayhapError({ code: 'Unsupported', about: method, bound: NaN, found: NaN });
+    }
+
+    /** The address of answers, unless the keys were refused. */
+    #taken(inner, address) {
+      if (address === 0) faults(this.#module.glue, () => { throw inner.refusal(); });
+      return address;
+    }
+
+    /** Writes a key alone into the room; returns whether it is short enough. */
+    #write(key) {
+      if (typeof key === 'string') return this.#room.text(key);
+      if (typeof key === 'bigint') {
+        if (BigInt.asUintN(64, key) !== key) throw wrong(ALONE, key);
+        return this.#room.number(key);
+      }
+      needs(isBytes(key), ALONE, key);
+      return this.#room.bytes(key);
+    }
+
+    /** The answer of `verb` for a text or bytes that are longer. */
+    #long(verb, key) {
+      const isText = typeof key === 'string';
+      return (isText ? this.#texts(verb, [key]) : this.#bytes(verb, [key]))[0] === 1;
+    }
+
+    /** A byte for each key, which `write` brings into the room. */
+    #batches(verb, keys, write, areNumbers) {
+      const inner = this.#able(verb);
+      const answers = new Uint8Array(keys.length);
+      for (let start = 0; start < keys.length; start += BATCH) {
+        const end = Math.min(start + BATCH, keys.length);
+        write(start, end);
+        const address = this.#taken(inner, inner[verb](end - start, areNumbers));
+        answers.set(this.#room.answers(address, end - start), start);
+      }
+      return answers;
+    }
+
+    #texts(verb, keys) {
+      needs(Array.isArray(keys), 'keys are an array of strings', keys);
+      const write = (start, end) => this.#room.texts(keys, start, end, text);
+      return this.#batches(verb, keys, write, false);
+    }
+
+    #bytes(verb, keys) {
+      needs(Array.isArray(keys), 'keys are an array of Uint8Arrays', keys);
+      const write = (start, end) => this.#room.manyBytes(keys, start, end, bytes);
+      return this.#batches(verb, keys, write, false);
+    }
+
+    #numbers(verb, keys) {
+      needs(keys?.[Symbol.toStringTag] === 'BigUint64Array', 'keys are a BigUint64Array', keys);
+      return this.#batches(verb, keys, (start, end) => this.#room.numbers(keys, start, end), true);
     }
   };
 }

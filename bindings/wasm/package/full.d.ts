@@ -1,12 +1,16 @@
 import { Filter as OpenFilter, Filters, LoadOptions } from './reader.js';
-export { Info, LoadOptions, MayhapError } from './reader.js';
+export { ByteStream, Info, LoadOptions, MayhapError, ModuleSource } from './reader.js';
 
 /** A filter that can be filled, united and written. */
 export interface Filter extends OpenFilter {
+  /** Inserts a key; whether it was new. */
+  insert(key: string | Uint8Array | bigint): boolean;
   /** A byte a key: 1 for a key that was new. */
   insertMany(keys: string[]): Uint8Array;
   insertBytes(keys: Uint8Array[]): Uint8Array;
   insertU64(keys: BigUint64Array): Uint8Array;
+  /** Removes a key from a counting filter; whether it was there. */
+  remove(key: string | Uint8Array | bigint): boolean;
   /** Removes keys from a counting filter; a byte a key: 1 for a key that was there. */
   removeMany(keys: string[]): Uint8Array;
   removeBytes(keys: Uint8Array[]): Uint8Array;
@@ -26,6 +30,7 @@ export interface CreateOptions {
   kind?: string;
   items: number;
   fpp: number;
+  /** From 0 to 2^64 - 1. */
   seed?: bigint | number;
   /** The most that it may take. */
   maxBytes?: number;

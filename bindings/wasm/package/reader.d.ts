@@ -43,6 +43,14 @@ export interface Filter {
   free(): void;
 }
 
+/**
+ * A `ReadableStream` of bytes: the part of it that is used, so that these types need no library of
+ * the browser's.
+ */
+export interface ByteStream {
+  getReader(): { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }> };
+}
+
 /** The class of [`Filter`]. */
 export interface Filters<F> {
   /**
@@ -51,8 +59,8 @@ export interface Filters<F> {
    */
   open(bytes: Uint8Array, options?: { secretKey?: Uint8Array }): Promise<F>;
   /** Opens a stream, unpacked as it comes if it is gzip, and refused by its header. */
-  fromStream(stream: ReadableStream<Uint8Array>, options?: { secretKey?: Uint8Array }): Promise<F>;
-  fetch(url: string | URL, options?: { secretKey?: Uint8Array }): Promise<F>;
+  fromStream(stream: ByteStream, options?: { secretKey?: Uint8Array }): Promise<F>;
+  fetch(url: string | { readonly href: string }, options?: { secretKey?: Uint8Array }): Promise<F>;
 }
 
 /**

@@ -23,8 +23,13 @@ const made = async (options = {}) => {
 test('a key of a type that is not taken is an error, and no "surely not"', async () => {
   const filter = await made();
   const buffer = new TextEncoder().encode('1').buffer;
-  for (const key of [1, null, undefined, {}, ['1'], buffer, new DataView(buffer), new Uint16Array(1), true]) {
-    assert.throws(() => filter.contains(key), { name: 'TypeError', message: /string, a Uint8Array or a bigint/ });
+  const wrongs = [1, null, undefined, {}, ['1'], new Set(['1']), buffer, new DataView(buffer), new Uint16Array(1),
+    new Uint8ClampedArray(1), Symbol('1'), () => '1', true, -1n, 2n ** 64n];
+  for (const key of wrongs) {
+    for (const verb of ['contains', 'insert']) {
+      const message = /string, a Uint8Array or a bigint from 0 to 2\^64 - 1/;
+      assert.throws(() => filter[verb](key), { name: 'TypeError', message }, `${verb} ${String(key)}`);
+    }
   }
   for (const [call, taken, wrongs] of [
     ['Many', /string/, ['1', new Set(['1']), [1], ['1', 2], [new Uint8Array(1)], null]],
@@ -37,12 +42,23 @@ test('a key of a type that is not taken is an error, and no "surely not"', async
       }
     }
   }
-  for (const number of [-1n, 2n ** 64n]) assert.throws(() => filter.contains(number), RangeError);
+  const number = { name: 'TypeError', message: /a bigint from 0 to 2\^64 - 1, not the BigInt -1$/ };
+  assert.throws(() => filter.contains(-1n), number);
+  for (const wrong of [1, null, buffer, new Uint16Array(1)]) {
+    assert.throws(() => filter.positions(wrong), { name: 'TypeError', message: /a string or a Uint8Array/ });
+    assert.throws(() => filter.encode(wrong), { name: 'TypeError', message: /key options are a string/ });
+    assert.throws(() => filter.union(wrong), { name: 'TypeError', message: /with a Filter/ });
+  }
+  assert.throws(() => filter.bits('0', 8), { name: 'TypeError', message: /start is a number/ });
   assert.equal(filter.info().insertedItems, 3, 'what was refused changed nothing');
   assert.equal(filter.contains('1') && filter.contains(new TextEncoder().encode('2')), true);
   assert.equal(filter.containsBytes([Buffer.from('3')])[0], 1);
   await assert.rejects(Filter.open(filter.encode().buffer), { name: 'TypeError', message: /Uint8Array.*ArrayBuffer/ });
   await assert.rejects(Filter.create({ items: '100', fpp: 0.1 }), { name: 'TypeError', message: /items is a number/ });
+  for (const seed of [-1, 0.5, '1', 2n ** 64n, -1n, 2 ** 53]) {
+    await assert.rejects(made({ seed }), { name: 'TypeError', message: /seed is an integer from 0 to 2\^64 - 1/ });
+  }
+  assert.equal((await made({ seed: 2n ** 64n - 1n })).info().seed, 'f'.repeat(16));
   for (const kind of ['window', 'fuse', 'x']) {
     await assert.rejects(Filter.create({ kind, items: 9, fpp: 0.1 }), { message: /not created here: take standard/ });
   }
@@ -58,6 +74,8 @@ test('single keys of any length and script are answered as in a batch', async ()
   filter.insertMany(keys);
   assert.deepEqual(keys.filter((key) => !filter.contains(key)), []);
   assert.deepEqual(keys.filter((key) => filter.contains(`${key}!`)), []);
+  assert.equal(filter.insert('new') && filter.insert('z'.repeat(300)), true);
+  assert.equal(filter.insert('new') || filter.insert('z'.repeat(300)), false);
   // Between longer keys, and while the memory of the module grows.
   const others = [];
   for (let i = 0; i < 20; i += 1) {
@@ -65,6 +83,104 @@ test('single keys of any length and script are answered as in a batch', async ()
     assert.equal(filter.contains('y'.repeat(70_000)) && filter.contains('a') && !filter.contains('b'), true);
   }
   others.forEach((other) => other.free());
+});
+
+/** Numbers by a fixed seed: the generator of Lehmer. */
+function random(seed) {
+  let state = seed;
+  return (below) => {
+    state = (state * 48271) % 2147483647;
+    return state % below;
+  };
+}
+
+test('20,000 random keys alone leave the bits and give the answers that a batch does', async () => {
+  const next = random(7);
+  const unit = () => [next(0x80), next(0x800), 0xd800 + next(0x800), next(0x10000)][next(4)];
+  const ascii = () => next(0x80);
+  const forms = { string: 0, bytes: 0, bigint: 0 };
+  for (const kind of ['blocked', 'standard', 'counting', 'scalable']) {
+    const [alone, batch] = await Promise.all([1, 2].map(() => Filter.create({ kind, items: 4000, fpp: 0.01 })));
+    for (let i = 0; i < 5000; i += 1) {
+      // Around the borders of the loop and of the room, too.
+      const length = next(10) ? next(40) : next(600);
+      const of = next(2) ? unit : ascii;
+      const form = ['string', 'bytes', 'bigint'][next(3)];
+      forms[form] += 1;
+      let [key, call, keys] = [];
+      if (form === 'string') {
+        key = String.fromCharCode(...Array.from({ length }, of));
+        [call, keys] = ['Many', [key]];
+      } else if (form === 'bytes') {
+        key = Uint8Array.from({ length }, () => next(256));
+        [call, keys] = ['Bytes', [key]];
+      } else {
+        key = BigInt.asUintN(64, BigInt(next(2 ** 31)) * BigInt(next(2 ** 31)) * 7n);
+        [call, keys] = ['U64', BigUint64Array.of(key)];
+      }
+      assert.equal(alone.contains(key), batch[`contains${call}`](keys)[0] === 1, `${kind} ${String(key)}`);
+      assert.equal(alone.insert(key), batch[`insert${call}`](keys)[0] === 1, `${kind} ${String(key)}`);
+      assert.equal(alone.contains(key), true, `${kind} ${String(key)}`);
+      if (kind === 'counting' && next(3) === 0) {
+        assert.equal(alone.remove(key), batch[`remove${call}`](keys)[0] === 1);
+      }
+    }
+    assert.deepEqual(alone.encode(), batch.encode(), kind);
+  }
+  assert.ok(Object.values(forms).every((count) => count > 5000), JSON.stringify(forms));
+});
+
+test('a text alone has the bytes that TextEncoder gives it', async () => {
+  const filter = await Filter.create({ items: 100_000, fpp: 1e-9 });
+  const texts = [];
+  for (const letter of ['a', '\x7f', '\x80', 'é', '\u07ff', '\u0800', '€', '\uffff', '😀', '\ud83d', '\ude00']) {
+    for (const length of [0, 1, 2, 63, 64, 65, 127, 128, 255, 256, 257]) {
+      for (const end of ['', 'b', '\ud83d', '\ude00']) texts.push(letter.repeat(length) + end);
+    }
+  }
+  texts.forEach((text) => filter.insert(text));
+  const encoded = texts.map((text) => new TextEncoder().encode(text));
+  assert.deepEqual(texts.filter((_, i) => !filter.contains(encoded[i])), []);
+  assert.equal(filter.containsBytes(encoded).indexOf(0), -1);
+});
+
+test('a filter of another system says what it cannot do', async () => {
+  const golden = `${root}crates/mayhap-formats/tests/golden/guava/string_utf8_mitz64.bin`;
+  const { Filter: Reader } = await (await import(`${web}package/node-reader.js`)).load();
+  for (const Class of [Filter, Reader]) {
+    const filter = await Class.open(readFileSync(golden));
+    for (const [about, call] of [
+      ['insert', () => filter.insert('a')], ['insert', () => filter.insertMany(['a'])],
+      ['insert', () => filter.insertU64(BigUint64Array.of(1n))], ['remove', () => filter.remove('a')],
+      ['remove', () => filter.removeBytes([new Uint8Array(1)])], ['union', () => filter.union(filter)],
+      ['encode', () => filter.encode()], ['positions', () => filter.positions('a')], ['bits', () => filter.bits(0, 1)],
+    ]) {
+      assert.throws(call, { name: 'MayhapError', code: 'Unsupported', about }, about);
+    }
+    filter.free();
+  }
+});
+
+test('a union with itself changes nothing', async () => {
+  const filter = await made();
+  const before = filter.encode();
+  filter.union(filter);
+  assert.deepEqual(filter.encode(), before);
+  filter.free();
+  assert.throws(() => filter.union(filter), { message: /was freed/ });
+});
+
+test('a key that a filter refuses changes nothing, alone or in a batch', async () => {
+  const filter = await Filter.create({ kind: 'scalable', items: 64, fpp: 0.01, maxBytes: 4096 });
+  const refused = { name: 'MayhapError', code: 'TooLarge' };
+  let last = 0;
+  assert.throws(() => { for (; last < 100_000; last += 1) filter.insert(`key-${last}`); }, refused);
+  const before = filter.encode();
+  assert.throws(() => filter.insert(`key-${last}`), refused);
+  assert.throws(() => filter.insertMany([`key-${last}`]), refused);
+  assert.throws(() => filter.insert('x'.repeat(1000)), refused);
+  assert.deepEqual(filter.encode(), before);
+  assert.equal(filter.contains('key-0') && filter.contains(`key-${last - 1}`), true);
 });
 
 test('keys are removed from a counting filter, and from no other', async () => {

@@ -1,13 +1,13 @@
 //! The operations of every filter here, whichever system created it.
 
 use crate::Info;
-use crate::keys::Keys;
+use crate::keys::{Answers, Keys};
 
 /// A filter.
 #[cfg(not(feature = "write"))]
 pub(crate) trait Contents {
-    /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
-    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
+    /// Sets byte i of `answers` to whether key i may be in it; it has as many as the batch.
+    fn answer(&self, keys: &Keys<'_>, answers: &mut Answers);
 
     /// The info of the filter. Reads all bits.
     fn info(&self) -> Info;
@@ -16,21 +16,21 @@ pub(crate) trait Contents {
 /// A filter that may also be filled, united and written.
 #[cfg(feature = "write")]
 pub(crate) trait Contents: std::any::Any {
-    /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
-    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
+    /// Sets byte i of `answers` to whether key i may be in it; it has as many as the batch.
+    fn answer(&self, keys: &Keys<'_>, answers: &mut Answers);
 
     /// The info of the filter. Reads all bits.
     fn info(&self) -> Info;
 
-    /// Inserts keys; `answers[i]` is whether key i was new.
-    fn insert(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+    /// Inserts keys; byte i of `answers` is whether key i was new.
+    fn insert(&mut self, keys: &Keys<'_>, answers: &mut Answers) -> Result<(), crate::Fault> {
         let _ = (keys, answers);
         Err(crate::Fault::new("Unsupported", "insert"))
     }
 
-    /// Removes keys; `answers[i]` is whether key i was there.
+    /// Removes keys; byte i of `answers` is whether key i was there.
     #[cfg(feature = "kinds")]
-    fn remove(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+    fn remove(&mut self, keys: &Keys<'_>, answers: &mut Answers) -> Result<(), crate::Fault> {
         let _ = (keys, answers);
         Err(crate::Fault::new("Unsupported", "remove"))
     }

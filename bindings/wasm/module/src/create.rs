@@ -1,7 +1,7 @@
 //! Filters are created, filled, united and written.
 
+use crate::Fault;
 use crate::filter::Filter;
-use crate::{Fault, keys};
 use mayhap::{Bitmap, Digest, DigestFunction};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -74,26 +74,21 @@ impl Filter {
         Err(Fault::new("WrongKind", ""))
     }
 
-    /// Inserts the texts in the room; where the answers are, 1 for a key that was new.
+    /// Inserts each key in the room; returns the address of the answers, 1 for a key that was new,
+    /// or 0 if they were refused: by a filter that takes no keys, or has no room for more.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A [`Fault`] for a filter that takes no keys, or has no room for more.
-    pub fn insert_texts(&mut self) -> Result<*const u8, Fault> {
-        let texts = keys::Texts::new(&self.room.bytes, &self.room.lengths)?;
-        self.contents.insert(&keys::Keys::Texts(texts), &mut self.room.answers)?;
-        Ok(self.room.answers.as_ptr())
+    /// If the room is smaller than the keys.
+    pub fn insert(&mut self, num_keys: usize, are_numbers: bool) -> *const u8 {
+        let (keys, answers) = self.room.keys(num_keys, are_numbers);
+        self.refusal = self.contents.insert(&keys, answers).err();
+        if self.refusal.is_none() { answers.bytes.as_ptr() } else { core::ptr::null() }
     }
 
-    /// Same as [`Filter::insert_texts`] for the numbers in the room.
-    ///
-    /// # Errors
-    ///
-    /// The same for numbers.
-    pub fn insert_numbers(&mut self) -> Result<*const u8, Fault> {
-        let numbers = keys::Keys::Numbers(&self.room.numbers);
-        self.contents.insert(&numbers, &mut self.room.answers)?;
-        Ok(self.room.answers.as_ptr())
+    /// Why the last call refused its keys.
+    pub fn refusal(&self) -> Option<Fault> {
+        self.refusal
     }
 
     /// Takes over the keys of another filter.

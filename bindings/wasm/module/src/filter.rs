@@ -1,21 +1,24 @@
 //! The class that JavaScript sees.
 
 use crate::contents::Contents;
-use crate::keys::{Keys, Room, Texts};
+use crate::keys::Room;
 use crate::{Fault, open};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A filter, and the room for the keys of a batch.
 ///
-/// JavaScript allocates room by [`Filter::text_room`] or [`Filter::number_room`], writes the keys
-/// to [`Filter::texts`], [`Filter::lengths`] or [`Filter::numbers`], and reads one byte per key
-/// from the result of [`Filter::contains_texts`] and similar calls. Addresses are valid until room
-/// is requested again.
+/// JavaScript requests [`Filter::make_room`] and writes the keys there: numbers of eight bytes; or
+/// the number of bytes of each text, four bytes each, and all texts behind them. Then it reads one
+/// byte per key from the result of [`Filter::contains`] and similar calls, which is valid until the
+/// next one.
 #[wasm_bindgen]
 pub struct Filter {
     pub(crate) contents: Box<dyn Contents>,
     pub(crate) room: Room,
     texts: String,
+    /// Why the last call refused its keys.
+    #[cfg(feature = "write")]
+    pub(crate) refusal: Option<Fault>,
 }
 
 #[wasm_bindgen]
@@ -43,54 +46,31 @@ impl Filter {
         core::mem::take(&mut self.texts)
     }
 
-    /// Room for this many texts of this many bytes in all.
-    pub fn text_room(&mut self, num_bytes: usize, num_keys: usize) {
-        self.room.bytes.resize(num_bytes, 0);
-        self.room.lengths.resize(num_keys, 0);
-        self.room.answers.resize(num_keys, 0);
+    /// Room for this many words of eight bytes: its address, until room is requested again.
+    pub fn make_room(&mut self, num_words: usize) -> *mut u64 {
+        self.room.make(num_words)
     }
 
-    /// Room for this many numbers.
-    pub fn number_room(&mut self, num_keys: usize) {
-        self.room.numbers.resize(num_keys, 0);
-        self.room.answers.resize(num_keys, 0);
-    }
-
-    /// The address for the bytes of the texts.
-    pub fn texts(&mut self) -> *mut u8 {
-        self.room.bytes.as_mut_ptr()
-    }
-
-    /// The address for the length of each text.
-    pub fn lengths(&mut self) -> *mut u32 {
-        self.room.lengths.as_mut_ptr()
-    }
-
-    /// The address for the numbers.
-    pub fn numbers(&mut self) -> *mut u64 {
-        self.room.numbers.as_mut_ptr()
-    }
-
-    /// Queries each text; returns the place of the answers.
+    /// Queries each key in the room; returns the address of the answers.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A [`Fault`] if the lengths do not match the bytes.
-    pub fn contains_texts(&mut self) -> Result<*const u8, Fault> {
-        let keys = Keys::Texts(Texts::new(&self.room.bytes, &self.room.lengths)?);
-        self.contents.answer(&keys, &mut self.room.answers);
-        Ok(self.room.answers.as_ptr())
-    }
-
-    /// Queries each number; returns the place of the answers.
-    pub fn contains_numbers(&mut self) -> *const u8 {
-        self.contents.answer(&Keys::Numbers(&self.room.numbers), &mut self.room.answers);
-        self.room.answers.as_ptr()
+    /// If the room is smaller than the keys.
+    pub fn contains(&mut self, num_keys: usize, are_numbers: bool) -> *const u8 {
+        let (keys, answers) = self.room.keys(num_keys, are_numbers);
+        self.contents.answer(&keys, answers);
+        answers.bytes.as_ptr()
     }
 }
 
 impl Filter {
     pub(crate) fn of(contents: Box<dyn Contents>) -> Self {
-        Self { contents, room: Room::default(), texts: String::new() }
+        Self {
+            contents,
+            room: Room::default(),
+            texts: String::new(),
+            #[cfg(feature = "write")]
+            refusal: None,
+        }
     }
 }

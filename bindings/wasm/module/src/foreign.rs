@@ -5,7 +5,7 @@
 //! (Java objects, JSON, gzip) are larger than this whole module.
 
 use crate::contents::Contents;
-use crate::keys::Keys;
+use crate::keys::{Answers, Keys};
 use crate::{Fault, Info};
 use mayhap_formats::{
     DcsoFilter, ForeignFilter, GuavaFilter, Limits, Reader, RedisBloomFilter, SplitBlockFilter,
@@ -42,7 +42,8 @@ struct Foreign<F>(F);
 macro_rules! contents {
     ($($filter:ty, $name:literal, $items:expr;)*) => {$(
         impl Contents for Foreign<$filter> {
-            fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+            fn answer(&self, keys: &Keys<'_>, answers: &mut Answers) {
+                let answers = &mut answers.bytes;
                 keys.for_each(|i, key| answers[i] = ForeignFilter::contains(&self.0, key).into());
             }
 

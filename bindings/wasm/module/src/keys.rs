@@ -1,19 +1,62 @@
 //! A batch of keys, in memory that JavaScript writes: keys cross the boundary only in batches.
 
-use crate::Fault;
 #[cfg(feature = "native")]
-use mayhap::{Digest, DigestFunction};
+use mayhap::{Bitmap, Digest, DigestFunction};
 
 /// Room for keys and for the answers about them, used again from batch to batch.
 #[derive(Debug, Default)]
 pub(crate) struct Room {
-    /// The bytes of all texts, one behind the other.
-    pub(crate) bytes: Vec<u8>,
-    /// The number of bytes of each text.
-    pub(crate) lengths: Vec<u32>,
-    pub(crate) numbers: Vec<u64>,
+    /// Numbers; or the number of bytes of each text, four bytes each, and all texts behind them.
+    words: Vec<u64>,
+    answers: Answers,
+}
+
+/// The answers about a batch, and what they come from: memory that is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
     /// An answer a key: 0 or 1.
-    pub(crate) answers: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
+    #[cfg(feature = "native")]
+    pub(crate) digests: Vec<Digest>,
+    #[cfg(feature = "native")]
+    pub(crate) bits: Bitmap,
+}
+
+#[cfg(feature = "native")]
+impl Answers {
+    /// A byte for each bit.
+    pub(crate) fn spread(&mut self) {
+        for (word, answers) in self.bits.as_words().iter().zip(self.bytes.chunks_mut(64)) {
+            for (i, answer) in answers.iter_mut().enumerate() {
+                *answer = (word >> i & 1) as u8;
+            }
+        }
+    }
+}
+
+impl Room {
+    /// Room for this many words of eight bytes: its address, until more is requested.
+    pub(crate) fn make(&mut self, num_words: usize) -> *mut u64 {
+        self.words.resize(num_words, 0);
+        self.words.as_mut_ptr()
+    }
+
+    /// The keys that were written, and where their answers belong.
+    ///
+    /// # Panics
+    ///
+    /// If the room has fewer words.
+    pub(crate) fn keys(&mut self, num_keys: usize, are_numbers: bool) -> (Keys<'_>, &mut Answers) {
+        self.answers.bytes.resize(num_keys, 0);
+        let keys = if are_numbers {
+            Keys::Numbers(&self.words[..num_keys])
+        } else {
+            let lengths: &[u32] = bytemuck::cast_slice(&self.words);
+            let (lengths, bytes) = lengths.split_at(num_keys);
+            Keys::Texts(Texts { bytes: bytemuck::cast_slice(bytes), lengths })
+        };
+        (keys, &mut self.answers)
+    }
 }
 
 /// The keys of a batch.
@@ -28,25 +71,19 @@ pub(crate) enum Keys<'a> {
 /// Texts one behind the other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Texts<'a> {
-    bytes: &'a [u8],
-    lengths: &'a [u32],
+    /// At least as many bytes as the lengths say.
+    pub(crate) bytes: &'a [u8],
+    pub(crate) lengths: &'a [u32],
 }
 
 impl<'a> Texts<'a> {
-    /// Checks that the lengths match the bytes, so that later no slice can fail.
-    pub(crate) fn new(bytes: &'a [u8], lengths: &'a [u32]) -> Result<Self, Fault> {
-        let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
-        if total == bytes.len() as u64 {
-            Ok(Self { bytes, lengths })
-        } else {
-            Err(Fault::new("BadField", "lengths"))
-        }
-    }
-
+    /// # Panics
+    ///
+    /// If there are fewer bytes than the lengths say.
     fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.bytes;
         self.lengths.iter().map(move |&length| {
-            let (text, others) = rest.split_at_checked(length as usize).unwrap_or((rest, &[]));
+            let (text, others) = rest.split_at(length as usize);
             rest = others;
             text
         })
@@ -56,13 +93,13 @@ impl<'a> Texts<'a> {
 impl Keys<'_> {
     /// Digests all of them.
     #[cfg(feature = "native")]
-    pub(crate) fn digests(&self, function: &DigestFunction) -> Vec<Digest> {
+    pub(crate) fn digest(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
+        digests.clear();
         match self {
-            Self::Texts(texts) => texts.iter().map(|text| function.digest(text)).collect(),
+            Self::Texts(texts) => digests.extend(texts.iter().map(|text| function.digest(text))),
             Self::Numbers(numbers) => {
-                let mut digests = vec![Digest::default(); numbers.len()];
-                function.digest_batch(numbers, &mut digests);
-                digests
+                digests.resize(numbers.len(), Digest::default());
+                function.digest_batch(numbers, digests);
             }
         }
     }

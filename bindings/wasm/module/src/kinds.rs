@@ -3,7 +3,6 @@
 use crate::contents::Contents;
 use crate::create::{Fill, New};
 use crate::filter::Filter;
-use crate::keys::{Keys, Texts};
 use crate::native::{Answers, Kept};
 use crate::{Fault, Info};
 use mayhap::{
@@ -118,15 +117,16 @@ impl Fill for BloomMatrix {}
 
 #[wasm_bindgen]
 impl Filter {
-    /// Removes the texts in the room; where the answers are, 1 for a key that was there.
+    /// Removes each key in the room; returns the address of the answers, 1 for a key that was
+    /// there, or 0 if they were refused: by a filter from which no key is removed.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// A [`Fault`] for a filter from which no key is removed.
-    pub fn remove_texts(&mut self) -> Result<*const u8, Fault> {
-        let texts = Texts::new(&self.room.bytes, &self.room.lengths)?;
-        self.contents.remove(&Keys::Texts(texts), &mut self.room.answers)?;
-        Ok(self.room.answers.as_ptr())
+    /// If the room is smaller than the keys.
+    pub fn remove(&mut self, num_keys: usize, are_numbers: bool) -> *const u8 {
+        let (keys, answers) = self.room.keys(num_keys, are_numbers);
+        self.refusal = self.contents.remove(&keys, answers).err();
+        if self.refusal.is_none() { answers.bytes.as_ptr() } else { core::ptr::null() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lists of keys, a line each: judged and cut by the rules of the command, in pieces of any size.
 
 use crate::filter::Filter;
-use crate::keys::{Keys, Texts};
+use crate::keys::{Answers, Keys, Texts};
 use crate::{Fault, contents::Contents};
 use mayhap::DigestFunction;
 use mayhap_lists::{Compression, NotAList, Sample, sniff};
@@ -27,7 +27,7 @@ pub struct List {
     /// The keys of a piece, one behind the other, and the length of each.
     keys: Vec<u8>,
     lengths: Vec<u32>,
-    answers: Vec<u8>,
+    answers: Answers,
     digests: Vec<u64>,
     file: Vec<u8>,
     lines: u64,
@@ -94,9 +94,10 @@ impl List {
             let refused = |_| mayhap::Error::OutOfMemory { bytes: 8 * room as u64 };
             self.digests.try_reserve_exact(room).map_err(refused)?;
             let function = DigestFunction::xxh3(0);
-            let texts = Texts::new(&self.keys, &self.lengths)?;
-            let digests = Keys::Texts(texts).digests(&function).into_iter();
-            self.digests.extend(digests.map(mayhap::Digest::get));
+            let texts = Texts { bytes: &self.keys, lengths: &self.lengths };
+            let digests = &mut self.answers.digests;
+            Keys::Texts(texts).digest(&function, digests);
+            self.digests.extend(digests.iter().copied().map(mayhap::Digest::get));
         }
         Ok(())
     }
@@ -124,7 +125,7 @@ impl List {
         filter: &mut Filter,
     ) -> Result<f64, Fault> {
         self.cut(piece, is_last)?;
-        let texts = Texts::new(&self.keys, &self.lengths)?;
+        let texts = Texts { bytes: &self.keys, lengths: &self.lengths };
         filter.contents.insert(&Keys::Texts(texts), &mut self.answers)?;
         Ok(self.ones())
     }
@@ -136,7 +137,7 @@ impl List {
     /// A [`Fault`] for a line that is too long.
     pub fn find(&mut self, piece: &[u8], is_last: bool, filter: &Filter) -> Result<f64, Fault> {
         self.cut(piece, is_last)?;
-        let texts = Texts::new(&self.keys, &self.lengths)?;
+        let texts = Texts { bytes: &self.keys, lengths: &self.lengths };
         let contents: &dyn Contents = filter.contents.as_ref();
         contents.answer(&Keys::Texts(texts), &mut self.answers);
         Ok(self.ones())
@@ -160,7 +161,7 @@ impl List {
 
 impl List {
     fn ones(&self) -> f64 {
-        self.answers.iter().map(|&answer| f64::from(answer)).sum()
+        self.answers.bytes.iter().map(|&answer| f64::from(answer)).sum()
     }
 
     /// Cuts the keys of a piece; with the last one, also that of a line without an end.
@@ -181,8 +182,8 @@ impl List {
         if is_last && !self.rest.is_empty() {
             self.take(&[])?;
         }
-        self.answers.clear();
-        self.answers.resize(self.lengths.len(), 0);
+        self.answers.bytes.clear();
+        self.answers.bytes.resize(self.lengths.len(), 0);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::Info;
 use crate::contents::Contents;
-use crate::keys::Keys;
+use crate::keys::{self, Keys};
 use mayhap::native::{Header, Native};
 use mayhap::{Bitmap, Digest};
 
@@ -32,10 +32,10 @@ where
 }
 
 impl<F: Native + Answers> Kept<F> {
-    fn found(&self, keys: &Keys<'_>, answers: &mut [u8]) {
-        let mut found = Bitmap::new();
-        self.filter.contains(&keys.digests(self.filter.digest_function()), &mut found);
-        spread(&found, answers);
+    fn found(&self, keys: &Keys<'_>, answers: &mut keys::Answers) {
+        keys.digest(self.filter.digest_function(), &mut answers.digests);
+        self.filter.contains(&answers.digests, &mut answers.bits);
+        answers.spread();
     }
 
     fn described(&self) -> Info {
@@ -62,7 +62,7 @@ impl<F: Native + Answers> Kept<F> {
 
 #[cfg(not(feature = "write"))]
 impl<F: Native + Answers> Contents for Kept<F> {
-    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+    fn answer(&self, keys: &Keys<'_>, answers: &mut keys::Answers) {
         self.found(keys, answers);
     }
 
@@ -73,7 +73,7 @@ impl<F: Native + Answers> Contents for Kept<F> {
 
 #[cfg(feature = "write")]
 impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
-    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+    fn answer(&self, keys: &Keys<'_>, answers: &mut keys::Answers) {
         self.found(keys, answers);
     }
 
@@ -81,20 +81,18 @@ impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
         self.described()
     }
 
-    fn insert(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
-        let mut new = Bitmap::new();
-        let digests = keys.digests(self.filter.digest_function());
-        self.filter.fill(&digests, &mut new)?;
-        spread(&new, answers);
+    fn insert(&mut self, keys: &Keys<'_>, answers: &mut keys::Answers) -> Result<(), crate::Fault> {
+        keys.digest(self.filter.digest_function(), &mut answers.digests);
+        self.filter.fill(&answers.digests, &mut answers.bits)?;
+        answers.spread();
         Ok(())
     }
 
     #[cfg(feature = "kinds")]
-    fn remove(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
-        let mut removed = Bitmap::new();
-        let digests = keys.digests(self.filter.digest_function());
-        self.filter.take(&digests, &mut removed)?;
-        spread(&removed, answers);
+    fn remove(&mut self, keys: &Keys<'_>, answers: &mut keys::Answers) -> Result<(), crate::Fault> {
+        keys.digest(self.filter.digest_function(), &mut answers.digests);
+        self.filter.take(&answers.digests, &mut answers.bits)?;
+        answers.spread();
         Ok(())
     }
 
@@ -120,15 +118,6 @@ impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
 
     fn bits(&self) -> &[u8] {
         self.filter.bits()
-    }
-}
-
-/// A byte for each bit.
-fn spread(bits: &Bitmap, answers: &mut [u8]) {
-    for (word, answers) in bits.as_words().iter().zip(answers.chunks_mut(64)) {
-        for (i, answer) in answers.iter_mut().enumerate() {
-            *answer = (word >> i & 1) as u8;
-        }
     }
 }
 
