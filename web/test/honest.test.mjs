@@ -74,6 +74,36 @@ test('a fixed filter that is full says so, and its forecast is of the last minut
     assert.match(await page.title(), /hot:sale: full/);
   }));
 
+test('the forecast is of the last minute, whatever was added before it', async () => {
+  await lines(server.redis, ['BF.RESERVE hour 0.01 100000 NONSCALING',
+    `BF.MADD hour ${Array.from({ length: 600 }, (_, i) => `key-${i}`).join(' ')}`]);
+  /** The page of the filter, 600 keys of which were added between two times, as the server has seen it. */
+  const openAfter = async (before, after, use) => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.route('**/ui/history?*', (route) => route.fulfill({ contentType: 'application/json',
+      body: JSON.stringify({ samples: [[3_600_000, 0], [before, 0], [after, 600]]
+        .map(([ago, items]) => [Date.now() - ago, 1e-9, items]) }) }));
+    await page.goto(`${server.url}/ui#filter=hour`);
+    await use(page.locator('.forecast'));
+    await context.close();
+  };
+  // Ten a second for a minute, in an hour of which the mean is a sixth of a key a second.
+  await openAfter(58_000, 1000, async (forecast) => {
+    await forecast.getByText(/keys\/s$/).waitFor();
+    const text = await forecast.textContent();
+    const [, perSecond] = /^Full in .*, at ([\d.]+) keys\/s$/.exec(text);
+    assert.ok(perSecond > 3 && perSecond < 11, text);
+  });
+  await openAfter(3_500_000, 61_000, async (forecast) => {
+    await forecast.getByText('No new keys in the last minute').waitFor();
+    // The history is read by then, and says the same.
+    await forecast.page().waitForFunction(() => document.querySelectorAll('figure text').length > 6);
+    assert.equal(await forecast.textContent(), 'No new keys in the last minute');
+  });
+  await lines(server.redis, ['DEL hour']);
+});
+
 test('red is for what breaks its promise, amber for what will refuse keys', async () => {
   await lines(server.redis, [
     'BF.RESERVE grows 0.01 100', 'BF.RESERVE last 0.01 100 WINDOW 100',

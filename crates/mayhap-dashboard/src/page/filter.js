@@ -19,11 +19,16 @@ function makeForecast() {
       if (isFrozen(filter)) return 'Built from all of its keys; it takes no others';
       if (!filter.capacity || !Number.isFinite(filter.items)) return 'No forecast: there is no capacity';
       samples.push([at, filter.items]);
-      while (samples.length > 2 && samples[1][0] <= at - FORECAST_MS) samples.shift();
-      const [[first, items]] = samples;
-      const perSecond = at > first ? (filter.items - items) / ((at - first) / 1000) : 0;
+      const from = at - FORECAST_MS;
+      while (samples.length > 2 && samples[1][0] <= from) samples.shift();
+      const [[first, items], [second, more] = []] = samples;
       const left = filter.capacity - filter.items;
       if (left <= 0) return isFull(filter) ? 'New keys are refused' : 'Its capacity is reached';
+      if (at <= first) return 'No forecast yet';
+      // The first may be from long before, as of a page that was hidden: a straight line to the next.
+      const since = Math.max(first, from);
+      const then = since > first ? items + (more - items) * (since - first) / (second - first) : items;
+      const perSecond = (filter.items - then) / ((at - since) / 1000);
       return perSecond > 0 ? `Full in ${time(left / perSecond)}, at ${count(Number(perSecond.toPrecision(3)))} keys/s`
         : 'No new keys in the last minute';
     },
