@@ -95,12 +95,21 @@ page.takeFilter = (library) => async (file) => {
   }
 };
 
+/** Whether a rate is kept: '' if none is promised, and `over` only beyond what the bits can tell. */
+function kept({ estimatedFpp, targetFpp, expectedItems, estimatedItems, fillRatio, numBits, numHashes }) {
+  if (!targetFpp) return '';
+  if (!(estimatedFpp > 1.01 * targetFpp)) return 'ok';
+  if (!expectedItems || !numHashes || estimatedItems === null || !(fillRatio < 1)) return 'over';
+  // Four standard deviations of the number of keys as the bits tell it, which keys set c times each.
+  const c = -Math.log1p(-fillRatio);
+  const spread = 4 * Math.sqrt(numBits * (Math.expm1(c) - c)) / numHashes;
+  return estimatedItems > expectedItems + spread ? 'over' : 'ok';
+}
+
 function describe(file, info) {
   const { text } = page;
   const known = (number, write = page.count) => (number === null ? text('not_recorded') : write(number));
-  const health = page.element('span',
-    { class: info.estimatedFpp > info.targetFpp && info.targetFpp ? 'over' : 'ok' },
-    page.rate(info.estimatedFpp));
+  const health = page.element('span', { class: kept(info) }, page.rate(info.estimatedFpp));
   return page.facts([
     [text('d_file'), file.name],
     [text('d_of'), info.format === info.kind ? info.format : `${info.format}, ${info.kind}`],

@@ -47,6 +47,7 @@ function ownHashes(library, needs, best) {
     const fpp = library.expectedFpp('standard', best.numBits, needs.numHashes, best.items);
     return page.text('own_k', needs.numHashes, page.rate(fpp), library.numHashesFor(best.numBits, best.items));
   } catch (error) {
+    page.byId('needs').elements.k.setAttribute('aria-invalid', 'true');
     return `k = ${needs.numHashes}: ${error.message}.`;
   }
 }

@@ -192,3 +192,26 @@ test('keys are looked up in the form that the file records, or it cannot say', (
   assert.equal(await answer(['--hex'], 'C3A9'), 'maybe');
   assert.match(await answer(['--hex'], 'c3a'), /^cannot say: it is not hex digits/);
 }));
+
+test('red is a file with more keys than it was made for, and none that is just full', () => open(async (page) => {
+  const file = join(folder, 'full.mayhap');
+  const state = async (name, buffer) => {
+    await page.setInputFiles('[name=file]', { name, mimeType: '', buffer });
+    await page.locator('#file-result', { hasText: name }).waitFor();
+    return page.locator('#file-result span').last().getAttribute('class');
+  };
+  for (let i = 0; i < 20; i += 1) {
+    const n = 200 + 97 * i;
+    const input = Array.from({ length: n }, (_, j) => `key-${i}-${j}\n`).join('');
+    const layout = ['blocked', 'standard', 'counting'][i % 3];
+    execFileSync(binary, ['build', '-q', '--force', '-o', file, '-n', n, '-p', '1%', '--layout', layout], { input });
+    assert.equal(await state(`full-${i}`, readFileSync(file)), 'ok', `${n} keys, ${layout}`);
+  }
+  execFileSync(binary, ['create', '-q', '--force', file, '-n', '1000', '-p', '1%']);
+  const input = Array.from({ length: 1500 }, (_, i) => `key-${i}\n`).join('');
+  execFileSync(binary, ['add', '-q', '--overfill', file], { input, stdio: ['pipe', 'pipe', 'ignore'] });
+  assert.equal(await state('beyond', readFileSync(file)), 'over');
+  // No rate is recorded in it that it could keep or break.
+  const guava = `${root}crates/mayhap-formats/tests/golden/guava/string_utf8_mitz64.bin`;
+  assert.equal(await state('guava', readFileSync(guava)), '');
+}));
