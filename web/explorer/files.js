@@ -114,8 +114,9 @@ function describe(file, info) {
     [text('d_file'), file.name],
     [text('d_of'), info.format === info.kind ? info.format : `${info.format}, ${info.kind}`],
     [text('m'), `${page.bytes(info.numBytes)}, m = ${page.count(info.numBits)}, k = ${info.numHashes}`],
-    [text('d_made'), text('d_made_is', known(info.expectedItems), known(info.targetFpp, page.rate))],
-    [text('d_holds'), text('d_keys', known(info.estimatedItems))],
+    [text('d_made'), info.expectedItems ?? info.targetFpp
+      ? text('d_made_is', known(info.expectedItems), known(info.targetFpp, page.rate)) : text('not_recorded')],
+    [text('d_holds'), known(info.estimatedItems, (items) => text('d_keys', page.count(items)))],
     [text('bits_set'), known(info.fillRatio, page.rate)],
     [text('d_now'), health],
     ...(info.digest ? [[text('d_digest'), text('d_seed', info.digest, info.seed)]] : []),
@@ -141,6 +142,8 @@ page.ask = async () => {
 
 const problemOf = (text) => page.element('p', { class: 'problem' }, text);
 
+/** The error, and what opens such a file, if the command does. */
 function fail(place, error) {
-  place.replaceChildren(problemOf(error.message));
+  const next = page.TEXTS[`next_${error.code}`] ? [page.element('p', {}, page.text(`next_${error.code}`))] : [];
+  place.replaceChildren(problemOf(error.message), ...next);
 }

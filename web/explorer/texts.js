@@ -186,6 +186,17 @@ page.TEXTS = {
   not_recorded: ['not recorded', '未记录', 'не записано'],
   d_file: ['File', '文件', 'Файл'],
   d_of: ['Of', '来自', 'Чей'],
+  next_NotAFilter: ['Filters of Spark, rbloom, bits-and-blooms and other systems are opened by the command: mayhap info '
+    + 'FILE says what it is, mayhap convert makes a filter of mayhap of it.',
+  'Spark、rbloom、bits-and-blooms 等系统的过滤器由命令打开：mayhap info FILE 说明它是什么，mayhap convert 把它转换为 mayhap 过滤器。',
+  'Фильтры Spark, rbloom, bits-and-blooms и других систем открывает команда: mayhap info FILE говорит, что это, '
+    + 'mayhap convert делает из него фильтр mayhap.'],
+  next_WrongKey: ['The page takes no secret keys; the command does: mayhap check --key-file KEY FILE.',
+    '本页不接受密钥；命令可以：mayhap check --key-file KEY FILE。',
+    'Страница не принимает секретных ключей, команда принимает: mayhap check --key-file KEY FILE.'],
+  next_WrongKind: ['mayhap info FILE says what it is, and mayhap check FILE looks keys up.',
+    'mayhap info FILE 说明它是什么，mayhap check FILE 查询键。',
+    'mayhap info FILE говорит, что это, а mayhap check FILE ищет ключи.'],
   d_made: ['Made for', '设计容量', 'Рассчитан на'],
   d_made_is: ['{0} keys at {1}', '{0} 个键，{1}', 'ключей {0} при {1}'],
   d_holds: ['Holds about', '约含', 'Содержит около'],

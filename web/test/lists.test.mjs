@@ -215,3 +215,22 @@ test('red is a file with more keys than it was made for, and none that is just f
   const guava = `${root}crates/mayhap-formats/tests/golden/guava/string_utf8_mitz64.bin`;
   assert.equal(await state('guava', readFileSync(guava)), '');
 }));
+
+test('a file that only the command opens leads to it', () => open(async (page) => {
+  const golden = `${root}crates/mayhap-formats/tests/golden/`;
+  const native = `${root}crates/mayhap/tests/golden/native/`;
+  const said = async (path) => {
+    await page.evaluate("page.byId('file-result').replaceChildren()");
+    await page.setInputFiles('[name=file]', path);
+    await page.locator('#file-result > *').first().waitFor();
+    return page.locator('#file-result').innerText();
+  };
+  for (const path of ['spark/df_stat_v1_i.bin', 'bits-and-blooms/bb_a.bin'].map((name) => golden + name)) {
+    assert.match(await said(path), /no filter of mayhap.*\s+.*mayhap info FILE.*mayhap convert/, path);
+    assert.match(execFileSync(binary, ['info', path], { encoding: 'utf8' }), /format +\S/, path);
+  }
+  assert.match(await said(`${native}v1-standard-sip13.mayhap`), /secret key.*\s+.*mayhap check --key-file KEY FILE/);
+  assert.match(await said(`${native}v3-segment-0.mayhap`), /segment kind.*\s+.*mayhap info FILE/);
+  assert.match(await said(`${golden}guava/bytes_mitz32.bin`), /Made for\s+not recorded\s+Holds about\s+309 keys/);
+  assert.match(await said(`${native}v3-matrix.mayhap`), /Holds about\s+not recorded\s/);
+}));
