@@ -43,12 +43,25 @@ export async function visit(browser, url, use, options = {}) {
 
 /** No finding of axe-core, but for those of these impacts. */
 export async function checkAccess(page, forgiven = ['minor', 'moderate']) {
-  await page.evaluate(axe);
+  if (!await page.evaluate(() => Boolean(globalThis.axe))) await page.evaluate(axe);
   // The policy of the page forbids axe to fetch its style sheets again.
   const { violations, passes } = await page.evaluate(() => axe.run({ preload: false }));
   assert.ok(passes.length > 10, `axe ran ${passes.length} rules`);
   const serious = violations.filter(({ impact }) => !forgiven.includes(impact));
   assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), []);
+}
+
+/** Neither sideways scrolling nor any finding of axe-core: at each width, in light and in the dark. */
+export async function checkEverywhere(page, name) {
+  for (const width of [360, 768, 1280, 1920]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      await checkAccess(page, []);
+    }
+  }
 }
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css',

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { checkAccess, launch, visit } from './browser.mjs';
@@ -40,9 +40,24 @@ after(async () => {
 /** Opens a view. */
 const open = (hash, use) => visit(browser, `${server.url}/ui${hash}`, use);
 
-test('10,000 filters: the first table comes fast, and scrolling never stalls', () => open('', async (page) => {
+/** Milliseconds from the navigation to the frame that has the first rows. */
+async function firstRows(page) {
+  await page.goto(`${server.url}/ui`);
   await page.locator('tbody a').first().waitFor();
-  const first = await page.evaluate(() => performance.getEntriesByName('filters')[0].startTime);
+  return page.evaluate(() => performance.getEntriesByName('filters')[0].startTime);
+}
+
+test('10,000 filters: the first table comes fast, and scrolling never stalls', () => open('', async (page) => {
+  const times = [];
+  for (let i = 0; i < 15; i += 1) {
+    // As in a browser that has never seen it.
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    times.push(await firstRows(await context.newPage()));
+    await context.close();
+  }
+  times.sort((a, b) => a - b);
+  console.log(`first rows: median ${times[7].toFixed(0)} ms of 15 (${times[0].toFixed(0)} to `
+    + `${times[14].toFixed(0)}), load ${loadavg()[0].toFixed(1)}`);
   await page.locator(`table[aria-rowcount="${FILTERS + 1}"]`).waitFor();
   const longest = await page.evaluate(async () => {
     const long = [];
@@ -55,7 +70,7 @@ test('10,000 filters: the first table comes fast, and scrolling never stalls', (
     }
     return Math.max(0, ...long);
   });
-  console.log(`first table after ${first.toFixed(0)} ms, longest task while scrolling ${longest} ms`);
+  console.log(`longest task while scrolling: ${longest} ms`);
   const rows = await page.locator('tbody tr').count();
   assert.ok(rows < 100, `${rows} rows exist`);
   assert.equal(await page.locator('tbody tr').last().getAttribute('class'), 'space');

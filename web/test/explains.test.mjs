@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { checkAccess, launch, root, serve, visit } from './browser.mjs';
+import { checkAccess, checkEverywhere, launch, root, serve, visit } from './browser.mjs';
 
 const url = pathToFileURL(`${root}target/web/explorer/index.html`).href;
 
@@ -189,6 +189,18 @@ const STATES = {
     await page.waitForSelector('#file-result .problem');
   },
 };
+
+for (const lang of ['en', 'zh', 'ru']) {
+  test(`in the language ${lang} no state scrolls sideways, and axe finds nothing`, async () => {
+    for (const state of ['#n=10M&p=1%25&delete=1&forget=1&frozen=1&grow=1', '#n=1000&p=1%25']) {
+      await open(`${state}&lang=${lang}`, async (page) => {
+        assert.equal(await page.getAttribute('html', 'lang'), lang);
+        await STATES[state](page);
+        await checkEverywhere(page, `${state} in ${lang}`);
+      });
+    }
+  });
+}
 
 for (const width of [360, 768, 1280, 1920]) {
   test(`at ${width} px no state scrolls sideways, and axe finds nothing, in light and dark`, async () => {
