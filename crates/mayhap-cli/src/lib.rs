@@ -13,6 +13,7 @@
 // | `args/` | arguments that several verbs share |
 // | `cmd/` | the verbs |
 // | `error/` | all errors of the command |
+// | `explorer.rs` | the explorer page in the command, as a file that a browser opens |
 // | `files/` | the files that a command names, checked before it runs |
 // | `hints/` | the next step after an error, with the options of the command |
 // | `io/` | lists in, lines and messages out |
@@ -25,6 +26,7 @@
 pub mod args;
 pub mod cmd;
 pub mod error;
+pub mod explorer;
 pub mod files;
 pub mod hints;
 pub mod io;

@@ -1,7 +1,8 @@
 //! `mayhap explain`: the bits that keys set, and why a query answers as it does.
 
 use crate::error::Error;
-use crate::io::messages::{Reporter, print_findings};
+use crate::explorer;
+use crate::io::messages::{Reporter, print_findings, print_stdout};
 use crate::io::terminal;
 use mayhap::{DigestFunction, Layout};
 use mayhap_plan::explain::{ExplainError, Explanation, Subject};
@@ -14,14 +15,15 @@ use std::os::unix::ffi::OsStrExt;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Keys to insert, in this order; NAME=0,5,7 gives the positions
-    #[arg(value_name = "KEY", required = true)]
+    #[arg(value_name = "KEY", required_unless_present = "web")]
     keys: Vec<OsString>,
     /// Look this key up afterwards; may be repeated
     #[arg(long = "query", value_name = "KEY")]
     queries: Vec<OsString>,
     /// The bits of the array: 20, 1M
-    #[arg(short = 'm', long, value_name = "COUNT", value_parser = parse_count)]
-    bits: u64,
+    #[arg(short = 'm', long, value_name = "COUNT", value_parser = parse_count,
+          required_unless_present = "web")]
+    bits: Option<u64>,
     /// The bits that a key sets: 1 to 32, or with blocks 4, 8 or 16
     #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_whole::<u32>)]
     hashes: Option<u32>,
@@ -38,14 +40,24 @@ pub struct Args {
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
+    /// Print the address of the explorer page, and open it from a terminal of a desktop
+    #[arg(long, conflicts_with_all = ["keys", "queries", "bits", "hashes", "layout", "seed",
+                                      "literal", "json"])]
+    web: bool,
 }
 
 /// Runs the verb.
 ///
 /// # Errors
 ///
-/// [`Error::Usage`], the errors of writing to stdout.
+/// [`Error::Usage`], the errors of writing the page and to stdout.
 pub fn run(args: &Args, _: Reporter) -> Result<(), Error> {
+    if args.web {
+        let address = explorer::address()?;
+        print_stdout(&format!("{address}\n"))?;
+        explorer::show(&address);
+        return Ok(());
+    }
     let subjects = |arguments: &[OsString]| -> Result<Vec<Subject>, Error> {
         arguments.iter().map(|argument| args.subject(argument)).collect()
     };
@@ -58,7 +70,7 @@ pub fn run(args: &Args, _: Reporter) -> Result<(), Error> {
         ));
     };
     let function = DigestFunction::xxh3(args.seed);
-    let array = Explanation::new(args.layout()?, args.bits, num_hashes, function);
+    let array = Explanation::new(args.layout()?, args.bits.unwrap_or(0), num_hashes, function);
     let mut array = array.map_err(|error| refused(&error))?;
     for key in &keys {
         array.insert(key).map_err(|error| refused(&error))?;

@@ -264,6 +264,9 @@ fn every_verb_has_examples_and_all_of_them_run() {
                 continue;
             }
             let (code, talk) = try_example(&example);
+            if cfg!(not(feature = "explorer")) && talk.contains("built without the explorer page") {
+                continue;
+            }
             assert!(matches!(code, Some(0 | 1)), "{example}: {code:?} {talk}");
             // The exit code of a pipe is only its last command's.
             let failed = talk.lines().any(|line| line.starts_with("mayhap:"));

@@ -32,6 +32,21 @@ fn a_link_to_the_page_has_the_numbers_exactly() {
     }
 }
 
+#[cfg(not(feature = "explorer"))]
+#[test]
+fn a_command_without_the_page_names_what_to_do() {
+    let folder = folder();
+    for arguments in [&["plan", "-n", "10M", "-p", "1%", "--url"][..], &["explain", "--web"]] {
+        let talk = fail(folder.path(), arguments, b"");
+        assert!(talk.contains("this command is built without the explorer page"), "{talk}");
+        assert!(talk.contains("hint: build it with --features explorer"), "{talk}");
+        assert!(talk.contains("plan --url PAGE"), "{talk}");
+    }
+    // The page has neither keys nor an array of one's own.
+    let talk = fail(folder.path(), &["explain", "--web", "-m", "20", "A=0,5"], b"");
+    assert!(talk.contains("cannot be used with"), "{talk}");
+}
+
 /// Whether two are equal, except for the last digit, which JSON's reader may change.
 fn alike(found: &Value, expected: impl Into<Option<f64>>) -> bool {
     match (found.as_f64(), expected.into()) {

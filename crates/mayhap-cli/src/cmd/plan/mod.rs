@@ -4,6 +4,7 @@ mod recipe;
 
 use crate::args::parse_window;
 use crate::error::Error;
+use crate::explorer;
 use crate::io::messages::{Color, Reporter, print_findings, print_stdout, row};
 use crate::io::terminal;
 use crate::memory::usable_bytes;
@@ -67,8 +68,9 @@ pub struct Args {
     /// Print all numbers as JSON
     #[arg(long)]
     json: bool,
-    /// Print the link to the explorer page at this address, with these numbers, and nothing else
-    #[arg(long, value_name = "PAGE",
+    /// Print the link to the explorer page with these numbers, and nothing else [default: that of
+    /// this command, put into the cache folder]
+    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = "",
           conflicts_with_all = ["json", "plot", "bits", "hashes", "layout"])]
     url: Option<String>,
     /// Keys are removed one by one
@@ -247,7 +249,11 @@ impl Args {
                 "give the window as a number of keys, for example: --window 10M",
             ));
         }
-        print_stdout(&format!("{}\n", link(self.url.as_deref().unwrap_or_default(), needs)))?;
+        let page = match self.url.as_deref() {
+            None | Some("") => explorer::address()?,
+            Some(page) => page.to_owned(),
+        };
+        print_stdout(&format!("{}\n", link(&page, needs)))?;
         Ok(Outcome::Done)
     }
 
