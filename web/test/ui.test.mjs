@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
-import { checkAccess, launch, root, visit } from './browser.mjs';
+import { checkAccess, checkEverywhere, launch, root, visit } from './browser.mjs';
 
 const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
@@ -46,6 +46,9 @@ async function freePort() {
   return port;
 }
 
+const startRedis = (port) => start('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '',
+  '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru'], 'stdout', /Ready to accept/);
+
 let redis;
 let ui;
 let url;
@@ -53,8 +56,7 @@ let at;
 let browser;
 before(async () => {
   const port = await freePort();
-  redis = await start('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '',
-    '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru'], 'stdout', /Ready to accept/);
+  redis = await startRedis(port);
   at = `redis://127.0.0.1:${port}`;
   const hostile = `${at}/0/${encodeURIComponent(HOSTILE)}`;
   mayhap(['create', '-q', hostile, '-n', '1000', '-p', '1%']);
@@ -133,6 +135,23 @@ test('it fits a narrow screen and a dark one', () => open('', async (page) => {
   await checkAccess(page);
 }, { viewport: { width: 390, height: 800 }, colorScheme: 'dark' }));
 
+/** Views, and what is on the screen when they are complete. */
+const VIEWS = {
+  '': (page) => page.locator('td', { hasText: '20 %' }).first().waitFor(),
+  '#filter=users': (page) => page.getByText('keys', { exact: false }).first().waitFor(),
+  '#filter=nope': (page) => page.getByText('There is no filter nope').waitFor(),
+  '#durability': (page) => page.getByText('none yet, since the server was started').waitFor(),
+  '#clients': (page) => page.getByRole('cell', { name: 'default', exact: true }).first().waitFor(),
+  '#slow': (page) => page.locator('.empty:visible, tbody tr:visible').first().waitFor(),
+};
+
+for (const [view, complete] of Object.entries(VIEWS)) {
+  test(`the view ${view || '#filters'} of a Redis fits every window and is accessible`, () => open(view, async (page) => {
+    await complete(page);
+    await checkEverywhere(page, view);
+  }));
+}
+
 test('what a user without INFO cannot know is not known', async () => {
   const [, port] = /:(\d+)$/.exec(at);
   execFileSync('redis-cli', ['-p', port, 'ACL', 'SETUSER', 'eye', 'on', '>eye', '~*', '+@read', '+@connection']);
@@ -144,6 +163,7 @@ test('what a user without INFO cannot know is not known', async () => {
       assert.equal(await page.getByText('ends with the server').count(), 0);
       assert.match(await page.textContent('#problem'), /INFO/i);
       assert.equal(await page.isHidden('#stale'), true);
+      await checkEverywhere(page, 'durability without INFO');
     });
     await visit(browser, own.found[0], (page) => page.getByRole('link', { name: 'users' }).waitFor());
   } finally {
@@ -197,6 +217,19 @@ test('a database without filters has a command that creates one', async () => {
   }
 });
 
+test('filters that vanish from a Redis do so in the table, and a deleted filter’s page says so', () =>
+  open('', async (page) => {
+    const link = page.getByRole('link', { name: 'shop:11', exact: true });
+    await link.waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${url}#filter=shop:11`);
+    await other.getByText('0 of 2,048,000 keys').waitFor();
+    mayhap(['delete', '-q', '--force', `${at}/0/shop:11`]);
+    await link.waitFor({ state: 'detached' });
+    await other.getByText('There is no filter shop:11').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'shop:10', exact: true }).count(), 1);
+  }));
+
 test('a Redis that dies is told of, on pages that are open and on new ones', async () => {
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -208,6 +241,14 @@ test('a Redis that dies is told of, on pages that are open and on new ones', asy
   const late = await context.newPage();
   await late.goto(url);
   await late.locator('#stale', { hasText: /^No answer from the server/ }).waitFor();
-  await checkAccess(page);
+  await checkEverywhere(page, 'a dead Redis');
+  await checkEverywhere(late, 'a dead Redis, opened late');
+  redis = await startRedis(/:(\d+)$/.exec(at)[1]);
+  for (const one of [page, late]) {
+    await one.locator('#stale').waitFor({ state: 'hidden' });
+    // It has kept nothing.
+    await one.getByRole('link', { name: 'users', exact: true }).waitFor({ state: 'detached' });
+    await one.getByText('There are no filters yet').waitFor();
+  }
   await context.close();
 });
