@@ -6,6 +6,7 @@ use super::{ByBits, Capabilities, Numbers, Repeats, Set, same_kind};
 use crate::bits::OwnedBlocks;
 use crate::layout::LayoutKind;
 use crate::native::{Fields, Header, Kind, Native};
+use crate::sizing::Shrink;
 use crate::{
     Age, AnyFilter, BinaryFuse, Bitmap, Block, ClearingFilter, CompactFilter, CountingBloomFilter,
     Digest, DigestFunction, Error, Estimate, FilterParams, Health, RibbonFilter,
@@ -75,6 +76,15 @@ impl Set for AnyFilter {
 
     fn by_bits(&self) -> ByBits {
         ByBits::of_filter(self)
+    }
+
+    fn shrunk(&self, how: Shrink) -> Result<Option<Box<dyn Set>>, Error> {
+        let (factor, params) = how.of(self.params(), self.distinct_items().rounded())?;
+        if factor == 1 {
+            return Ok(None);
+        }
+        let (items, target_fpp) = (params.expected_items(), params.target_fpp());
+        Ok(Some(Box::new(self.fold(factor, target_fpp)?.promising(items, target_fpp)?)))
     }
 }
 
@@ -246,6 +256,10 @@ impl Set for ScalableBloomFilter {
             target_fpp: self.target_fpp(),
             expected_fpp: self.expected_fpp(),
         }
+    }
+
+    fn shrunk(&self, how: Shrink) -> Result<Option<Box<dyn Set>>, Error> {
+        Ok(self.shrunk(how)?.map(|chain| Box::new(chain) as Box<dyn Set>))
     }
 
     fn by_bits(&self) -> ByBits {

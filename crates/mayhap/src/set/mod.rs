@@ -41,6 +41,7 @@ pub use kinds::from_segments;
 pub use numbers::{ByBits, Numbers};
 
 use crate::native::{Fields, Header, Kind};
+use crate::sizing::Shrink;
 use crate::{Age, Bitmap, Block, Digest, DigestFunction, Error};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -146,6 +147,18 @@ pub trait Set: fmt::Debug + Send + Sync {
     fn union_with(&mut self, other: &dyn Set) -> Result<(), Error> {
         let _ = other;
         Err(Error::NotOfKind { operation: "union", kind: self.kind().name() })
+    }
+
+    /// This filter at a smaller size, without its keys; `None` if no smaller size keeps the rate.
+    /// Reads every block once; the smaller filter is in memory beside it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOfKind`]; the errors of [`Shrink::of`], and of a chain those of
+    /// [`crate::ScalableBloomFilter::shrunk`]; [`Error::OutOfMemory`].
+    fn shrunk(&self, how: Shrink) -> Result<Option<Box<dyn Set>>, Error> {
+        let _ = how;
+        Err(Error::NotOfKind { operation: "shrink", kind: self.kind().name() })
     }
 
     /// How long before `now` the key of this digest was last inserted, if it may be in a window.

@@ -2,6 +2,7 @@
 
 use super::{Repeats, Set, decode, encode};
 use crate::native::Kind;
+use crate::sizing::Shrink;
 use crate::{
     AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Digest,
     DigestFunction, Error, FuseWidth, RibbonFilter, ScalableBloomFilter, WindowBloomFilter,
@@ -136,4 +137,36 @@ fn unlike_kinds_have_no_union() {
     let (left, right) = (u64::from(Kind::Bloom.id()), u64::from(Kind::Counting.id()));
     assert_eq!(error, Error::Incompatible { parameter: "kind", left, right });
     assert!(!sets[0].same(&*counting));
+}
+
+/// The smaller set of a plain filter and of a chain is the one of the kind itself.
+#[test]
+fn what_folds_shrinks_and_nothing_else() {
+    let to = |target_fpp| Shrink::To { items: None, target_fpp: Some(target_fpp) };
+    let (keys, mut bits) = (digests(0..60), Bitmap::new());
+    let mut shrank = Vec::new();
+    for mut set in kinds() {
+        if set.capabilities().inserts {
+            set.insert_into(&keys, Repeats::Renew, &mut bits).unwrap();
+        }
+        match set.shrunk(to(0.01)) {
+            Ok(small) => {
+                let (small, name) = (small.unwrap(), set.name());
+                assert!(small.numbers().num_bytes < set.numbers().num_bytes, "{name}");
+                assert_eq!(small.inserted_items(), set.inserted_items(), "{name}");
+                small.contains_into(&keys, 0, &mut bits);
+                assert_eq!(bits.count_ones(), 60, "{name}");
+                assert!(small.by_bits().estimated_fpp < 0.012, "{name}");
+                // A smaller one of that size does not get smaller.
+                assert!(small.shrunk(Shrink::default()).unwrap().is_none(), "{name}");
+                assert!(set.shrunk(Shrink::By(0)).is_err(), "{name}");
+                shrank.push(name);
+            }
+            Err(error) => {
+                let expected = Error::NotOfKind { operation: "shrink", kind: set.kind().name() };
+                assert_eq!(error, expected);
+            }
+        }
+    }
+    assert_eq!(shrank, ["standard", "scalable"]);
 }
