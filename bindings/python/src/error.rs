@@ -260,7 +260,7 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
     let message = hints::with(error.to_string(), hints::of_filter(error));
     match error {
         E::NotOfKind {
-            operation: "insert" | "clear" | "union",
+            operation: "insert" | "clear" | "union" | "shrink",
             kind: kind @ ("fuse" | "ribbon"),
         } => {
             let text = format!("a {kind} filter never changes; build one from all keys");

@@ -1,18 +1,17 @@
 //! The kinds of filters as classes: the constructor and the special methods of each.
 
 use crate::amount::{Amount, Items};
-use crate::batch::{DigestSink, feed};
 use crate::error::Error;
 use crate::filter::{Batch, Filter, OnFull};
+use crate::frozen::{Fuse, Ribbon};
 use crate::held::{Held, is_of_time, now};
-use crate::open::Contents;
+use crate::secret;
 use crate::sizes;
-use crate::{fork, secret};
 use mayhap::native::Kind;
 use mayhap::set::Set;
 use mayhap::{
-    AnyFilter, BinaryFuse, CompactFilter, CounterBits, CountingBloomFilter, Digest, DigestFunction,
-    FuseWidth, Layout, OwnedBlocks, ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, CompactFilter, CounterBits, CountingBloomFilter, Digest, DigestFunction, Layout,
+    OwnedBlocks, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_keys::KeyOptions;
 use mayhap_store::MappedFilter;
@@ -85,15 +84,6 @@ pub(crate) struct Counting;
 #[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
 pub(crate) struct Window;
 
-/// A set that never changes, built once from all its keys: the smallest filter.
-/// ``target_fpp`` is its rate, or ``bits`` (4 to 32, 8 if neither is given) for 2 ** -bits.
-///
-/// >>> words = Fuse(["a", "b", "c"], target_fpp=1e-6)
-/// >>> "a" in words, "z" in words, len(words)
-/// (True, False, 3)
-#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
-pub(crate) struct Fuse;
-
 /// Wraps a filter in the class of its kind, which is read from a file.
 pub(crate) fn of_kind(py: Python<'_>, kind: Kind, filter: Filter) -> PyResult<Py<PyAny>> {
     let filter = PyClassInitializer::from(filter);
@@ -102,7 +92,8 @@ pub(crate) fn of_kind(py: Python<'_>, kind: Kind, filter: Filter) -> PyResult<Py
         Kind::Compact => Py::new(py, filter.add_subclass(Compact))?.into_any(),
         Kind::Counting => Py::new(py, filter.add_subclass(Counting))?.into_any(),
         Kind::Window => Py::new(py, filter.add_subclass(Window))?.into_any(),
-        Kind::Fuse | Kind::Ribbon => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
+        Kind::Fuse => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
+        Kind::Ribbon => Py::new(py, filter.add_subclass(Ribbon))?.into_any(),
         _ => Py::new(py, filter.add_subclass(Bloom))?.into_any(),
     })
 }
@@ -120,6 +111,7 @@ pub(crate) fn base_of<'py>(
         (py.get_type::<Counting>(), "expected_items"),
         (py.get_type::<Window>(), "items"),
         (py.get_type::<Fuse>(), "keys"),
+        (py.get_type::<Ribbon>(), "keys"),
     ] {
         if class.is_subclass(&base)? {
             return Ok((!class.is(&base)).then_some((base, first)));
@@ -154,7 +146,7 @@ fn layout_of(name: Option<&str>) -> PyResult<Option<Layout>> {
 }
 
 /// The base of a class.
-fn base(set: impl Set + 'static, on_full: OnFull) -> PyClassInitializer<Filter> {
+pub(crate) fn base(set: impl Set + 'static, on_full: OnFull) -> PyClassInitializer<Filter> {
     let held = Held::Memory(Box::new(set));
     PyClassInitializer::from(Filter::new(held, on_full, String::new()))
 }
@@ -457,44 +449,4 @@ fn millis_of(seconds: f64) -> PyResult<u64> {
     millis.filter(|&millis| millis > 0).ok_or_else(|| {
         PyValueError::new_err(format!("seconds is {seconds}, must be at least 0.001 and finite"))
     })
-}
-
-#[pymethods]
-impl Fuse {
-    #[new]
-    #[pyo3(signature = (keys, *, bits=None, target_fpp=None, seed=Amount(0), secret_key=None),
-           text_signature = "(keys, *, bits=None, target_fpp=None, seed=0, secret_key=None)")]
-    fn new(
-        keys: &Bound<'_, PyAny>,
-        bits: Option<u32>,
-        target_fpp: Option<f64>,
-        seed: Amount,
-        secret_key: Option<&Bound<'_, PyBytes>>,
-    ) -> PyResult<PyClassInitializer<Self>> {
-        if let Some(filter) = Contents::of(keys) {
-            return Ok(PyClassInitializer::from(filter).add_subclass(Self));
-        }
-        let function = digest_function(seed.0, secret_key)?;
-        let width = match (bits, target_fpp) {
-            (None, Some(fpp)) => Some(FuseWidth::check_target(1, fpp).map_err(Error::from)?),
-            (bits, None) => FuseWidth::from_bits(bits.unwrap_or(8)),
-            _ => None,
-        };
-        let refusal = format!("bits is {}, must be 4 to 32, without target_fpp", bits.unwrap_or(8));
-        let width = width.ok_or_else(|| PyValueError::new_err(refusal))?;
-        let mut digests = Vec::new();
-        let mut sink = DigestSink::new(function, None, |chunk: &[Digest]| -> Result<(), Error> {
-            digests.extend_from_slice(chunk);
-            Ok(())
-        });
-        feed(keys, &mut sink)?;
-        sink.finish()?;
-        drop(sink);
-        let build = || match target_fpp {
-            Some(fpp) => BinaryFuse::build_for_target(fpp, function, digests),
-            None => BinaryFuse::build(width, function, digests),
-        };
-        let set = fork::detached(keys.py(), build).map_err(Error::from)?;
-        Ok(base(set, OnFull::Warn).add_subclass(Self))
-    }
 }

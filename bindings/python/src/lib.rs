@@ -17,6 +17,7 @@ mod error;
 mod filter;
 mod foreign;
 mod fork;
+mod frozen;
 mod full;
 mod held;
 mod hints;
@@ -45,7 +46,9 @@ mod _mayhap {
     #[pymodule_export]
     use super::foreign::{Foreign, formats, key_types};
     #[pymodule_export]
-    use super::kinds::{Bloom, Compact, Counting, Fuse, Scalable, Window};
+    use super::frozen::{Fuse, Ribbon};
+    #[pymodule_export]
+    use super::kinds::{Bloom, Compact, Counting, Scalable, Window};
     #[pymodule_export]
     use super::matrix::Matrix;
     #[pymodule_export]

@@ -11,7 +11,7 @@ import pytest
 
 import mayhap_bloom
 from conftest import PROJECT
-from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, State, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Ribbon, Scalable, State, Window
 
 IS_WHOLE = os.environ.get("BORDERS") == "1"
 DAMAGES = 400 if IS_WHOLE else 12
@@ -26,6 +26,7 @@ KINDS = {
     "counting": lambda: Counting(6000, 0.01),
     "window": lambda: Window(items=6000),
     "fuse": lambda: Fuse(KEYS),
+    "ribbon": lambda: Ribbon(KEYS),
     "matrix": lambda: Matrix(3, 6000),
 }
 
@@ -74,9 +75,14 @@ WAYS = {
 }
 
 
+#: Kinds that take no keys.
+FROZEN = ("fuse", "ribbon")
+
+
 def ways(kind):
     """The ways of a kind that read the whole file."""
-    return ["open", "from_bytes"] if kind in ("matrix", "fuse") else ["open", "from_bytes", "State"]
+    takes_no_keys = kind in ("matrix", *FROZEN)
+    return ["open", "from_bytes"] if takes_no_keys else ["open", "from_bytes", "State"]
 
 
 #: Kinds that are mapped.
@@ -92,7 +98,7 @@ def test_borders_a_damaged_file_gives_no_wrong_answer(kind, way, tmp_path):
     filter = KINDS[kind]()
     if isinstance(filter, Matrix):
         filter.update(1, KEYS)
-    elif kind != "fuse":
+    elif kind not in FROZEN:
         filter.update(KEYS)
     filter.save(whole)
     data, expected, refused = whole.read_bytes(), answers(filter), 0

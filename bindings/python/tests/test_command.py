@@ -13,6 +13,7 @@ from mayhap_bloom import (
     FilterFullWarning,
     Fuse,
     Matrix,
+    Ribbon,
     Scalable,
     Window,
     digests,
@@ -57,6 +58,25 @@ def test_static_sets_are_equal_byte_for_byte(fpp, command, tmp_path):
     command("build", "-o", theirs, "--layout", "fuse", "-p", fpp, stdin=LIST)
     assert bytes(Fuse(TEXTS, target_fpp=fpp)) == theirs.read_bytes()
     assert mayhap_bloom.open(theirs).expected_fpp <= fpp
+    frozen = tmp_path / "frozen.mayhap"
+    command("build", "-o", frozen, "--frozen", "-p", fpp, stdin=LIST)
+    assert bytes(Ribbon(TEXTS, target_fpp=fpp)) == frozen.read_bytes()
+    assert mayhap_bloom.open(frozen) == Ribbon(TEXTS, target_fpp=fpp)
+
+
+@pytest.mark.parametrize("layout", ["blocked", "standard"])
+@pytest.mark.parametrize("how", [{}, {"target_fpp": 0.1}, {"expected_items": 9_000}, {"factor": 2}])
+def test_shrunk_filters_are_equal_byte_for_byte(layout, how, command, tmp_path):
+    large, theirs = tmp_path / "large.mayhap", tmp_path / "theirs.mayhap"
+    command("build", "-o", large, "--mem", "240KiB", "-p", "1%", "--layout", layout, stdin=LIST)
+    names = {"target_fpp": "-p", "expected_items": "-n", "factor": "--factor"}
+    words = [word for name, value in how.items() for word in (names[name], value)]
+    command("shrink", large, "-o", theirs, *words)
+    small = mayhap_bloom.open(large).shrink(**how)
+    assert bytes(small) == theirs.read_bytes() and small.count_many(TEXTS) == len(TEXTS)
+    # A mapped file shrinks in memory.
+    with_map = mayhap_bloom.open(large, mmap=True)
+    assert bytes(with_map.shrink(**how)) == theirs.read_bytes()
 
 
 def test_windows_of_time_are_equal_byte_for_byte(command, tmp_path):

@@ -7,8 +7,8 @@ from conftest import PROJECT
 
 import mayhap_bloom
 
-CLASSES = ["Bloom", "Scalable", "Compact", "Counting", "Window", "Fuse", "Matrix", "State",
-           "Filter"]  # fmt: skip
+CLASSES = ["Bloom", "Scalable", "Compact", "Counting", "Window", "Fuse", "Ribbon", "Matrix",
+           "State", "Filter"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -10,7 +10,7 @@ import pytest
 from conftest import PROJECT
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Ribbon, Scalable, Window
 
 NATIVE = PROJECT / "crates/mayhap/tests/golden/native"
 FOREIGN = PROJECT / "crates/mayhap-formats/tests/golden"
@@ -25,6 +25,7 @@ def examples():
         b.add("a")
         yield b
     yield Fuse(["a"])
+    yield Ribbon(["a"])
     m = Matrix(2, 100)
     m.add(1, "a")
     yield m

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import mayhap_bloom
-from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Scalable, Window
+from mayhap_bloom import Bloom, Compact, Counting, Fuse, Matrix, Ribbon, Scalable, Window
 
 
 def filled(n=1000, **options):
@@ -239,19 +239,6 @@ def test_kinds_have_their_own_operations():
     hour = Window(items=100, seconds=3600)
     hour.add("now")
     assert "now" in hour and hour.age("now")[0] < 3600
-    f = Fuse(range(1000), bits=16)
-    assert all(i in f for i in range(1000)) and len(f) == 1000
-    assert f.count_many(range(1000, 101_000)) < 20
-    with pytest.raises(mayhap_bloom.ReadOnlyError):
-        f.add("x")
-    for fpp in (0.04, 0.001):
-        f = Fuse(range(10_000), target_fpp=fpp)
-        assert all(i in f for i in range(10_000)) and 0.9 * fpp <= f.expected_fpp <= fpp
-        assert abs(f.count_many(range(10_000, 210_000)) - 200_000 * fpp) < 0.2 * 200_000 * fpp
-    for bad in ({"bits": 3}, {"bits": 33}, {"target_fpp": 1e-11}, {"target_fpp": float("nan")},
-                {"target_fpp": 2.0}, {"bits": 8, "target_fpp": 0.1}):
-        with pytest.raises(ValueError):
-            Fuse([1], **bad)
     m = Matrix(3, 1000, 1e-6)
     m.update(1, ["a", "b"])
     assert m.add(2, "a") and m.which("a") == [1, 2]
@@ -276,3 +263,74 @@ def test_classes_are_extended():
         mayhap_bloom.Filter()
     with pytest.raises(TypeError):
         Bloom.add("not a filter", "key")
+
+
+@pytest.mark.parametrize("cls", [Fuse, Ribbon])
+def test_sets_that_never_change(cls):
+    f = cls(range(1000), bits=16)
+    assert all(i in f for i in range(1000)) and len(f) == 1000
+    assert f.kind == cls.__name__.lower() and type(f.copy()) is cls
+    assert f.count_many(range(1000, 101_000)) < 20
+    for change in (lambda: f.add("x"), f.clear, lambda: f.update([1]), lambda: f | f, f.shrink):
+        with pytest.raises(mayhap_bloom.ReadOnlyError):
+            change()
+    again = mayhap_bloom.from_bytes(bytes(f))
+    assert type(again) is cls and again == f and again == pickle.loads(pickle.dumps(f))
+    # Keys that come twice, in another order.
+    assert bytes(cls([*range(999, -1, -1), 5, 7], bits=16)) == bytes(f)
+    assert 1 not in cls([]) and len(cls([])) == 0
+    key = mayhap_bloom.new_secret_key()
+    assert "a" in cls(["a"], secret_key=key) and cls(["a"], seed=7).seed == 7
+    for fpp in (0.04, 0.001):
+        f = cls(range(10_000), target_fpp=fpp)
+        assert all(i in f for i in range(10_000)) and 0.9 * fpp <= f.expected_fpp <= fpp
+        assert abs(f.count_many(range(10_000, 210_000)) - 200_000 * fpp) < 0.2 * 200_000 * fpp
+    for bad in ({"bits": 3}, {"bits": 33}, {"target_fpp": 1e-11}, {"target_fpp": float("nan")},
+                {"target_fpp": 2.0}, {"bits": 8, "target_fpp": 0.1}):  # fmt: skip
+        with pytest.raises(ValueError):
+            cls([1], **bad)
+
+
+def test_a_ribbon_filter_is_smaller_than_a_fuse_filter():
+    sizes = [cls(range(100_000), target_fpp=0.001).num_bytes for cls in (Ribbon, Fuse)]
+    assert sizes[0] < 1.02 * 100_000 * 9.97 / 8 and 1.1 * sizes[0] < sizes[1]
+
+
+@pytest.mark.parametrize("layout", ["blocked", "standard"])
+def test_a_filter_shrinks_as_far_as_its_rate_allows(layout):
+    large = Bloom(400_000, 0.01, layout=layout)
+    large.update(range(3_000))
+    before = bytes(large)
+    small = large.shrink()
+    assert type(small) is Bloom and small.layout == layout and bytes(large) == before
+    factor, rest = divmod(large.num_bits, small.num_bits)
+    assert rest == 0 and factor > 50 and small == large.shrink(factor=factor)
+    assert all(i in small for i in range(3_000)) and len(small) == len(large)
+    assert small.target_fpp == 0.01 and small.fpp < 0.0105 and small.expected_items >= 3_000
+    # With the capacity of its new size.
+    small.update(range(3_000, 3_000 + small.expected_items))
+    assert small.health == "over capacity"
+    assert large.shrink(expected_items=60_000).expected_items == 60_000
+    assert large.shrink(target_fpp=0.1).num_bytes <= large.shrink().num_bytes
+    # A smaller size does not keep the rate: it is a copy.
+    full = Bloom(1_000, 0.01, layout=layout)
+    full.update(range(1_000))
+    assert full.shrink() == full and full.shrink() is not full
+    for bad in ({"factor": 0}, {"factor": 2**60 + 1}, {"target_fpp": 0.0}, {"target_fpp": 1e-9},
+                {"factor": 2, "target_fpp": 0.1}, {"expected_items": 5},
+                {"factor": 2, "expected_items": 9}, {"factor": -1}):  # fmt: skip
+        with pytest.raises(ValueError):
+            large.shrink(**bad)
+    assert bytes(large) == before
+
+
+def test_growing_filters_shrink_to_one_layer_and_other_kinds_do_not():
+    chain = Scalable(32, 0.01)
+    chain.update(range(34))
+    small = chain.shrink()
+    assert small.num_bytes < chain.num_bytes / 4 and all(i in small for i in range(34))
+    small.update(range(34, 10_000))
+    assert type(small) is Scalable and 9_999 in small and small.health == "ok"
+    for other in (Compact(10), Counting(10), Window(items=10)):
+        with pytest.raises(TypeError, match="has no shrink"):
+            other.shrink()

@@ -11,11 +11,11 @@ Keys are ``str`` (hashed as UTF-8), bytes-like, or ``int`` of 64 bits; everythin
 with ``TypeError``. The same key sets the same bits in Rust, in the command and in Python.
 
 Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Compact`` and
-``Counting`` to remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change,
-``Matrix`` for many sets at once; ``open`` for files of these and of other systems, ``State`` for a file that is changed
-in turns with other processes; ``create`` for filters on servers, which ``open`` opens by their URL,
-and ``mayhap_bloom.aio`` for asyncio. ``Segment`` is a part of a filter that many machines fill
-together, and ``assemble`` writes the whole.
+``Counting`` to remove keys, ``Window`` to forget old ones, ``Ribbon`` and ``Fuse`` for sets that
+never change, ``Matrix`` for many sets at once; ``open`` for files of these and of other systems,
+``State`` for a file that is changed in turns with other processes; ``create`` for filters on
+servers, which ``open`` opens by their URL, and ``mayhap_bloom.aio`` for asyncio. ``Segment`` is a
+part of a filter that many machines fill together, and ``assemble`` writes the whole.
 """
 
 from ._errors import (
@@ -36,6 +36,7 @@ from ._mayhap import (
     Fuse,
     Matrix,
     Remote,
+    Ribbon,
     Scalable,
     Segment,
     State,
@@ -67,6 +68,7 @@ __all__ = [
     "MayhapError",
     "ReadOnlyError",
     "Remote",
+    "Ribbon",
     "Scalable",
     "Segment",
     "ServerError",

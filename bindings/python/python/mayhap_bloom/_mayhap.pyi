@@ -23,6 +23,7 @@ __all__ = [
     "Fuse",
     "Matrix",
     "Remote",
+    "Ribbon",
     "Scalable",
     "Segment",
     "State",
@@ -106,6 +107,13 @@ class Filter:
     def filter_many(self, keys: _Keys, /, *, absent: bool = False) -> Any: ...
     def clear(self) -> None: ...
     def copy(self) -> Self: ...
+    def shrink(
+        self,
+        *,
+        expected_items: int | None = None,
+        target_fpp: float | None = None,
+        factor: int | None = None,
+    ) -> Self: ...
     def to_bytes(self) -> bytes: ...
     def save(
         self, path: _Path, *, replace: bool = True, key_options: str | None = None
@@ -214,6 +222,17 @@ class Window(Filter):
     def age(self, key: _Key, /) -> tuple[float, float] | None: ...
 
 class Fuse(Filter):
+    def __new__(
+        cls,
+        keys: _Keys,
+        *,
+        bits: int | None = None,
+        target_fpp: float | None = None,
+        seed: int = 0,
+        secret_key: bytes | None = None,
+    ) -> Self: ...
+
+class Ribbon(Filter):
     def __new__(
         cls,
         keys: _Keys,

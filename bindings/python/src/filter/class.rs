@@ -3,14 +3,16 @@
 
 use super::batches::Batch;
 use super::{Filter, OnFull, view};
+use crate::amount::Amount;
 use crate::error::Error;
 use crate::full::check_not_over;
 use crate::held::{Held, unite};
 use crate::{cut, kinds, open};
 use mayhap::native::Kind;
 use mayhap::set::Set;
+use mayhap::sizing::Shrink;
 use mayhap::{DigestFunction, Layout, native};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -197,6 +199,46 @@ impl Filter {
         let (py, this) = (slf.py(), slf.get());
         let copy = Held::Memory(this.native_copy(py)?);
         let filter = Self::new(copy, this.on_full, this.key_options.clone());
+        open::again(&slf.get_type(), filter)
+    }
+
+    /// A copy at a smaller size, without its keys: the filter built at that size, bit for bit.
+    ///
+    /// It has the smallest size that keeps ``target_fpp`` (by default the rate that this filter
+    /// promises) for ``expected_items`` keys (by default those in it), or 1 ``factor``-th of this
+    /// size. If no smaller size keeps the rate it is as large as this one. For "bloom" and
+    /// "scalable" filters.
+    ///
+    /// Raises ValueError if this size does not keep the rate, or is no multiple of the factor;
+    /// TypeError for kinds that do not fold.
+    ///
+    /// >>> from mayhap_bloom import Bloom
+    /// >>> large = Bloom(1_000_000, 0.01)
+    /// >>> large.update(range(1000))
+    /// >>> small = large.shrink()
+    /// >>> small.num_bytes * 100 < large.num_bytes, 999 in small
+    /// (True, True)
+    #[pyo3(signature = (*, expected_items=None, target_fpp=None, factor=None),
+           text_signature = "($self, *, expected_items=None, target_fpp=None, factor=None)")]
+    fn shrink<'py>(
+        slf: &Bound<'py, Self>,
+        expected_items: Option<Amount>,
+        target_fpp: Option<f64>,
+        factor: Option<Amount>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let items = expected_items.map(|Amount(items)| items);
+        let how = match factor {
+            None => Shrink::To { items, target_fpp },
+            Some(Amount(factor)) if (items, target_fpp) == (None, None) => Shrink::By(factor),
+            Some(_) => {
+                let text = "give either factor, or expected_items and target_fpp";
+                return Err(PyValueError::new_err(text));
+            }
+        };
+        let (py, this) = (slf.py(), slf.get());
+        let shrunk = |set: &dyn Set| set.shrunk(how)?.map_or_else(|| set.copy(), Ok);
+        let small = this.read_long(py, |held| held.whole(shrunk))??.map_err(Error::from)?;
+        let filter = Self::new(Held::Memory(small), this.on_full, this.key_options.clone());
         open::again(&slf.get_type(), filter)
     }
 
