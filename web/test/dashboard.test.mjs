@@ -2,7 +2,7 @@
 // whatever they are written into, and users without rights.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { loadavg, tmpdir } from 'node:os';
@@ -236,6 +236,24 @@ test('an open page is cheap for the server', () => open('', async (page) => {
   }
   console.log(`an open page: ${((ticks() - start) * 10 / 10_000 * 100).toFixed(2)} % of a core`);
 }));
+
+test('a frozen filter is named as one, and is never full', async () => {
+  const file = join(folder, 'frozen.mayhap');
+  execFileSync(binary, ['freeze', '-q', '-p', '1e-6', '-o', file], { input: 'a\nb\n' });
+  const headers = { 'content-type': 'application/octet-stream' };
+  const path = `${server.url}/v1/filters/frozen`;
+  const put = await fetch(`${path}/file`, { method: 'PUT', headers, body: readFileSync(file) });
+  assert.equal(put.status, 201, await put.text());
+  await open('#filter=frozen', async (page) => {
+    await page.locator('.state.good', { hasText: 'frozen' }).waitFor();
+    await page.getByText('Built from all of its keys; it takes no others').waitFor();
+    assert.equal(await page.getByText('full: ').count(), 0);
+    await page.getByLabel('Keys, a line each').fill('c');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('takes no others; build a new one').waitFor();
+  });
+  assert.equal((await fetch(path, { method: 'DELETE' })).status, 204);
+});
 
 test('nothing is shown without the right to it', async () => {
   const config = join(folder, 'users.toml');

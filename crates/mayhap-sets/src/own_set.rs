@@ -13,6 +13,7 @@ use crate::own::details;
 use crate::state::{State, whole};
 use mayhap::native::{Header, Native};
 use mayhap::set::{ByBits, Repeats, Set};
+use mayhap::sizing::Shrink;
 use mayhap::{
     Age, AnyFilter, Bitmap, Block, CompactFilter, CountingBloomFilter, Digest, DigestFunction,
     Estimate, FilterParams, OwnedBlocks, ScalableBloomFilter, Window, WindowBloomFilter,
@@ -187,6 +188,15 @@ impl OwnSet {
         let segments = segments.collect::<Result<_, _>>()?;
         let promising = CompactFilter::from_segments(&fields, self.function, segments)?;
         Ok(Self::new(Box::new(promising), self.clock.unix_ms))
+    }
+
+    /// This filter at a smaller size, without its keys; `None` if no smaller size keeps the rate.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Set::shrunk`].
+    pub fn shrunk(&self, how: Shrink) -> Result<Option<Self>, mayhap::Error> {
+        Ok(self.set.shrunk(how)?.map(|set| Self::new(set, self.clock.unix_ms)))
     }
 
     /// The different fingerprints of a compact filter: its keys, less those that share one.

@@ -7,7 +7,7 @@ use mayhap_units::number::parse_whole;
 use std::path::{Path, PathBuf};
 
 /// How keys become digests.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Digest")]
 pub struct DigestArgs {
     /// Seed of the public digest xxh3

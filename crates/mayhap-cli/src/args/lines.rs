@@ -7,7 +7,7 @@ use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
 
 /// How lines are split, and keys extracted from them.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Lines and keys")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct LineArgs {

@@ -65,7 +65,7 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
 fn refusal(verb: &str, id: &str, url: &str) -> Error {
     let pull = "copy it into a file first: mayhap pull URL FILE";
     let (problem, hint) = match (verb, id) {
-        ("build", "output") => (
+        ("build" | "freeze", "output") => (
             "but build writes files",
             "build a file and send it: mayhap push FILE URL; or mayhap create URL -n COUNT, then \
              mayhap add URL",

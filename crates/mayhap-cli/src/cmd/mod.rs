@@ -1,11 +1,11 @@
 //! The verbs, a file or folder each, and the command line around them.
 //!
-//! Filters are made and changed by `create.rs`, `build/`, `add/`, `remove.rs`, `grow/`, `shrink/`,
-//! `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines pass through `dedup/`,
-//! `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`, `explain.rs`,
-//! `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`, `moving.rs`,
-//! `list.rs`, `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and `health/`. The
-//! command itself: `man.rs`, `completions.rs`.
+//! Filters are made and changed by `create.rs`, `build/`, `freeze.rs`, `add/`, `remove.rs`,
+//! `grow/`, `shrink/`, `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines
+//! pass through `dedup/`, `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`,
+//! `explain.rs`, `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`,
+//! `moving.rs`, `list.rs`, `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and
+//! `health/`. The command itself: `man.rs`, `completions.rs`.
 //!
 //! `help.rs` has the examples and notes of verbs, `suggest.rs` other names of verbs.
 
@@ -25,6 +25,7 @@ pub mod delete;
 pub mod detect;
 pub mod explain;
 pub mod filter;
+pub mod freeze;
 pub mod grow;
 #[cfg(feature = "server")]
 pub mod health;
@@ -144,6 +145,7 @@ macro_rules! verbs {
 verbs! {
     "dedup": Dedup(dedup),
     "build": Build(build),
+    "freeze": Freeze(freeze),
     "create": Create(create),
     "add": Add(add),
     "remove": Remove(remove),
@@ -199,7 +201,7 @@ const ONLY_READ: [&str; 11] = [
 /// Whether a signal leaves nothing written.
 fn writes_whole_or_nothing(verb: &str, matches: &ArgMatches) -> bool {
     match verb {
-        "build" | "grow" | "pull" | "shrink" => true,
+        "build" | "freeze" | "grow" | "pull" | "shrink" => true,
         "push" => !matches.get_flag("merge"),
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Verbs of other tools and of the library that users try, and their names here.
 
 /// Each verb with names that users try for its purpose; the likelier verb for a name comes first.
-const OTHER_NAMES: [(&str, &str); 21] = [
+const OTHER_NAMES: [(&str, &str); 22] = [
     ("add", "append insert put"),
     ("build", "make"),
     ("check", "contains exists find get has lookup query search test"),
@@ -10,6 +10,7 @@ const OTHER_NAMES: [(&str, &str); 21] = [
     ("create", "init make new"),
     ("dedup", "dedupe uniq"),
     ("delete", "del drop rm"),
+    ("freeze", "frozen fuse ribbon"),
     ("grow", "resize"),
     ("info", "cat count inspect show stat stats"),
     ("list", "filters ls"),

@@ -58,7 +58,10 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         WritesLines, WritesRest,
     };
     Some(match (verb, argument) {
-        ("dedup" | "build" | "add" | "remove" | "check" | "filter" | "which", "files")
+        (
+            "dedup" | "build" | "freeze" | "add" | "remove" | "check" | "filter" | "which",
+            "files",
+        )
         | ("verify", "keys") => List,
         (_, "key_file" | "password_file" | "tls_ca" | "tls_cert" | "tls_key")
         | ("create", "like")
@@ -73,9 +76,8 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         ("add" | "clear" | "delete" | "grow" | "remove" | "shrink", "file")
         | ("dedup", "state")
         | ("move", "to") => Changes,
-        ("build" | "convert" | "grow" | "shrink", "output") | ("create" | "pull", "file") => {
-            WritesFilter
-        }
+        ("build" | "convert" | "freeze" | "grow" | "shrink", "output")
+        | ("create" | "pull", "file") => WritesFilter,
         ("merge" | "assemble", "output") => Merges,
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
@@ -88,5 +90,5 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
 
 /// Whether a verb reads standard input where its lists name no file.
 pub(super) fn reads_stdin(verb: &str) -> bool {
-    matches!(verb, "dedup" | "build" | "add" | "remove" | "check" | "filter" | "which")
+    matches!(verb, "dedup" | "build" | "freeze" | "add" | "remove" | "check" | "filter" | "which")
 }

@@ -198,7 +198,7 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         // A size that has the factor of the examples.
         made.extend(["--mem", "64KiB"]);
     }
-    if command.contains("mayhap grow") {
+    if command.contains("mayhap grow") || command.contains("mayhap freeze") {
         made.push("--keep-digests");
     }
     succeed(folder, &made, &lines("key", 0..100));

@@ -44,6 +44,7 @@ const ROWS: Rows = &[
         ],
     ),
     ("build", &["-n", "1k"], &[("output", "-o", Writes, "plain"), KEY, NEW_KEY, LISTS]),
+    ("freeze", &[], &[("output", "-o", Writes, "plain"), KEY, NEW_KEY, LISTS]),
     ("create", &["-n", "1k"], &[KEY, NEW_KEY, ("file", "", Writes, "plain")]),
     ("add", &[], &[KEY, ("file", "", Changes, "plain"), LISTS]),
     ("remove", &[], &[KEY, ("file", "", Changes, "counting"), LISTS]),

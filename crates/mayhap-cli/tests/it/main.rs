@@ -21,6 +21,7 @@ mod filter;
 mod foreign;
 mod foreign_answers;
 mod foreign_files;
+mod freeze;
 mod grow;
 mod health;
 mod help;

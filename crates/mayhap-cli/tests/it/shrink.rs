@@ -176,8 +176,7 @@ fn what_cannot_be_is_refused_with_the_way_out_and_changes_nothing() {
     let full = json(&succeed(folder, &["shrink", "--json", "--overfill", "-n", "100", "f"], b""));
     assert_eq!(full["health"], "over capacity");
     for (make, kind) in [
-        (&["--layout", "scalable"][..], "a growing filter"),
-        (&["--layout", "counting"], "a counting filter"),
+        (&["--layout", "counting"][..], "a counting filter"),
         (&["--layout", "compact"], "a compact filter"),
         (&["--layout", "window:1k"], "a window"),
         (&["--layout", "fuse"], "a fuse filter"),
@@ -194,6 +193,57 @@ fn what_cannot_be_is_refused_with_the_way_out_and_changes_nothing() {
     }
     let talk = fail(folder, &["shrink", "redis://127.0.0.1:1/0/x"], b"");
     assert!(talk.contains("shrink folds files") && talk.contains("mayhap pull"), "{talk}");
+}
+
+/// A chain of several layers folds to one while a size has room for the keys of all.
+#[test]
+fn a_growing_filter_shrinks_to_one_layer_and_goes_on_growing() {
+    let folder = folder();
+    let folder = folder.path();
+    let chain = |name, keys: u64| {
+        let words = ["create", "-q", "--layout", "scalable", "-n", "32", "-p", "1%", name];
+        succeed(folder, &words, b"");
+        succeed(folder, &["add", "-q", name], &lines("key", 0..keys));
+    };
+    chain("f", 34);
+    let before = fs::read(folder.join("f")).unwrap();
+    let copy = json(&succeed(folder, &["shrink", "--json", "-o", "g", "f"], b""));
+    assert_eq!((&copy["num_bytes_before"], &copy["num_bytes_after"]), (&3_776.into(), &64.into()));
+    assert!(copy["factor"] == 59 && copy["health"] == "ok", "{copy}");
+    assert!(copy["target_fpp"] == 0.01 && copy["estimated_fpp"].as_f64().unwrap() < 0.01);
+    assert!(fs::read(folder.join("f")).unwrap() == before);
+    let talk = stderr(&run(folder, &["shrink", "f"], b""));
+    assert!(talk.contains("f: folded by 59, 3.7 KiB to 64 B"), "{talk}");
+    let [f, g] = ["f", "g"].map(|name| fs::read(folder.join(name)).unwrap());
+    assert!(f[4096..] == g[4096..]);
+    for name in ["f", "g"] {
+        assert_eq!(held(folder, name, &lines("key", 0..34)), lines("key", 0..34));
+        // It grows on, within its rate.
+        succeed(folder, &["add", "-q", name], &lines("key", 34..20_000));
+        assert_eq!(held(folder, name, &lines("key", 0..20_000)), lines("key", 0..20_000));
+        let info = json(&succeed(folder, &["info", "--json", name], b""));
+        assert!(info["health"] == "ok" && info["estimated_fpp"].as_f64().unwrap() < 0.01, "{info}");
+    }
+    let full = fs::read(folder.join("f")).unwrap();
+    for (more, problem, hint) in [
+        (&[][..], "layers fold is", "mayhap grow --layout blocked"),
+        (&["-p", "2%"], "above", "choose a higher -p"),
+        (&["--factor", "2"], "layers do not fold by 2", "single layer"),
+        (&["--overfill"], "this one grows", "omit it"),
+    ] {
+        let talk = fail(folder, &[&["shrink", "f"], more].concat(), b"");
+        assert!(talk.contains(problem) && talk.contains(hint), "{more:?}: {talk}");
+        assert!(fs::read(folder.join("f")).unwrap() == full, "{more:?}");
+    }
+    // A single layer with few keys.
+    let words = ["create", "-q", "--layout", "scalable", "-n", "48640", "-p", "1%", "one"];
+    succeed(folder, &words, b"");
+    succeed(folder, &["add", "-q", "one"], &lines("key", 0..500));
+    let one = json(&succeed(folder, &["shrink", "--json", "one"], b""));
+    assert!(one["factor"].as_u64().unwrap() > 20 && one["health"] == "ok", "{one}");
+    let again = run(folder, &["shrink", "one"], b"");
+    assert!(stderr(&again).contains("unchanged, no smaller size"), "{}", stderr(&again));
+    assert_eq!(held(folder, "one", &lines("key", 0..500)), lines("key", 0..500));
 }
 
 #[test]

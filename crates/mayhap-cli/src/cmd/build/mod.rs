@@ -81,6 +81,49 @@ pub struct Args {
     lock: LockArgs,
 }
 
+/// What another verb gives to build the frozen filter of lists.
+#[derive(Debug)]
+pub struct FrozenLists {
+    /// The lists.
+    pub files: Vec<PathBuf>,
+    /// The filter file, and whether to replace it.
+    pub output: (PathBuf, bool),
+    /// The rate, and the kind.
+    pub size: SizeArgs,
+    /// How keys are cut from lines.
+    pub lines: LineArgs,
+    /// How they become digests.
+    pub digest: DigestArgs,
+    /// How the file is locked.
+    pub lock: LockArgs,
+    /// Whether the summary is JSON.
+    pub json: bool,
+}
+
+impl From<FrozenLists> for Args {
+    fn from(of: FrozenLists) -> Self {
+        let (output, force) = of.output;
+        Self {
+            files: of.files,
+            output,
+            force,
+            overfill: false,
+            on_full: OnFull::default(),
+            frozen: true,
+            keep_digests: false,
+            segment: None,
+            shrink: false,
+            reproducible: false,
+            json: of.json,
+            size: of.size,
+            system: SystemArgs::default(),
+            lines: of.lines,
+            digest: of.digest,
+            lock: of.lock,
+        }
+    }
+}
+
 /// The treatment of a list with more keys than -n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum OnFull {

@@ -35,26 +35,26 @@ const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: a
 pub struct Args {
     /// The filter file, with its digests beside it
     #[arg(value_name = "FILTER")]
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// Write the new filter here, and leave the old one as it is
     #[arg(short = 'o', long, value_name = "FILTER")]
-    output: Option<PathBuf>,
+    pub(super) output: Option<PathBuf>,
     /// Replace the file of -o if it exists
     #[arg(long)]
-    force: bool,
+    pub(super) force: bool,
     /// With -o: keep the digests beside the new filter too
     #[arg(long, requires = "output")]
-    keep_digests: bool,
+    pub(super) keep_digests: bool,
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
+    pub(super) key_file: Option<PathBuf>,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
-    size: SizeArgs,
+    pub(super) size: SizeArgs,
     #[command(flatten)]
-    lock: LockArgs,
+    pub(super) lock: LockArgs,
 }
 
 /// The summary, as `--json` prints it.

@@ -1,6 +1,7 @@
-//! `mayhap shrink`: a plain filter at a fraction of its size, without its keys; `foreign.rs` has
-//! those of other systems.
+//! `mayhap shrink`: a filter at a fraction of its size, without its keys. Plain ones fold here,
+//! growing ones in `chain.rs`, those of other systems in `foreign.rs`.
 
+mod chain;
 mod foreign;
 
 use crate::args::{LockArgs, secret_key};
@@ -11,15 +12,16 @@ use crate::memory;
 use crate::set::notes::say;
 use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
+use mayhap::sizing::Shrink;
 use mayhap::{AnyFilter, FilterParams, Health, SecretKey};
 use mayhap_lists::Stop;
-use mayhap_sets::{Measurements, OwnSet, State, open_snapshot};
+use mayhap_sets::{LayoutName, Measurements, OwnSet, State, open_snapshot};
 use mayhap_units::number::{format_bytes, parse_bytes, parse_count, parse_fpp};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Fold a blocked or standard filter to a smaller size, without its keys
+/// Fold a blocked, standard or growing filter to a smaller size, without its keys
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The filter file
@@ -111,6 +113,25 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     talk.summary(args.json, &shrunk, |shrunk| (shrunk.text(), shrunk.fold.measured.text()))
 }
 
+/// The same of a growing filter.
+fn fold_chain(args: &Args, chain: &OwnSet) -> Result<(Option<OwnSet>, Fold), Error> {
+    if args.overfill {
+        return Err(Error::usage(
+            "--overfill is for filters with a capacity, and this one grows",
+            "omit it; a higher -p allows a smaller size",
+        ));
+    }
+    let how = match args.factor {
+        Some(factor) => Shrink::By(factor),
+        None => Shrink::To { items: args.items, target_fpp: args.fpp },
+    };
+    let folded = chain::fold(&args.file, chain, how)?;
+    let before = chain.state();
+    let after = folded.as_ref().map_or_else(|| before.clone(), OwnSet::state);
+    let factor = before.num_bytes / after.num_bytes;
+    Ok((folded, Fold::of(factor, before.num_bytes, after)))
+}
+
 /// The most factors that an error lists.
 const SHOWN: usize = 12;
 
@@ -124,14 +145,11 @@ fn in_place(
 ) -> Result<Fold, Error> {
     let how = (Recording::WhenOthersWait, false);
     let (mut set, mut writer) = Writer::open(&args.file, key, how, waiting, talk)?;
-    let filter = plain(&mut set, &args.file)?;
-    let factor = factor(args, filter)?;
-    if factor == 1 {
-        let fold = Fold::of(factor, filter.params().num_bytes(), State::of(filter));
+    let (folded, fold) = smaller(args, &mut set)?;
+    let Some(mut folded) = folded else {
         writer.finish(&mut set)?;
         return Ok(fold);
-    }
-    let (mut folded, fold) = fold(args, filter, factor)?;
+    };
     writer.save(&mut folded)?;
     writer.finish(&mut folded)?;
     Ok(fold)
@@ -149,21 +167,28 @@ fn into_other(
     let mut set = snapshot.image().load_set(key)?;
     snapshot.replay(|record| mayhap_store::apply(&mut *set, record))?;
     let mut set = OwnSet::new(set, false);
-    let filter = plain(&mut set, &args.file)?;
-    let (mut folded, fold) = fold(args, filter, factor(args, filter)?)?;
+    let (folded, fold) = smaller(args, &mut set)?;
     let options = snapshot.image().header().key_options();
-    waiting.save_set(output, (&mut folded, options), None, args.force)?;
+    waiting.save_set(output, (&mut folded.unwrap_or(set), options), None, args.force)?;
     Ok(fold)
+}
+
+/// The smaller filter, `None` if no smaller size keeps the rate; and both sizes.
+fn smaller(args: &Args, set: &mut OwnSet) -> Result<(Option<OwnSet>, Fold), Error> {
+    if set.layout_name() == Some(LayoutName::Scalable) {
+        return fold_chain(args, set);
+    }
+    let filter = plain(set, &args.file)?;
+    match factor(args, filter)? {
+        1 => Ok((None, Fold::of(1, filter.params().num_bytes(), State::of(filter)))),
+        factor => fold(args, filter, factor).map(|(folded, fold)| (Some(folded), fold)),
+    }
 }
 
 /// Refuses kinds that do not fold, with the way out.
 fn check_kind(path: &Path, header: &Header) -> Result<(), Error> {
     let (problem, hint) = match header.kind() {
-        Kind::Bloom => return Ok(()),
-        Kind::Scalable => (
-            "a growing filter, whose layers have sizes that do not divide one another",
-            "with kept digests: mayhap grow --layout blocked; or build it again from its keys",
-        ),
+        Kind::Bloom | Kind::Scalable => return Ok(()),
         Kind::Counting => (
             "a counting filter, whose counters have no room for their sums",
             "build it again from its keys, with a smaller -n: mayhap build --layout counting",
