@@ -23,8 +23,8 @@ fn a_list_is_frozen_as_build_does_it() {
         succeed(folder, &words, &lines("key", (0..20_000).rev()));
         assert!(fs::read(folder.join("h")).unwrap() == f, "{layout}");
         assert_eq!(held(folder, "f", &lines("key", 0..20_000)), lines("key", 0..20_000));
-        let wrong = held(folder, "f", &lines("other", 0..20_000));
-        let wrong = wrong.iter().filter(|&&byte| byte == b'\n').count();
+        let wrong =
+            held(folder, "f", &lines("other", 0..20_000)).split(|&byte| byte == b'\n').count() - 1;
         // 20 are expected, within four deviations.
         assert!((3..38).contains(&wrong), "{layout}: {wrong}");
         assert!(stderr(&run(folder, &["add", "f"], b"x\n")).contains(layout));
@@ -50,10 +50,10 @@ fn a_filter_with_its_digests_is_frozen_without_its_keys() {
         let words = ["freeze", "--json", "--force", "-o", "g", "f"];
         let frozen = json(&succeed(folder, &words, b""));
         assert_eq!(frozen["distinct_items"], 5_050);
-        assert_eq!(
-            (&frozen["after"]["layout"], &frozen["after"]["target_fpp"]),
-            (&"ribbon".into(), &0.001.into())
-        );
+        assert_eq!(frozen["after"]["layout"], "ribbon");
+        // The rate that its bits make, which is hardly below the one that was asked for.
+        let fpp = frozen["after"]["target_fpp"].as_f64().unwrap();
+        assert!((0.000_999..=0.001).contains(&fpp), "{fpp}");
         assert!(fs::read(folder.join("f")).unwrap() == before, "{layout}");
         // The same set as a list, with the digests of the filter.
         let list = [&all[..], &lines("more", 0..50)].concat();
@@ -85,7 +85,7 @@ fn what_has_no_keys_is_refused_by_name_and_nothing_is_written() {
         (&["--layout", "matrix"], "has many sets"),
         (&["--frozen"], "it is frozen already"),
         (&["--layout", "fuse"], "it is frozen already"),
-        (&["--segment", "1/2", "-n", "10"], "bits and no digests"),
+        (&["--segment", "1/2", "-n", "10k"], "bits and no digests"),
     ] {
         fs::write(folder.join("list"), "a\nb\n").unwrap();
         let words = [&["build", "-q", "--force", "-o", "f"], make, &["list"]].concat();
@@ -104,7 +104,6 @@ fn what_has_no_keys_is_refused_by_name_and_nothing_is_written() {
         (&["list", "f"], "f is a filter, and is given together"),
         (&["--lower", "f"], "whose keys are digests already"),
         (&["--seed", "3", "f"], "whose keys are digests already"),
-        (&["-p", "50%", "list"], "rate"),
         (&["-p", "1e-12", "list"], "cannot keep the rate"),
         (&["-p", "1e-12", "f"], "cannot keep the rate"),
         (&["--max-memory", "50", "list"], "above the limit"),

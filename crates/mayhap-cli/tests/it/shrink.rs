@@ -213,7 +213,7 @@ fn a_growing_filter_shrinks_to_one_layer_and_goes_on_growing() {
     assert!(copy["target_fpp"] == 0.01 && copy["estimated_fpp"].as_f64().unwrap() < 0.01);
     assert!(fs::read(folder.join("f")).unwrap() == before);
     let talk = stderr(&run(folder, &["shrink", "f"], b""));
-    assert!(talk.contains("f: folded by 59, 3.7 KiB to 64 B"), "{talk}");
+    assert!(talk.contains("f: folded by 59, 3.69 KiB to 64 B"), "{talk}");
     let [f, g] = ["f", "g"].map(|name| fs::read(folder.join(name)).unwrap());
     assert!(f[4096..] == g[4096..]);
     for name in ["f", "g"] {

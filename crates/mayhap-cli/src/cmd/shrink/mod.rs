@@ -173,14 +173,16 @@ fn into_other(
     Ok(fold)
 }
 
-/// The smaller filter, `None` if no smaller size keeps the rate; and both sizes.
+/// The smaller filter, `None` if the one in the file stays as it is; and both sizes.
 fn smaller(args: &Args, set: &mut OwnSet) -> Result<(Option<OwnSet>, Fold), Error> {
     if set.layout_name() == Some(LayoutName::Scalable) {
         return fold_chain(args, set);
     }
     let filter = plain(set, &args.file)?;
     match factor(args, filter)? {
-        1 => Ok((None, Fold::of(1, filter.params().num_bytes(), State::of(filter)))),
+        1 if args.output.is_none() => {
+            Ok((None, Fold::of(1, filter.params().num_bytes(), State::of(filter))))
+        }
         factor => fold(args, filter, factor).map(|(folded, fold)| (Some(folded), fold)),
     }
 }
