@@ -66,7 +66,7 @@ demo:
 	$(CARGO) build --profile quick --locked -p mayhap-cli --no-default-features
 	MAYHAP=$${CARGO_TARGET_DIR:-target}/quick/mayhap sh demo/run.sh
 
-# Everything of a release, tried, in target/dist; PARTS and TARGETS choose.
+# Everything of a release, tried, in target/artefacts; PARTS and TARGETS choose.
 dist:
 	sh packaging/dist.sh
 

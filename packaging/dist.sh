@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything of a release, in one folder: packaging/dist.sh [FOLDER], target/dist unless given.
+# Everything of a release, in one folder: packaging/dist.sh [FOLDER], target/artefacts unless given.
 #
 #   PARTS     of: binaries tar deb rpm crates sdist wheels npm; all unless given
 #   TARGETS   of the binaries; x86_64 and aarch64 with musl unless given
@@ -10,7 +10,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-out=${1:-$root/target/dist}
+out=${1:-$root/target/artefacts}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 parts=${PARTS:-binaries tar deb rpm crates sdist wheels npm}

@@ -13,17 +13,8 @@ command -v "${FIREFOX:-/usr/bin/firefox-esr}" >/dev/null || {
 	echo 'web/test.sh needs Firefox: apt-get install firefox-esr, or FIREFOX=/path' >&2
 	exit 1
 }
-sh bindings/wasm/build.sh
+sh web/build.sh
 out=target/web
-mkdir -p "$out/explorer"
-cp web/explorer/* "$out/mayhap.js" "$out/explorer/"
-node web/single.mjs "$out/explorer" >"$out/explorer.html"
-mkdir -p "$out/extension/mayhap/wasm"
-cp web/extension/* web/phishing/* "$out/extension/"
-for file in bind fault filter info reader room; do
-	cp "$out/package/$file.js" "$out/extension/mayhap/"
-done
-cp "$out"/package/wasm/reader* "$out"/package/wasm/foreign* "$out/extension/mayhap/wasm/"
 # Whole compressed pages, each with its limit. page LIMIT NAME FILE...
 page() {
 	limit=$1 name=$2
