@@ -10,15 +10,19 @@ page.onFile = (id, take) => {
   };
   zone.addEventListener('dragover', over(true));
   zone.addEventListener('dragleave', over(false));
+  const input = zone.querySelector('input');
   zone.addEventListener('drop', (event) => {
     over(false)(event);
-    if (event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    const { files } = event.dataTransfer;
+    if (!files[0]) return;
+    // Its name is beside the button, as that of a chosen one.
+    input.files = files;
+    take(files[0]);
   });
-  zone.querySelector('input').addEventListener('change', (event) => {
-    const [file] = event.target.files;
-    // The same file again is a change too.
-    event.target.value = '';
-    if (file) take(file);
+  // The same file again is a change too.
+  input.addEventListener('click', () => { input.value = ''; });
+  input.addEventListener('change', () => {
+    if (input.files[0]) take(input.files[0]);
   });
 };
 

@@ -37,7 +37,10 @@ function verdict(needs, best) {
   const each = needs.sets > 1 ? text('of_sets', count(needs.sets)) : '';
   return [page.element('b', { id: 'answer' }, solved),
     text('verdict', best.kind, count(best.numBits), each, page.decimal(best.bitsPerItem.toFixed(2)),
-      best.numHashes, rate(best.expectedFpp), count(1 / best.expectedFpp))];
+      best.numHashes, rate(best.expectedFpp), count(1 / best.expectedFpp)),
+    // Not of kinds that keep it however many keys come.
+    best.fppAt2x > best.targetFpp * 1.001
+      ? text('verdict_2n', count(2 * best.items), rate(best.fppAt2x), count(1 / best.fppAt2x)) : ''];
 }
 
 /** The cost of a chosen k, in spread bits of the same m. */

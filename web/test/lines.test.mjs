@@ -181,6 +181,20 @@ test('a field that is not understood is marked, with what was perhaps meant', ()
     assert.equal(await page.locator('[aria-invalid]').count(), 0);
   }));
 
+test('the answer says what twice as many keys do to the rate, where they raise it', async () => {
+  for (const [state, said] of [
+    ['n=50M&p=0.1%25', /1 in 1,000\. With 100,000,000 keys in it, 3\.16 %, 1 in 32\.$/],
+    ['n=50M&p=0.1%25&grow=1', /1 in [\d,]+\.$/],
+  ]) {
+    await visit(browser, `${url}#${state}`, async (page) => {
+      await page.waitForSelector('html[data-ready]');
+      const text = await page.textContent('#verdict');
+      assert.match(text, said);
+      assert.equal(text.includes('With '), !state.includes('grow'), text);
+    });
+  }
+});
+
 test('with several sets each number says of how many', () =>
   visit(browser, `${url}#n=10M&p=1%25&sets=20&frozen=1`, async (page) => {
     await page.waitForSelector('html[data-ready]');

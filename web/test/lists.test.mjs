@@ -174,7 +174,9 @@ test('keys are looked up in the form that the file records, or it cannot say', (
   const answer = async (options, key) => {
     const file = join(folder, 'formed.mayhap');
     execFileSync(binary, ['build', '-q', '--force', '-o', file, '-n', '1000', '-p', '1e-9', ...options, list]);
+    await page.setInputFiles('[name=file]', []);
     await page.setInputFiles('[name=file]', file);
+    assert.equal(await page.inputValue('[name=file]'), 'C:\\fakepath\\formed.mayhap');
     await page.locator('#file-result', { hasText: options[0]?.slice(2) ?? 'blocked' }).waitFor();
     await page.fill('[name=keys]', key);
     await page.click('#ask button');

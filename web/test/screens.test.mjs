@@ -151,6 +151,7 @@ test('what is in trouble comes first, and its page says what and since when', as
   await page.getByRole('link', { name: OVER }).click();
   await page.getByRole('heading', { name: OVER, exact: true }).waitFor();
   assert.equal(await page.locator('.state').textContent(), 'over its promise');
+  assert.match(await page.locator('.advice').textContent(), /^More keys are in it .* Create a larger one/);
   assert.equal(await page.locator('.figure').count(), 2);
   assert.match(await page.locator('.figure').first().textContent(), /^\d.*% ?false positives now, of 0.5 % promised$/);
   assert.match(await page.locator('.figure').nth(1).textContent(), /^16\d % ?full: 16\d,\d{3} of 100,000 keys/);

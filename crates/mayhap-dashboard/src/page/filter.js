@@ -1,8 +1,8 @@
 // The page of one filter: its state, two figures, its last hour, and what can be done with it.
 
 import { makeChart } from '/ui/chart.js';
-import { bar, count, crowded, element, empty, fullness, isFrozen, isFull, isOver, nameIn, nameOf, pairs, rate, size,
-  stateOf, time, visible } from '/ui/text.js';
+import { adviceOf, bar, count, crowded, element, empty, fullness, isFrozen, isFull, isOver, nameIn, nameOf, pairs,
+  rate, size, stateOf, time, visible } from '/ui/text.js';
 import { fetchJson } from '/ui/views.js';
 
 /** The time of which keys are counted for a forecast. */
@@ -93,6 +93,7 @@ export function makeFilter(key, report) {
   let name = decoded(key);
   const title = element('h2', {}, nameIn(name));
   const state = element('p', { class: 'state' });
+  const advice = element('p', { class: 'advice' });
   const top = element('div', { class: 'figures' });
   const facts = element('dl', { class: 'column' });
   const now = makeChart({ title: 'Rate of false positives', write: rate, limit: 'promised', isLog: true });
@@ -131,6 +132,7 @@ export function makeFilter(key, report) {
     }
     state.textContent = word;
     state.className = `state ${kind}`;
+    advice.textContent = adviceOf(filter);
     document.title = `${visible(name)}: ${word} – mayhap`;
     if (filter.pull) copy.replaceChildren('Copy it to a file: ', element('code', {}, filter.pull));
     top.replaceChildren(...figures(filter, forecast.put(filter, at)));
@@ -146,7 +148,7 @@ export function makeFilter(key, report) {
     keys.put(at, filter.items, filter.capacity);
   }
 
-  const section = element('section', { class: 'filter' }, title, state, gone, top,
+  const section = element('section', { class: 'filter' }, title, state, advice, gone, top,
     element('div', { class: 'halves' },
       element('div', {}, now.element, keys.element),
       element('div', {}, facts, element('p', {}, measure, ' ', copy), ...makeKeys(path, report))));
@@ -164,6 +166,7 @@ export function makeFilter(key, report) {
       } else if (!wasGone) {
         document.title = `${visible(name)}: not there – mayhap`;
         state.textContent = '';
+        advice.textContent = '';
         gone.replaceChildren(empty(`There is no filter ${visible(name)}: it was deleted, or expired, or never was.`,
           `curl '${location.origin}/v1/filters?limit=1000'`));
       }

@@ -56,6 +56,17 @@ export function stateOf(filter) {
   return [isFrozen(filter) ? 'frozen' : 'good', 'good'];
 }
 
+/** What to do about that state; nothing for a good one. */
+export function adviceOf(filter) {
+  if (isOver(filter)) {
+    return 'More keys are in it than it was created for. Create a larger one, add all keys to that, and query that one.';
+  }
+  if (isFull(filter)) {
+    return 'What is in it is still found. Create a larger one, add all keys to that, and query that one.';
+  }
+  return crowded(filter) ? 'It refuses new keys once it is full: create a larger one before, and add all keys to that.' : '';
+}
+
 export function size(bytes) {
   if (bytes === null || bytes === undefined) return '–';
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
