@@ -173,11 +173,11 @@ wheel_job() {
 	"$work/wheel/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$1" \
 		|| return 1
 	"$work/wheel/bin/python" -I - <<-'END'
-		import mayhap
+		from mayhap_bloom import Bloom, from_bytes
 		keys = [f"key {i}" for i in range(10_000)]
-		one = mayhap.Bloom(10_000, 0.001)
+		one = Bloom(10_000, 0.001)
 		one.update(keys)
-		again = mayhap.Bloom.from_bytes(one.to_bytes())
+		again = from_bytes(one.to_bytes())
 		assert all(key in again for key in keys)
 		assert sum(f"other {i}" in again for i in range(10_000)) < 40
 	END
