@@ -33,7 +33,7 @@ const open = (use, options) => visit(browser, `${url}#n=1000&p=1%25`, async (pag
 async function take(page, name, bytes) {
   const path = join(folder, name);
   writeFileSync(path, bytes);
-  await page.setInputFiles('[name=list]', path);
+  await choose(page, 'list', path);
   await page.locator('#list-result a, #list-result .problem').waitFor();
   return path;
 }
@@ -58,6 +58,12 @@ const LISTS = {
   'a long line': `${'x'.repeat(3 << 20)}\ny\n`,
   'many pieces': Array.from({ length: 200_000 }, (_, i) => `https://example.org/${i % 150_000}\r\n`).join(''),
 };
+
+/** Chooses a file as a person does, for whom the same one again is another choice. */
+async function choose(page, name, file) {
+  await page.setInputFiles(`[name=${name}]`, []);
+  await page.setInputFiles(`[name=${name}]`, file);
+}
 
 test('a list in any encoding is the filter that the command builds of it', () => open(async (page) => {
   for (const [name, list] of Object.entries(LISTS)) {
@@ -115,13 +121,13 @@ test('a list beyond the longest string is read in pieces, with progress, until c
     const path = join(folder, 'huge');
     writeFileSync(path, `one\ntwo\n${'filler\n'.repeat(10_000)}`);
     execFileSync('truncate', ['-s', '600M', path]);
-    await page.setInputFiles('[name=list]', path);
+    await choose(page, 'list', path);
     await page.waitForFunction(() => document.querySelector('#list-result progress')?.value > 0.005);
     // Its last line is longer than any of a list: refused, where it was empty once.
     await page.locator('#list-result .problem', { hasText: 'line is' }).waitFor();
     assert.match(await page.textContent('#list-result .problem'), /above|limit is 67108864/);
     assert.equal(await page.locator('#list-result a').count(), 0);
-    await page.setInputFiles('[name=list]', path);
+    await choose(page, 'list', path);
     await page.getByRole('button', { name: 'Cancel' }).click();
     assert.match(await page.textContent('#list-result'), /huge: cancelled/);
     assert.equal(await page.locator('#list-result a').count(), 0);
@@ -155,7 +161,7 @@ test('a list of a gigabyte takes 256 MB with the page, and never holds the page 
       new PerformanceObserver((seen) => tasks.push(...seen.getEntries().map(({ duration }) => duration)))
         .observe({ entryTypes: ['longtask'] });
     });
-    await page.setInputFiles('[name=list]', path);
+    await choose(page, 'list', path);
     let most = 0;
     while (await page.locator('#list-result progress').count()) {
       most = Math.max(most, pageMegabytes());
@@ -174,8 +180,7 @@ test('keys are looked up in the form that the file records, or it cannot say', (
   const answer = async (options, key) => {
     const file = join(folder, 'formed.mayhap');
     execFileSync(binary, ['build', '-q', '--force', '-o', file, '-n', '1000', '-p', '1e-9', ...options, list]);
-    await page.setInputFiles('[name=file]', []);
-    await page.setInputFiles('[name=file]', file);
+    await choose(page, 'file', file);
     assert.equal(await page.inputValue('[name=file]'), 'C:\\fakepath\\formed.mayhap');
     await page.locator('#file-result', { hasText: options[0]?.slice(2) ?? 'blocked' }).waitFor();
     await page.fill('[name=keys]', key);
@@ -198,7 +203,7 @@ test('keys are looked up in the form that the file records, or it cannot say', (
 test('red is a file with more keys than it was made for, and none that is just full', () => open(async (page) => {
   const file = join(folder, 'full.mayhap');
   const state = async (name, buffer) => {
-    await page.setInputFiles('[name=file]', { name, mimeType: '', buffer });
+    await choose(page, 'file', { name, mimeType: '', buffer });
     await page.locator('#file-result', { hasText: name }).waitFor();
     return page.locator('#file-result span').last().getAttribute('class');
   };
@@ -223,7 +228,7 @@ test('a file that only the command opens leads to it', () => open(async (page) =
   const native = `${root}crates/mayhap/tests/golden/native/`;
   const said = async (path) => {
     await page.evaluate("page.byId('file-result').replaceChildren()");
-    await page.setInputFiles('[name=file]', path);
+    await choose(page, 'file', path);
     await page.locator('#file-result > *').first().waitFor();
     return page.locator('#file-result').innerText();
   };
