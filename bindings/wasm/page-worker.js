@@ -31,6 +31,10 @@ class Copies {
     this.#chunks = stream.getReader();
   }
 
+  cancel() {
+    return this.#chunks.cancel();
+  }
+
   async read(view) {
     while (this.#chunk.length === 0) {
       const { done, value } = await this.#chunks.read();
@@ -58,7 +62,11 @@ function readerOf(stream) {
 async function fill(reader, buffer) {
   let length = 0;
   while (length < PIECE) {
-    const { done, value } = await reader.read(new Uint8Array(buffer, length, PIECE - length));
+    const { done, value, isStopped } = await reader.read(new Uint8Array(buffer, length, PIECE - length));
+    if (isStopped) {
+      [buffer, length] = [new ArrayBuffer(PIECE), 0];
+      continue;
+    }
     // The memory comes back in a buffer of another name.
     buffer = value.buffer;
     if (done) break;
@@ -67,18 +75,60 @@ async function fill(reader, buffer) {
   return new Uint8Array(buffer, 0, length);
 }
 
+/** The bytes of a file, from a stream that is opened again where it comes to a stop. */
+class Pieces {
+  #file;
+  #reader;
+  /** The bytes that are read. */
+  at = 0;
+  /** The wait for an answer after which a stream counts as stopped; slow disks get more. */
+  #patience = 4000;
+
+  constructor(file) {
+    this.#file = file;
+    this.#open();
+  }
+
+  #open() {
+    this.#reader = readerOf(this.#file.slice(this.at).stream());
+  }
+
+  /** As of a reader with buffers; `isStopped` if the bytes before the view have to be read again. */
+  async read(view) {
+    const before = view.byteOffset;
+    let timer;
+    const late = new Promise((done) => { timer = setTimeout(done, this.#patience); });
+    const got = await Promise.race([this.#reader.read(view), late]);
+    clearTimeout(timer);
+    if (got) {
+      this.at += got.done ? 0 : got.value.length;
+      return got;
+    }
+    // Seen in Chromium, in one of two lists of a gigabyte: a read that is never answered.
+    this.#reader.cancel().catch(() => {});
+    this.#patience *= 2;
+    this.at -= before;
+    this.#open();
+    return { isStopped: true };
+  }
+
+  stream() {
+    return new ReadableStream({
+      pull: async (control) => {
+        let got;
+        do got = await this.read(new Uint8Array(PIECE)); while (got.isStopped);
+        if (got.done) control.close();
+        else control.enqueue(got.value);
+      },
+    });
+  }
+}
+
 /** Reads the list once: `take(piece, isLast)` gets all of it, and may not keep it. */
 async function pass(file, list, isGzip, take, progress) {
-  let read = 0;
-  const count = new TransformStream({
-    transform(chunk, control) {
-      read += chunk.length;
-      control.enqueue(chunk);
-    },
-  });
-  const unpacked = () =>
-    file.stream().pipeThrough(count).pipeThrough(new DecompressionStream('gzip'));
-  const reader = readerOf(isGzip ? unpacked() : file.stream());
+  const pieces = new Pieces(file);
+  const unpacked = () => pieces.stream().pipeThrough(new DecompressionStream('gzip'));
+  const reader = isGzip ? readerOf(unpacked()) : pieces;
   // Each piece waits for the next one, to know whether it is the last.
   let piece = await fill(reader, new ArrayBuffer(PIECE));
   let spare = new ArrayBuffer(PIECE);
@@ -87,8 +137,7 @@ async function pass(file, list, isGzip, take, progress) {
     const next = await fill(reader, spare);
     const isLast = next.length === 0;
     take(piece, isLast);
-    if (!isGzip) read += piece.length;
-    progress(file.size ? read / file.size : 1);
+    progress(file.size ? pieces.at / file.size : 1);
     if (isLast) return;
     spare = piece.buffer;
     piece = next;

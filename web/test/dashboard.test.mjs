@@ -244,14 +244,17 @@ test('a frozen filter is named as one, and is never full', async () => {
   const path = `${server.url}/v1/filters/frozen`;
   const put = await fetch(`${path}/file`, { method: 'PUT', headers, body: readFileSync(file) });
   assert.equal(put.status, 201, await put.text());
-  await open('#filter=frozen', async (page) => {
-    await page.locator('.state.good', { hasText: 'frozen' }).waitFor();
-    await page.getByText('Built from all of its keys; it takes no others').waitFor();
-    assert.equal(await page.getByText('full: ').count(), 0);
-    await page.getByLabel('Keys, a line each').fill('c');
-    await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByText('takes no others; build a new one').waitFor();
-  });
+  // The refusal is in the browser's log, too.
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${server.url}/ui#filter=frozen`);
+  await page.locator('.state.good', { hasText: 'frozen' }).waitFor();
+  await page.getByText('Built from all of its keys; it takes no others').waitFor();
+  assert.equal(await page.getByText('full: ').count(), 0);
+  await page.getByLabel('Keys, a line each').fill('c');
+  await page.getByRole('button', { name: 'Add' }).click();
+  await page.getByText('takes no others; build a new one').waitFor();
+  await context.close();
   assert.equal((await fetch(path, { method: 'DELETE' })).status, 204);
 });
 
