@@ -174,6 +174,44 @@ test('a list of a gigabyte takes 256 MB with the page, and never holds the page 
     assert.deepEqual(tasks.filter((duration) => duration > 100), []);
   }));
 
+test('a list whose stream comes to a stop is read on, each line once', () => open(async (page) => {
+  // In the worker two reads are never answered.
+  await page.evaluate(() => {
+    const stop = () => {
+      const { read } = ReadableStreamBYOBReader.prototype;
+      let reads = 0;
+      let stops = 0;
+      ReadableStreamBYOBReader.prototype.read = function never(view) {
+        reads += 1;
+        // Four reads a piece, the second or the last of which is stopped.
+        const part = new Uint8Array(view.buffer, view.byteOffset, Math.min(view.length, 300_000));
+        if (stops === 2 || reads % 10 !== 0) return read.call(this, part);
+        stops += 1;
+        postMessage({ progress: 0, stops });
+        return new Promise(() => {});
+      };
+    };
+    globalThis.mayhap = { ...mayhap, worker: `(${stop})();\n${mayhap.worker}` };
+    const { Worker } = globalThis;
+    globalThis.stops = 0;
+    globalThis.Worker = class extends Worker {
+      constructor(source) {
+        super(source);
+        this.addEventListener('message', ({ data }) => { if (data.stops) globalThis.stops = data.stops; });
+      }
+    };
+  });
+  for (const [name, pack] of [['plain', (bytes) => bytes], ['packed.gz', gzipSync]]) {
+    const path = join(folder, `stopped-${name}`);
+    const lines = Array.from({ length: 300_000 }, (_, i) => `https://example.org/${i * 7_919}\n`).join('');
+    writeFileSync(path, pack(Buffer.from(lines)));
+    await choose(page, 'list', path);
+    await page.locator('#list-result dd').first().waitFor({ timeout: 60_000 });
+    assert.match(await page.textContent('#list-result'), /Lines300,000Distinct.*300,\d{3}Found againall of them/);
+    if (name === 'plain') assert.equal(await page.evaluate('stops'), 2);
+  }
+}));
+
 test('keys are looked up in the form that the file records, or it cannot say', () => open(async (page) => {
   const list = join(folder, 'words');
   writeFileSync(list, ' Pass Word \n');
