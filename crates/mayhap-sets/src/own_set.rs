@@ -190,11 +190,11 @@ impl OwnSet {
         Ok(Self::new(Box::new(promising), self.clock.unix_ms))
     }
 
-    /// This filter at a smaller size, without its keys; `None` if no smaller size keeps the rate.
+    /// [`Set::shrunk`] as a set of this crate.
     ///
     /// # Errors
     ///
-    /// Those of [`Set::shrunk`].
+    /// As [`Set::shrunk`].
     pub fn shrunk(&self, how: Shrink) -> Result<Option<Self>, mayhap::Error> {
         Ok(self.set.shrunk(how)?.map(|set| Self::new(set, self.clock.unix_ms)))
     }

@@ -206,8 +206,8 @@ impl Filter {
     ///
     /// It has the smallest size that keeps ``target_fpp`` (by default the rate that this filter
     /// promises) for ``expected_items`` keys (by default those in it), or 1 ``factor``-th of this
-    /// size. If no smaller size keeps the rate it is as large as this one. For "bloom" and
-    /// "scalable" filters.
+    /// size. If no smaller size keeps the rate it is as large as this one, and promises what is
+    /// requested. For "bloom" and "scalable" filters.
     ///
     /// Raises ValueError if this size does not keep the rate, or is no multiple of the factor;
     /// TypeError for kinds that do not fold.

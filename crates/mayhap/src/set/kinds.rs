@@ -79,11 +79,20 @@ impl Set for AnyFilter {
     }
 
     fn shrunk(&self, how: Shrink) -> Result<Option<Box<dyn Set>>, Error> {
-        let (factor, params) = how.of(self.params(), self.distinct_items().rounded())?;
-        if factor == 1 {
-            return Ok(None);
+        let inserted = self.distinct_items().rounded();
+        let (factor, params) = how.of(self.params(), inserted)?;
+        let (items, target_fpp) = match how {
+            _ if factor > 1 => (params.expected_items(), params.target_fpp()),
+            Shrink::By(_) | Shrink::To { items: None, target_fpp: None } => return Ok(None),
+            // The same size with another promise.
+            Shrink::To { items, target_fpp } => {
+                let params = params.folded(1, target_fpp.unwrap_or(params.target_fpp()))?;
+                (items.unwrap_or(params.expected_items()), params.target_fpp())
+            }
+        };
+        if inserted > items {
+            return Err(Error::FoldOverfull { factor, items: inserted, expected_items: items });
         }
-        let (items, target_fpp) = (params.expected_items(), params.target_fpp());
         Ok(Some(Box::new(self.fold(factor, target_fpp)?.promising(items, target_fpp)?)))
     }
 }

@@ -149,8 +149,9 @@ pub trait Set: fmt::Debug + Send + Sync {
         Err(Error::NotOfKind { operation: "union", kind: self.kind().name() })
     }
 
-    /// This filter at a smaller size, without its keys; `None` if no smaller size keeps the rate.
-    /// Reads every block once; the smaller filter is in memory beside it.
+    /// This filter at a smaller size, without its keys. If no smaller size keeps the rate, it is a
+    /// copy of this size with the requested rate and number of keys, and `None` if neither is
+    /// given. Reads every block once; the smaller filter is in memory beside it.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use crate::native::Kind;
 use crate::sizing::Shrink;
 use crate::{
     AnyFilter, BinaryFuse, Bitmap, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Digest,
-    DigestFunction, Error, FuseWidth, RibbonFilter, ScalableBloomFilter, WindowBloomFilter,
+    DigestFunction, Error, FuseWidth, Layout, RibbonFilter, ScalableBloomFilter, WindowBloomFilter,
 };
 use alloc::boxed::Box;
 use alloc::vec;
@@ -169,4 +169,23 @@ fn what_folds_shrinks_and_nothing_else() {
         }
     }
     assert_eq!(shrank, ["standard", "scalable"]);
+}
+
+/// A prime number of blocks does not fold; the promise is changed all the same, or refused.
+#[test]
+fn a_filter_that_does_not_fold_is_copied_with_the_requested_promise() {
+    let size = AnyFilter::builder().num_bits(607 * 512).expected_items(20_000);
+    let mut filter = size.layout(Layout::Blocked).build().unwrap();
+    filter.insert_digests_into(&digests(0..1_000), &mut Bitmap::new());
+    let promised = filter.params().target_fpp();
+    let to = |items, target_fpp| Set::shrunk(&filter, Shrink::To { items, target_fpp });
+    for (items, fpp) in [(Some(5_000), None), (None, Some(1e-6)), (Some(2_000), Some(1e-8))] {
+        let copy = to(items, fpp).unwrap().unwrap().numbers();
+        assert_eq!(copy.num_bits, 607 * 512);
+        assert_eq!(copy.expected_items, items.unwrap_or(copy.expected_items));
+        assert!((copy.target_fpp / fpp.unwrap_or(promised) - 1.0).abs() < 1e-9);
+    }
+    assert!(to(None, None).unwrap().is_none());
+    let refused = to(Some(999), None).unwrap_err();
+    assert_eq!(refused, Error::FoldOverfull { factor: 1, items: 1_000, expected_items: 999 });
 }
