@@ -66,7 +66,7 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
     let pull = "copy it into a file first: mayhap pull URL FILE";
     let (problem, hint) = match (verb, id) {
         ("build" | "freeze", "output") => (
-            "but build writes files",
+            "but this verb writes files",
             "build a file and send it: mayhap push FILE URL; or mayhap create URL -n COUNT, then \
              mayhap add URL",
         ),

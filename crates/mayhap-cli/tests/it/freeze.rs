@@ -51,7 +51,7 @@ fn a_filter_with_its_digests_is_frozen_without_its_keys() {
         let frozen = json(&succeed(folder, &words, b""));
         assert_eq!(frozen["distinct_items"], 5_050);
         assert_eq!(frozen["after"]["layout"], "ribbon");
-        // The rate that its bits make, which is hardly below the one that was asked for.
+        // Its own rate is just below the requested one.
         let fpp = frozen["after"]["target_fpp"].as_f64().unwrap();
         assert!((0.000_999..=0.001).contains(&fpp), "{fpp}");
         assert!(fs::read(folder.join("f")).unwrap() == before, "{layout}");

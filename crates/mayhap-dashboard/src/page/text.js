@@ -56,7 +56,7 @@ export function stateOf(filter) {
   return [isFrozen(filter) ? 'frozen' : 'good', 'good'];
 }
 
-/** What to do about that state; nothing for a good one. */
+/** The remedy for that state; empty for a good one. */
 export function adviceOf(filter) {
   if (isOver(filter)) {
     return 'More keys are in it than it was created for. Create a larger one, add all keys to that, and query that one.';

@@ -6,7 +6,7 @@ use tidy::workspace;
 /// The kinds of changes of Keep a Changelog.
 const KINDS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 
-/// What is wrong with a changelog for this version.
+/// The problems of a changelog, for this version.
 fn faults(changelog: &str, version: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut sections = changelog.split("\n## ").skip(1);
@@ -22,7 +22,7 @@ fn faults(changelog: &str, version: &str) -> Vec<String> {
     if !sections.next().is_some_and(dated) {
         found.push(format!("the section after Unreleased is not `{version} - year-month-day`"));
     }
-    // What is not released yet may still have headings of its own.
+    // The unreleased section may have other headings.
     for section in changelog.split("\n## ").skip(2) {
         let title = section.lines().next().unwrap_or_default();
         let (mut kinds, mut subjects) = (Vec::new(), Vec::new());

@@ -29,7 +29,7 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// What is missing in a manifest.
+/// The fields missing from a manifest.
 fn faults(package: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for field in ["description", "license", "readme", "homepage", "repository", "rust_version"] {

@@ -81,7 +81,7 @@ pub struct Args {
     lock: LockArgs,
 }
 
-/// What another verb gives to build the frozen filter of lists.
+/// The options of `freeze` for building a frozen filter from lists.
 #[derive(Debug)]
 pub struct FrozenLists {
     /// The lists.
