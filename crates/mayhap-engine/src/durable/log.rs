@@ -74,12 +74,12 @@ impl Log {
     /// [`Recorder::commit`]. A turn that creates a thousand filters writes once.
     ///
     /// If that fails the operation is undone, and every turn in progress is refused: the turn that
-    /// deferred it must have begun ([`Recorder::begin`]) before.
+    /// defers it must have begun ([`Recorder::begin`]), or it would be acknowledged.
     ///
     /// # Errors
     ///
     /// As [`Log::now`].
-    pub fn defer(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
+    pub(crate) fn defer(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
         self.journal.defer(operation)
     }
 

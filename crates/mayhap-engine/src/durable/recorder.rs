@@ -217,9 +217,9 @@ impl Recorder {
     ///
     /// As [`Recorder::commit`], which then returns the same.
     pub fn commit_early(&mut self) -> Result<(), Refused> {
-        if self.early.is_ok() && !self.is_empty() {
-            let written = self.write();
-            self.early = written;
+        if let Ok(before) = self.early {
+            // Also without records of its own: it may have deferred an operation.
+            self.early = self.write().map(|written| written.max(before));
         }
         self.early.as_ref().map(drop).map_err(|error| error.why.clone())
     }

@@ -4,7 +4,7 @@
 use super::kind::{Contents, Filter};
 use super::resources::overhead_bytes;
 use super::{ChangeError, CreateError, Entry, Keyspace, Shape, Shrunk, Spec, fold};
-use crate::durable::{self, Log, Operation, Refused};
+use crate::durable::{self, Log, Operation, Recorder, Refused};
 use crate::fail_point::fail_point;
 use mayhap::sizing::Shrink;
 use mayhap::{Charge, Error};
@@ -46,8 +46,8 @@ impl Keyspace {
         Ready::new(name, spec, filter, None).publish(self, now, log)
     }
 
-    /// The filter of this name, or a new one, whose record is written when the turn commits
-    /// ([`Log::defer`]), and whose memory is the system's to provide as `pages` says.
+    /// The filter of this name, or a new one, whose record is written when the turn commits, and
+    /// whose memory is the system's to provide as `pages` says. The turn begins, if it has not.
     ///
     /// # Errors
     ///
@@ -57,8 +57,12 @@ impl Keyspace {
         name: &[u8],
         (spec, pages): (Spec, Pages),
         now: u64,
-        log: Option<&Log>,
+        turn: Option<&mut Recorder>,
     ) -> Result<Arc<Entry>, CreateError> {
+        let log = turn.map(|turn| {
+            turn.begin();
+            &**turn.log()
+        });
         loop {
             if let Some(entry) = self.get(name, now) {
                 return Ok(entry);

@@ -190,7 +190,12 @@ fn a_filter_that_doubles_is_after_every_kill_what_its_acknowledged_changes_make_
     for round in 0..12 {
         let (keyspace, log) = open(folder.path());
         let entry = keyspace
-            .get_or_create(b"f", (spec(100, 1e-9, 1), Pages::WhenUsed), 1, Some(&log))
+            .get_or_create(
+                b"f",
+                (spec(100, 1e-9, 1), Pages::WhenUsed),
+                1,
+                Some(&mut log.recorder()),
+            )
             .unwrap();
         for (key, copies) in (0..KEYS).zip(copies_after(&changes, &acknowledged)) {
             assert_eq!(entry.count(&key_of(key), 1), copies.min(15), "key {key} in round {round}");

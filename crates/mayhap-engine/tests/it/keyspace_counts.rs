@@ -105,7 +105,10 @@ fn a_key_that_two_turns_record_is_counted_once_whichever_comes_first() {
 
 fn fill(path: &Path, spec: Spec) -> (Keyspace, Arc<Log>, Arc<Entry>) {
     let (keyspace, log) = open(path);
-    let entry = keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
+    let mut recorder = log.recorder();
+    let wanted = (spec, Pages::WhenUsed);
+    let entry = keyspace.get_or_create(b"a", wanted, 1, Some(&mut recorder)).unwrap();
+    recorder.commit().unwrap();
     (keyspace, log, entry)
 }
 

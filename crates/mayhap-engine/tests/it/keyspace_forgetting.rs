@@ -33,9 +33,10 @@ fn a_filter_that_clears_itself_is_restored_in_the_same_round() {
     for (round, keys) in all.chunks(ROUND).enumerate() {
         let (keyspace, log) = open(folder.path());
         assert_eq!(state(&keyspace, &all), before, "round {round}");
-        keyspace.get_or_create(b"a", (clearing(), Pages::WhenUsed), 1, Some(&log)).unwrap();
         let (many, single) = keys.split_at(6_789);
         let mut turn = recording(&log);
+        let wanted = (clearing(), Pages::WhenUsed);
+        keyspace.get_or_create(b"a", wanted, 1, turn.recorder.as_mut()).unwrap();
         for entry in NAMES.iter().filter_map(|name| keyspace.get(name, 1)) {
             with_words(many, |words| entry.insert_many(words, &mut turn)).unwrap();
             let mut rest = || {
@@ -131,11 +132,11 @@ fn a_window_without_refresh_moves_with_repeats() {
         let (keyspace, log) = open(folder.path());
         let shape = Shape::Window { items: 1_000, time_ms: 0, target_fpp: 1e-6, refresh: false };
         let spec = Spec { shape, hash: Hash::Keyed };
-        let entry = keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
+        let (mut turn, wanted) = (recording(&log), (spec, Pages::WhenUsed));
+        let entry = keyspace.get_or_create(b"a", wanted, 1, turn.recorder.as_mut()).unwrap();
         let keys = numbered(0..500);
         let found: Vec<bool> = keys.iter().map(|key| entry.contains(key, 1)).collect();
         assert_eq!(last.unwrap_or(found.clone()), found, "part {part} continues as before");
-        let mut turn = recording(&log);
         for i in 0..5_000 {
             new += u64::from(entry.insert(&keys[i * 7 % 500], &mut turn).unwrap());
         }

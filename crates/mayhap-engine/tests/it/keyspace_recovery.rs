@@ -90,8 +90,8 @@ fn every_kind_comes_back_from_log_and_images_as_it_was() {
                 assert!(holds(&keyspace, b"a", 0..5_000 * round), "{spec:?} round {round}");
             }
             let mut turn = recording(&log);
-            let entry =
-                keyspace.get_or_create(b"a", (spec, Pages::WhenUsed), 1, Some(&log)).unwrap();
+            let wanted = (spec, Pages::WhenUsed);
+            let entry = keyspace.get_or_create(b"a", wanted, 1, turn.recorder.as_mut()).unwrap();
             let keys = numbered(5_000 * round..5_000 * (round + 1));
             let (half, one) = keys.split_at(4_900);
             with_words(half, |words| entry.insert_many(words, &mut turn)).unwrap();

@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{Age, Digest, Window};
 use mayhap_engine::keyspace::{Entry, Pages};
-use mayhap_engine::unix_ms;
+use mayhap_engine::{Work, unix_ms};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) 
         let (wanted, sent) = (wanted.transpose()?, add.read(&state)?);
         let mut turn = state.writing_turn()?;
         let entry = match wanted {
-            Some(wanted) => find_or_create(&state, &name, &wanted)?,
+            Some(wanted) => find_or_create(&state, &name, &wanted, &mut turn.work)?,
             None => state.filter(&name)?,
         };
         if let Sent::Digests(digests) = &sent {
@@ -145,14 +145,19 @@ pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) 
 
 /// The filter of this name or, if there is none, a new one, whose record is written with that of
 /// the items; another request may create it at the same time.
-fn find_or_create(state: &State, name: &[u8], wanted: &Reservation) -> Result<Arc<Entry>, Failure> {
-    let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
+fn find_or_create(
+    state: &State,
+    name: &[u8],
+    wanted: &Reservation,
+    work: &mut Work,
+) -> Result<Arc<Entry>, Failure> {
+    let keyspace = &state.shared.keyspace;
     if let Some(entry) = keyspace.get(name, unix_ms()) {
         return Ok(entry);
     }
     let spec = wanted.spec(&state.shared.config());
     wanted.check_scale(keyspace, &spec)?;
-    Ok(keyspace.get_or_create(name, (spec, Pages::AtOnce), unix_ms(), log)?)
+    Ok(keyspace.get_or_create(name, (spec, Pages::AtOnce), unix_ms(), work.recorder.as_mut())?)
 }
 
 /// `POST /v1/filters/{name}/check`

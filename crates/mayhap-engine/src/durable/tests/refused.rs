@@ -184,6 +184,30 @@ fn a_creation_that_could_not_be_written_is_taken_back() {
     assert_eq!(found(&model), [b"a"]);
 }
 
+/// A turn that only creates, and ends early: its creation is in the log by then, or nothing would
+/// refuse the answer when another turn's failure takes the creation back.
+#[test]
+fn a_turn_that_ends_early_has_written_what_it_created() {
+    let served = serve(Policy::Always);
+    let model = Model::default();
+    let mut creating = served.log.recorder();
+    creating.begin();
+    let create = Operation::Create { id: 2, name: b"b", spec: b"", expires_at: 0 };
+    drop(served.log.defer(&create).unwrap());
+    Replay::create(&model, 2, b"b", b"", 0).unwrap();
+    creating.end_early().unwrap();
+    served.fail(Some(Fault::Full));
+    assert!(served.insert().is_err());
+    served.fail(None);
+    served.log.put_back(&model).unwrap();
+    creating.commit().unwrap();
+    let model = Model::default();
+    let opened =
+        Log::open(folder(&served.disk), options(Policy::Always, &served.time), &model, &|_| {});
+    drop(opened.unwrap());
+    assert!(names(&model).contains_key(&2), "it was acknowledged");
+}
+
 /// An image has nothing that is refused later: the checkpoint waits for the turns that it may have
 /// copied, and fails with any of them.
 #[test]

@@ -375,6 +375,9 @@ impl Run {
         let is_free = |name: &[u8]| !names(&self.model).values().any(|(of, _)| of == name);
         let is_deferred = matches!(operation, Operation::Create { spec: b"spec", name, .. }
             if id.is_multiple_of(2) && is_free(name));
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| is_deferred) {
+            recorder.begin();
+        }
         let logged = if is_deferred { log.defer(operation) } else { log.now(operation) };
         let Ok(logged) = logged else {
             self.refused += 1;
@@ -399,6 +402,8 @@ impl Run {
     }
 
     fn checkpoint(&mut self) {
+        // It waits for the end of all turns; a refusal is that of the commit, too.
+        let _ = self.recorder.as_mut().map(Recorder::end_early);
         if let Some(log) = &self.log {
             let _ = log.checkpoint(&self.model);
         }

@@ -104,5 +104,6 @@ pub(in crate::command) fn find_or_create(
     // The row of the command does not count this, unlike that of `BF.RESERVE`.
     call.turn.work_ns = call.turn.work_ns.saturating_add(CREATE_NS);
     let pages = if call.turn.hurried { Pages::WhenUsed } else { Pages::AtOnce };
-    Ok(shared.keyspace.get_or_create(call.word(1), (spec, pages), now, call.log())?)
+    let (name, turn) = (call.word(1), call.turn.work.recorder.as_mut());
+    Ok(shared.keyspace.get_or_create(name, (spec, pages), now, turn)?)
 }
