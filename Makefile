@@ -22,10 +22,10 @@ CHECK_STEPS = unit doctest lint doc
 # lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
 LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
-LANE_3 = kills borders features miri fuzz install-test-short
+LANE_3 = kills borders features msrv miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
-.PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
+.PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features msrv lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package docs-rs semver test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
 
 help:
@@ -110,6 +110,15 @@ features:
 		$(CARGO) clippy -p mayhap-cli --no-default-features --features "$$feature" --locked -- -D warnings \
 			|| exit 1; \
 	done
+
+# Every published package, with the oldest compiler that it promises to build with.
+msrv = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+msrv:
+	@if rustup run $(msrv) cargo --version >/dev/null 2>&1 \
+		|| rustup toolchain install $(msrv) --profile minimal; then \
+		env -u MAKEFLAGS -u MFLAGS cargo +$(msrv) check --workspace --exclude test-data \
+			--exclude test-servers --exclude tidy --locked --target-dir $(dir $(debug))msrv; \
+	else echo 'SKIPPED msrv: Rust $(msrv) cannot be installed here'; fi
 
 # The servers that tests start: Redis and PostgreSQL.
 servers:
