@@ -149,8 +149,8 @@ crates() {
 	cd "$root"
 	cargo package --workspace --exclude test-data --exclude test-servers --exclude tidy \
 		--no-verify --locked --allow-dirty
-	for file in "$target_dir"/package/*-"$version".crate; do
-		cp "$file" "$out/"
+	cp "$target_dir"/package/*-"$version".crate "$out/"
+	for file in "$out"/*-"$version".crate; do
 		tried "$file" 'cargo package' tar -tzf "$file"
 	done
 	hash=$(sha256sum "$out/mayhap-cli-$version.crate" | cut -c 1-64)
