@@ -17,6 +17,7 @@
 // | `answer.rs` | size limits of answers, checked before one is built |
 // | `command/` | the commands, a row of the table each |
 // | `config/` | the settings: file, environment, options |
+// | `front/` | filters on Redis, Valkey or a cluster instead of filters of this server's own |
 // | `http/` | the same filters over HTTP, and metrics |
 // | `lock.rs` | locks that ignore poisoning |
 // | `log_lines.rs` | log lines, written without waiting for their reader |
@@ -34,6 +35,7 @@
 mod answer;
 pub mod command;
 pub mod config;
+pub mod front;
 pub mod http;
 mod lock;
 mod log_lines;

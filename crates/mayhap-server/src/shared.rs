@@ -1,6 +1,7 @@
 //! The state shared by all threads of a server.
 
 use crate::config::{Config, ConfigError, Current, Reloaded, Users};
+use crate::front::Front;
 use crate::lock::lock;
 use crate::login_throttle::LoginThrottle;
 use crate::metrics::Metrics;
@@ -18,6 +19,8 @@ pub struct Shared {
     reloading: Mutex<()>,
     /// For TLS, if it is on anywhere.
     certificate: OnceLock<Arc<Certificate>>,
+    /// The filters of clients, if they are in a store: the keyspace is empty then.
+    front: OnceLock<Front>,
     /// The filters.
     pub keyspace: Arc<Keyspace>,
     /// The write-ahead log of the filters; `None` without a data folder.
@@ -47,6 +50,7 @@ impl Shared {
             current,
             reloading,
             certificate: OnceLock::new(),
+            front: OnceLock::new(),
             keyspace,
             log,
             metrics,
@@ -154,6 +158,18 @@ impl Shared {
             self.clients.expect_logins();
         }
         Ok(self.current.store(merged))
+    }
+
+    /// The filters of clients, if they are in a store.
+    #[inline]
+    pub fn front(&self) -> Option<&Front> {
+        self.front.get()
+    }
+
+    /// Sets the store of the filters, before the first client.
+    pub(crate) fn set_front(&self, front: Front) {
+        // A server has one, and sets it once.
+        let _ = self.front.set(front);
     }
 
     /// Sets the certificate for connections, which a reload reads again.

@@ -4,6 +4,7 @@ use super::After;
 use super::bounds::SHARE_NS;
 use super::call::{Call, Fault};
 use super::connection;
+use super::front;
 use super::row::{Command, Right};
 use super::table;
 use super::transaction;
@@ -31,6 +32,11 @@ pub fn execute(
     let known = connection::follow_users(&mut call);
     let outcome = known.and_then(|()| choose(&call)).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
+            return Ok(());
+        }
+        if call.shared.front().is_some() && front::is_on_filters(command)? {
+            call.turn.counts.add(command.right.family(), 1);
+            call.after = After::Later;
             return Ok(());
         }
         if command.right == Right::Open && call.turn.hurried && !connection::may_try(&mut call)? {

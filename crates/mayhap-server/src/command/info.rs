@@ -91,6 +91,12 @@ fn server(call: &Call<'_, '_>, out: &mut String) {
         "uptime_in_days": call.shared.metrics.uptime().as_secs() / 86_400,
         "server_time_usec": u128::from(call.turn.work.now) * 1000,
     );
+    if let Some(front) = call.shared.front() {
+        lines!(out,
+            "store": front.name(),
+            "store_reached": u8::from(front.is_reached()),
+        );
+    }
 }
 
 fn clients(call: &Call<'_, '_>, out: &mut String) {

@@ -5,7 +5,8 @@
 //! commands has a file or a folder: `bf/` the filters, `cf/` compact ones, `keys.rs` and
 //! `expire.rs` names, `connection.rs` and `client.rs` the client itself, `transaction.rs` with
 //! `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the
-//! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `number.rs` and
+//! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `front.rs` has
+//! the commands on filters in a store. `number.rs` and
 //! `word.rs` read arguments, `sub.rs` has those that are subcommands; `errors.rs` has the errors of
 //! the engine as answers. docs/commands.md is the description for users.
 
@@ -23,6 +24,7 @@ mod describe;
 mod errors;
 mod execute;
 mod expire;
+mod front;
 mod info;
 mod keys;
 mod number;
@@ -37,6 +39,7 @@ mod word;
 
 pub(crate) use bounds::SHARE_NS;
 pub use execute::execute;
+pub(crate) use front::{is_on_store, on_store};
 pub(crate) use queue::Queue;
 pub(crate) use word::logged;
 

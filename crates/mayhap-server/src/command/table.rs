@@ -28,6 +28,11 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Command)> {
     FAMILIES.iter().flat_map(|(group, rows)| rows.iter().map(move |row| (*group, row)))
 }
 
+/// The group of a command of the table.
+pub(super) fn group_of(command: &Command) -> &'static str {
+    all().find(|(_, row)| row.name == command.name).map_or("", |(group, _)| group)
+}
+
 /// The number of commands.
 pub(super) fn len() -> usize {
     FAMILIES.iter().map(|(_, rows)| rows.len()).sum()

@@ -2,6 +2,7 @@
 
 use super::{Addresses, ValueError};
 use mayhap_engine::durable::Policy;
+use mayhap_redis::Address;
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::parse_millis;
 use std::fmt::Display;
@@ -69,9 +70,14 @@ pub(super) const RATE: Form<f64> = plain(|text| Ok(parse_fpp(text)?));
 pub(super) const SIZE: Form<u64> = Form { read: size, write: |bytes| size_shown(*bytes) };
 pub(super) const SMALL_SIZE: Form<u32> =
     Form { read: small_size, write: |bytes| size_shown((*bytes).into()) };
+/// A time that is not 0.
+pub(super) const SOME_TIME: Form<u64> =
+    Form { read: some_time, write: |millis| time_shown(*millis) };
 pub(super) const SWITCH: Form<bool> = plain(switch);
 pub(super) const THREADS: Form<usize> = plain(|text| within(text, 1..=1024, ""));
 pub(super) const TIME: Form<u64> = Form { read: time, write: |millis| time_shown(*millis) };
+/// Written without its user and password.
+pub(super) const URL: Form<Address> = plain(url);
 
 fn within<T>(text: &str, range: RangeInclusive<u64>, unit: &'static str) -> Result<T, ValueError>
 where
@@ -85,6 +91,11 @@ where
 
 fn path(text: &str) -> Result<PathBuf, ValueError> {
     if text.is_empty() { Err(ValueError::NoPath) } else { Ok(text.into()) }
+}
+
+fn url(text: &str) -> Result<Address, ValueError> {
+    let address = Address::parse(text).map_err(|error| ValueError::NotStore(error.to_string()))?;
+    if address.name().is_some() { Err(ValueError::NamesFilter) } else { Ok(address) }
 }
 
 fn switch(text: &str) -> Result<bool, ValueError> {
@@ -122,6 +133,13 @@ fn time(text: &str) -> Result<u64, ValueError> {
         return Ok(0);
     }
     parse_millis(text).ok_or(ValueError::NotDuration)
+}
+
+fn some_time(text: &str) -> Result<u64, ValueError> {
+    match time(text)? {
+        0 => Err(ValueError::NoTime),
+        millis => Ok(millis),
+    }
 }
 
 fn capacity(text: &str) -> Result<u64, ValueError> {

@@ -158,9 +158,17 @@ pub(crate) fn apply(
     set(config).map_err(|problem| ConfigError {
         origin,
         key: key.into(),
-        value: Some(text.into()),
+        value: Some(without_user(text)),
         problem: Box::new(problem.into()),
     })
+}
+
+/// A value as errors show it: a URL without its user and password.
+fn without_user(text: &str) -> String {
+    match text.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
+        Some((scheme, (_, rest))) => format!("{scheme}://{rest}"),
+        None => text.into(),
+    }
 }
 
 /// Refuses settings that contradict each other or give access without a login.
@@ -218,7 +226,36 @@ pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), C
             return Err(ConfigError::whole(Problem::NeedsCertificate(name)));
         }
     }
+    check_store(config)?;
     check_limits(config)
+}
+
+/// Refuses two places for filters, and settings of a store that is not there.
+fn check_store(config: &Config) -> Result<(), ConfigError> {
+    let both = |there, other| Err(ConfigError::whole(Problem::Both { there, other }));
+    let about_store = [
+        ("store_wait_replicas", config.store_wait_replicas.is_some()),
+        ("store_tls_ca", config.store_tls_ca.is_some()),
+        ("store_tls_cert", config.store_tls_cert.is_some()),
+        ("store_tls_key", config.store_tls_key.is_some()),
+    ];
+    let about_store = about_store.into_iter().find(|(_, is_given)| *is_given);
+    match (&config.store, about_store) {
+        (Some(_), _) if config.data.is_some() => both("store", "data"),
+        (Some(_), _) => {
+            let has = [&config.store_tls_cert, &config.store_tls_key].map(Option::is_some);
+            let (there, absent) = match has {
+                [true, false] => ("store_tls_cert", "store_tls_key"),
+                [false, true] => ("store_tls_key", "store_tls_cert"),
+                _ => return Ok(()),
+            };
+            Err(ConfigError::whole(Problem::Alone { there, absent }))
+        }
+        (None, Some((there, _))) => {
+            Err(ConfigError::whole(Problem::Without { there, absent: "store" }))
+        }
+        (None, None) => Ok(()),
+    }
 }
 
 fn check_limits(config: &Config) -> Result<(), ConfigError> {

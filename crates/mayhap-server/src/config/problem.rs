@@ -75,6 +75,22 @@ pub enum Problem {
         /// The one that is missing.
         absent: &'static str,
     },
+    /// Two settings of which only one can be.
+    #[error("{there} is given with {other}: the filters are in one place; omit one of them")]
+    Both {
+        /// The one.
+        there: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// A setting without the one that it is about.
+    #[error("{there} is given without {absent}, which it is about")]
+    Without {
+        /// The setting that is given.
+        there: &'static str,
+        /// The one that is missing.
+        absent: &'static str,
+    },
     /// A setting that needs a certificate.
     #[error("{0} is given without tls_cert and tls_key")]
     NeedsCertificate(&'static str),

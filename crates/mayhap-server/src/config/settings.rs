@@ -4,10 +4,11 @@
 
 use super::form::{
     ADDRESSES, CAPACITY, COUNT, EXPANSION, FORMAT, FSYNC, LEVEL, MICROS, NAMES, NUMBER, PATH, PORT,
-    RATE, SIZE, SMALL_SIZE, SWITCH, THREADS, TIME,
+    RATE, SIZE, SMALL_SIZE, SOME_TIME, SWITCH, THREADS, TIME, URL,
 };
 use super::{Addresses, LogFormat, Users, ValueError};
 use mayhap_engine::durable::Policy;
+use mayhap_redis::Address;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -142,6 +143,22 @@ settings! {
         /// Not ready (`/readyz`) while a file of `import/` cannot be used.
         require_imports: bool = false,
             SWITCH "" "Not ready while a file in import/ cannot be used", live;
+    }
+    "Filters on a server" {
+        /// The Redis, Valkey or cluster that has the filters, in mayhap's own layout; the data
+        /// folder of this server is then not used.
+        store: Option<Address> = None, URL "URL" "Redis, Valkey or cluster that has the filters";
+        /// How long a request may wait for it.
+        store_timeout_ms as "store_timeout": u64 = 5_000,
+            SOME_TIME "TIME" "Time for a request to <store>";
+        /// The replicas that must have a write before it is acknowledged.
+        store_wait_replicas: Option<u32> = None, COUNT "N" "Replicas that must have a write";
+        /// The authority that signs its certificate, in PEM; by default those of the machine.
+        store_tls_ca: Option<PathBuf> = None, PATH "FILE" "Authority of <store>, for rediss://";
+        /// The certificate to show it, in PEM.
+        store_tls_cert: Option<PathBuf> = None, PATH "FILE" "Certificate to show to <store>";
+        /// The private key of that certificate, in PEM.
+        store_tls_key: Option<PathBuf> = None, PATH "FILE" "Its private key in PEM";
     }
     "Limits" {
         /// The most bytes of all filters together.

@@ -27,6 +27,12 @@ pub enum ValueError {
     /// An empty path.
     #[error("is empty; give a file or folder")]
     NoPath,
+    /// Not the URL of a server, with the reason.
+    #[error("{0}")]
+    NotStore(String),
+    /// The URL of a filter instead of its server.
+    #[error("names a filter; give its server alone, such as redis://127.0.0.1:6379")]
+    NamesFilter,
     /// A size of 0.
     #[error("is 0; allowed: from 1 B on")]
     NoBytes,
@@ -47,6 +53,9 @@ pub enum ValueError {
     /// Not a duration.
     #[error("is not a duration; write it like 500ms, 30s, 5min or 1h, and 0s for never")]
     NotDuration,
+    /// A time of 0.
+    #[error("is 0; allowed: from 1ms on")]
+    NoTime,
     /// A name in a list that is not a host's.
     #[error("{0:?} is not a host name; write filters.example.org")]
     NotHost(String),

@@ -100,6 +100,12 @@ fn state(shared: &Shared, out: &mut String) {
     if let Some(limit) = shared.config().max_memory {
         one(out, "memory_limit_bytes", "The setting max_memory", &limit);
     }
+    if let Some(front) = shared.front() {
+        let reached = "Whether the last request to the store was answered by it";
+        one(out, "store_reached", reached, &u8::from(front.is_reached()));
+        let head = "Requests that the store has not answered";
+        each(out, &[("store_unanswered_total", head, &front.unanswered())]);
+    }
     let stats = shared.log.as_ref().map(|log| log.stats());
     let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
     one(out, "writable", "Whether writes are accepted", &writable);

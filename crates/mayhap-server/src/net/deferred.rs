@@ -3,6 +3,7 @@
 
 use super::connection::Phase;
 use super::connections::Connections;
+use super::in_store;
 use super::inbox::{Done, Inbox};
 use super::jobs::{Aside, Job, Jobs};
 use super::outcome::{Answers, Outcome, Writes};
@@ -112,9 +113,12 @@ impl<S: Service> Deferred<S> {
         let nobody = Session::new(connection.client.id, None, Rights::NONE);
         let session = std::mem::replace(&mut connection.session, nobody);
         let (client, inbox) = (Arc::clone(&connection.client), Arc::clone(&self.inbox));
-        if let Err(job) =
-            self.jobs.put(Box::new(Job { request, session, client, connection: index, inbox }))
-        {
+        let job = Box::new(Job { request, session, client, connection: index, inbox });
+        let job = match self.service.in_store() {
+            Some(shared) => in_store::begin(shared, job),
+            None => Some(job),
+        };
+        if let Some(Err(job)) = job.map(|job| self.jobs.put(job)) {
             connection.session = job.session;
             // An `EXEC` that is refused ends its transaction.
             connection.session.queue = None;

@@ -51,6 +51,11 @@ pub trait Service: Send + Sync + 'static {
     /// Whether all changes refused with this number are undone.
     fn is_undone(&self, number: u64) -> bool;
 
+    /// The state of a server whose filters are in a store: requests on them leave the loop.
+    fn in_store(&self) -> Option<&Arc<Shared>> {
+        None
+    }
+
     /// Registers a callback for each time when a state may have changed.
     fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>);
 }
@@ -112,6 +117,10 @@ impl Service for Live {
 
     fn is_undone(&self, number: u64) -> bool {
         self.0.log.as_ref().is_none_or(|log| log.is_undone(number))
+    }
+
+    fn in_store(&self) -> Option<&Arc<Shared>> {
+        Some(&self.0).filter(|shared| shared.front().is_some())
     }
 
     fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>) {

@@ -1,6 +1,7 @@
 //! Why a server could not start or stop.
 
 use crate::config::KeyFileError;
+use crate::front::ConnectError;
 use crate::net;
 use mayhap_engine::{CloseError, OpenError};
 use std::io;
@@ -25,6 +26,9 @@ pub enum StartError {
     /// The filters cannot be opened.
     #[error(transparent)]
     Filters(#[from] OpenError),
+    /// The store of the filters cannot be used.
+    #[error(transparent)]
+    Store(#[from] ConnectError),
     /// The file of the secret key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyFileError),

@@ -11,6 +11,7 @@ mod open;
 pub use error::{ShutdownError, StartError};
 
 use crate::config::Config;
+use crate::front::Front;
 use crate::http::Http;
 use crate::net::{Ended, Live, Loops};
 use crate::shared::Shared;
@@ -73,8 +74,12 @@ impl Server {
         network::check_files(&config)?;
         let certificate = network::certificate(&config)?;
         let network = network::options(&config, certificate.as_ref())?;
+        let front = Front::connect(&config)?;
         let engine = open::open(&config, report)?;
         let shared = Shared::new(config, engine.keyspace.clone(), engine.log.clone());
+        if let Some(front) = front {
+            shared.set_front(front);
+        }
         if let Some(certificate) = certificate {
             shared.set_certificate(certificate);
         }

@@ -42,6 +42,7 @@ mod names;
 mod reload;
 mod secret_files;
 mod slow_readers;
+mod store;
 mod strangers;
 mod strict_names;
 mod support;

@@ -16,6 +16,8 @@ mod merge;
 mod options;
 mod which;
 
+pub(super) use options::{For, capacity, error_rate, take};
+
 use super::bounds::Answer;
 use super::row::Right::{Read, ReadAndWrite, Write};
 use super::row::{ALL, Command, NONE, ONE, row};

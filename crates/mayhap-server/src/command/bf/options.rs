@@ -12,7 +12,7 @@ use mayhap_engine::keyspace::MAX_EXPANSION;
 
 /// The command whose error texts are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
+pub(in crate::command) enum For {
     Reserve,
     Insert,
 }
@@ -30,7 +30,7 @@ impl For {
 /// Takes one option that both commands have, with its value from `rest`.
 ///
 /// `Ok(false)` if the word is no such option.
-pub(super) fn take<'a>(
+pub(in crate::command) fn take<'a>(
     reservation: &mut Reservation,
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
@@ -94,7 +94,7 @@ impl From<Contradiction> for Fault {
 }
 
 /// `error` of a reserve or `ERROR` of an insert.
-pub(super) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
+pub(in crate::command) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
     const BAD: &str = "Bad error rate";
     let rate = word.and_then(number::real).ok_or(of.text("ERR bad error rate", BAD))?;
     if rate > 0.0 && rate < 1.0 {
@@ -106,7 +106,7 @@ pub(super) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
 /// `capacity` of a reserve or `CAPACITY` of an insert.
 ///
 /// `RedisBloom` stops at 2^30. Here the memory limits decide, and their errors state the bound.
-pub(super) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
+pub(in crate::command) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
     const BAD: &str = "Bad capacity";
     let number = word.and_then(number::integer).ok_or(of.text("ERR bad capacity", BAD))?;
     match u64::try_from(number) {

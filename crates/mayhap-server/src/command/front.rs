@@ -1,0 +1,333 @@
+//! The commands of a server whose filters are in a store ([`Front`]): their words checked, their
+//! answers written. Each begins on a loop, ends with the store's reply, and is the same for
+//! clients as the command on filters of this server's own, except for what the layout there cannot
+//! hold, which is refused by name.
+
+use super::bf::{For, capacity, error_rate, take};
+use super::call::{Call, Fault};
+use super::row::Command;
+use super::table;
+use super::word::is;
+use crate::config::Config;
+use crate::front::{Error, Front};
+use crate::metrics::{Counter, Counts};
+use crate::reservation::{Named, Reservation};
+use crate::resp::{Reply, Value};
+use crate::{Session, Shared};
+use mayhap::{Layout, sizing};
+use mayhap_engine::Words;
+use mayhap_redis::{FilterInfo, NativeOptions};
+
+/// Commands on filters in the store.
+const ON_FILTERS: [&str; 11] = [
+    "bf.add",
+    "bf.madd",
+    "bf.insert",
+    "bf.exists",
+    "bf.mexists",
+    "bf.reserve",
+    "bf.info",
+    "bf.card",
+    "del",
+    "unlink",
+    "exists",
+];
+/// Commands on filters, or on a folder of them, that this server does not have there.
+const REFUSED: [&str; 4] = ["bgsave", "lastsave", "save", "wait"];
+/// Groups of commands that this server does not have there unless they are in [`ON_FILTERS`].
+const REFUSED_GROUPS: [&str; 4] = ["bf", "cf", "generic", "transactions"];
+
+/// Whether a request is for a filter in the store; an error for one that is not served there.
+pub(super) fn is_on_filters(command: &Command) -> Result<bool, Fault> {
+    let name = command.name;
+    if ON_FILTERS.contains(&name) {
+        return Ok(true);
+    }
+    let takes_filters = ["bf.backup", "copy", "object"].contains(&name)
+        || REFUSED.contains(&name)
+        || REFUSED_GROUPS.contains(&table::group_of(command));
+    if !takes_filters {
+        return Ok(false);
+    }
+    Err(format!(
+        "ERR '{name}' is not served for filters in a store; use the command mayhap with the URL of \
+         the store, or a server with a data folder"
+    )
+    .into())
+}
+
+/// Whether this is a request for a filter in the store.
+pub(crate) fn is_on_store(words: Words<'_>) -> bool {
+    let command = table::find(words.get(0).unwrap_or_default());
+    command.is_some_and(|command| ON_FILTERS.contains(&command.name))
+}
+
+/// Executes a request on filters in the store, and returns its answer.
+pub(crate) async fn on_store(shared: &Shared, words: Words<'_>, session: &Session) -> Vec<u8> {
+    let (mut out, mut counts) = (Vec::new(), Counts::default());
+    let answer = match shared.front() {
+        Some(front) => answer(front, &shared.config(), words, &mut counts).await,
+        None => Err("ERR there is no store".into()),
+    };
+    let mut reply = Reply::new(&mut out, session.info.resp3);
+    match answer {
+        Ok(answer) => answer.write(&mut reply),
+        Err(fault) => {
+            counts.add(Counter::Errors, 1);
+            reply.error(&fault.0);
+        }
+    }
+    // Any lane counts correctly.
+    shared.metrics.lane(0).take(&mut counts);
+    out
+}
+
+/// An answer before it is written.
+enum Answer {
+    Done,
+    Yes(bool),
+    Each(Vec<bool>),
+    Count(u64),
+    /// Fields of a filter, and whether it is the only one that was requested.
+    Fields(Vec<(&'static str, Value)>, bool),
+}
+
+impl Answer {
+    fn write(&self, reply: &mut Reply<'_>) {
+        match self {
+            Self::Done => reply.simple("OK"),
+            &Self::Yes(yes) => reply.boolean(yes),
+            Self::Each(all) => {
+                reply.array(all.len());
+                for &yes in all {
+                    reply.boolean(yes);
+                }
+            }
+            &Self::Count(number) => reply.integer(i64::try_from(number).unwrap_or(i64::MAX)),
+            Self::Fields(fields, is_one) => {
+                if *is_one && !reply.is_resp3() {
+                    reply.array(1);
+                } else {
+                    reply.map(fields.len());
+                }
+                for (name, value) in fields {
+                    if !is_one || reply.is_resp3() {
+                        reply.simple(name);
+                    }
+                    reply.value(value);
+                }
+            }
+        }
+    }
+}
+
+async fn answer(
+    front: &Front,
+    config: &Config,
+    words: Words<'_>,
+    counts: &mut Counts,
+) -> Result<Answer, Fault> {
+    let word = |index| words.get(index).unwrap_or_default();
+    let command = word(0).to_ascii_lowercase();
+    let is_one = matches!(&*command, b"bf.add" | b"bf.exists");
+    match &*command {
+        b"bf.add" | b"bf.madd" => {
+            let keys: Vec<&[u8]> = words.from(2).iter().collect();
+            counts.add(Counter::ItemsAdded, keys.len() as u64);
+            let added = front.in_time(front.insert(name(word(1))?, &keys)).await?;
+            Ok(if is_one { Answer::Yes(added == [true]) } else { Answer::Each(added) })
+        }
+        b"bf.exists" | b"bf.mexists" => {
+            let keys: Vec<&[u8]> = words.from(2).iter().collect();
+            let found = front.in_time(front.contains(name(word(1))?, &keys)).await?;
+            counts.checked(found.len(), found.iter().filter(|&&found| found).count());
+            Ok(if is_one { Answer::Yes(found == [true]) } else { Answer::Each(found) })
+        }
+        b"bf.insert" => insert(front, config, words, counts).await,
+        b"bf.reserve" => {
+            let options = reservation(config, words)?;
+            if front.in_time(front.create(name(word(1))?, options)).await? {
+                Ok(Answer::Done)
+            } else {
+                Err("ERR item exists".into())
+            }
+        }
+        b"bf.card" => {
+            let info = front.in_time(front.info(name(word(1))?)).await?;
+            Ok(Answer::Count(items(&info)))
+        }
+        b"bf.info" => info(front, words).await,
+        _ => count(front, words, &*command != b"exists").await,
+    }
+}
+
+/// `BF.INFO name [field]`.
+async fn info(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
+    let wanted = words.get(2);
+    if words.len() > 3 {
+        return Err(Call::arity("bf.info"));
+    }
+    if wanted.is_some_and(|wanted| !FIELDS.iter().any(|(option, ..)| is(wanted, option))) {
+        return Err("Invalid information value".into());
+    }
+    let info = front.in_time(front.info(name(words.get(1).unwrap_or_default())?)).await?;
+    let is_wanted = |option: &str| wanted.is_none_or(|wanted| is(wanted, option));
+    let fields = FIELDS.iter().filter(|(option, ..)| is_wanted(option));
+    let fields = fields.map(|(_, name, value)| (*name, value(&info))).collect();
+    Ok(Answer::Fields(fields, wanted.is_some()))
+}
+
+/// The number of names that have a filter, which is deleted if `deletes`.
+async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer, Fault> {
+    let names: Vec<&str> = words.from(1).iter().map(name).collect::<Result<_, _>>()?;
+    let count = async {
+        let mut number = 0;
+        for name in names {
+            let is_one =
+                if deletes { front.delete(name).await? } else { front.exists(name).await? };
+            number += u64::from(is_one);
+        }
+        Ok(number)
+    };
+    Ok(Answer::Count(front.in_time(count).await?))
+}
+
+/// Option of the request, name in the answer, value.
+type Field = (&'static str, &'static str, fn(&FilterInfo) -> Value);
+
+/// The fields of `BF.INFO`: those of `RedisBloom`.
+const FIELDS: [Field; 5] = [
+    ("capacity", "Capacity", |info| Value::count(info.expected_items)),
+    ("size", "Size", |info| Value::count(info.num_bytes)),
+    ("filters", "Number of filters", |_| Value::count(1)),
+    ("items", "Number of items inserted", |info| Value::count(items(info))),
+    ("expansion", "Expansion rate", |_| Value::Null),
+];
+
+/// The number of keys that the bits stand for.
+fn items(info: &FilterInfo) -> u64 {
+    info.estimated_items.map_or(u64::MAX, |items| items.round() as u64)
+}
+
+/// The name of a filter.
+fn name(word: &[u8]) -> Result<&str, Fault> {
+    let not_text =
+        "ERR the name of a filter in a store is UTF-8 without { and }, of 1 to 512 bytes";
+    std::str::from_utf8(word).map_err(|_| not_text.into())
+}
+
+/// `BF.RESERVE name rate capacity [options]`.
+fn reservation(config: &Config, words: Words<'_>) -> Result<NativeOptions, Fault> {
+    let mut reservation = Reservation::by_default(config);
+    reservation.target_fpp = error_rate(words.get(2), For::Reserve)?;
+    reservation.capacity = capacity(words.get(3), For::Reserve)?;
+    let mut rest = words.from(4).iter();
+    while let Some(word) = rest.next() {
+        if !take(&mut reservation, word, &mut rest, For::Reserve)? {
+            return Err("ERR unknown argument received".into());
+        }
+    }
+    options(&reservation, config)
+}
+
+/// `BF.INSERT name [options] ITEMS item …`: creates the filter only with `CAPACITY`.
+async fn insert(
+    front: &Front,
+    config: &Config,
+    words: Words<'_>,
+    counts: &mut Counts,
+) -> Result<Answer, Fault> {
+    let mut reservation = Reservation::by_default(config);
+    let (mut is_sized, mut creates, mut items) = (false, true, None);
+    let mut rest = words.from(2).iter();
+    while let Some(word) = rest.next() {
+        if is(word, "items") {
+            items = Some(words.from(words.len() - rest.len()));
+            break;
+        } else if is(word, "capacity") {
+            reservation.capacity = capacity(rest.next(), For::Insert)?;
+            is_sized = true;
+        } else if is(word, "error") {
+            reservation.target_fpp = error_rate(rest.next(), For::Insert)?;
+        } else if is(word, "nocreate") {
+            creates = false;
+        } else if !take(&mut reservation, word, &mut rest, For::Insert)? {
+            return Err("Unknown argument received".into());
+        }
+    }
+    if items.is_some_and(|items| items.is_empty()) {
+        return Err(Call::arity("bf.insert"));
+    }
+    let options = options(&reservation, config)?;
+    let name = name(words.get(1).unwrap_or_default())?;
+    let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();
+    counts.add(Counter::ItemsAdded, keys.len() as u64);
+    let added = async {
+        match front.insert(name, &keys).await {
+            Err(Error::Store(mayhap_redis::Error::NotFound { .. })) if creates && is_sized => {}
+            added => return added,
+        }
+        match front.create(name, options).await {
+            // Another client may have created it meanwhile, with other parameters.
+            Ok(_) | Err(Error::Store(mayhap_redis::Error::Exists { .. })) => {}
+            Err(error) => return Err(error),
+        }
+        front.insert(name, &keys).await
+    };
+    Ok(Answer::Each(front.in_time(added).await?))
+}
+
+/// The filter of a reservation, if the layout of the store can hold it.
+fn options(reservation: &Reservation, config: &Config) -> Result<NativeOptions, Fault> {
+    let Reservation { capacity, target_fpp, .. } = *reservation;
+    let other = [
+        ("EXPANSION", reservation.expansion.is_some_and(|by| by > 0)),
+        ("VALIDATESCALETO", reservation.scale_to.is_some()),
+        ("COUNTING", reservation.counting),
+        ("WINDOW", reservation.window.is_some()),
+        ("NOREFRESH", !reservation.refresh),
+        ("CLEARAT", reservation.clear_at.is_some()),
+        ("LAYOUT compact", reservation.layout == Named::Compact),
+        ("SEED", reservation.seed.is_some()),
+        // The key of the server is for all filters, or there is none.
+        ("KEYED", reservation.keyed.is_some_and(|keyed| keyed != config.key_file.is_some())),
+    ];
+    if let Some((name, _)) = other.into_iter().find(|(_, is_wanted)| *is_wanted) {
+        return Err(format!(
+            "ERR {name} is not for filters in a store, which are plain ones of one size; omit it, \
+             or use a server with a data folder"
+        )
+        .into());
+    }
+    let options = match reservation.layout {
+        Named::Plain(Layout::Standard) => {
+            sizing::for_items(Layout::Standard, capacity, target_fpp).map(NativeOptions::new)
+        }
+        _ => NativeOptions::for_items(capacity, target_fpp),
+    };
+    let options = options.map_err(|why| format!("ERR could not create filter: {why}"))?;
+    let (bytes, limit) = (options.params.num_bytes(), config.max_filter_bytes);
+    match limit.filter(|&limit| bytes > limit) {
+        Some(limit) => Err(format!(
+            "ERR could not create filter: it would have {bytes} bytes, above the limit of {limit} \
+             (max_filter_bytes)"
+        )
+        .into()),
+        None => Ok(options),
+    }
+}
+
+fn not_found() -> Fault {
+    "ERR not found; filters in a store do not grow: create it with BF.RESERVE for all its keys"
+        .into()
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Store(mayhap_redis::Error::NotFound { .. }) => not_found(),
+            Error::Store(mayhap_redis::Error::Exists { .. }) => "ERR item exists".into(),
+            error => format!("ERR {error}").into(),
+        }
+    }
+}

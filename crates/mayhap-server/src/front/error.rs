@@ -1,0 +1,47 @@
+//! Why a store cannot be used, or a request to it has no answer.
+
+use crate::config::KeyFileError;
+use std::io;
+use thiserror::Error;
+
+/// Why a store cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// It cannot be reached, or refuses the user.
+    #[error(transparent)]
+    Store(#[from] mayhap_redis::Error),
+    /// The file of the secret key cannot be used.
+    #[error(transparent)]
+    Key(#[from] KeyFileError),
+    /// The system has no thread for it.
+    #[error("cannot start the thread of the store: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// Why a request to the store has no answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// By the store.
+    #[error(transparent)]
+    Store(#[from] mayhap_redis::Error),
+    /// The filter's keys are made of lines, and those of a request are not.
+    #[error(
+        "the keys of the filter {name} are made of lines ({options}), which only the command does; \
+         use the command mayhap, or a filter without these options"
+    )]
+    KeysOfLines {
+        /// The filter.
+        name: String,
+        /// The options.
+        options: String,
+    },
+}
+
+impl Error {
+    /// Whether the store has not answered at all.
+    pub(crate) const fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Store(mayhap_redis::Error::Unavailable { .. }))
+    }
+}
