@@ -59,6 +59,7 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
             | ("create", "like")
             | ("move", "from" | "to")
             | ("backup", "data")
+            | ("serve", "store")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
 }
 

@@ -30,6 +30,7 @@ mod refused;
 mod reload;
 mod server;
 mod shim;
+mod store;
 mod strike;
 mod term;
 mod unread;

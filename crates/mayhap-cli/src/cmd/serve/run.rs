@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use mayhap_engine::{CloseError, OpenError, durable};
 use mayhap_lists::Stop;
 use mayhap_server::config::{Config, KeyFileError, Loaded};
+use mayhap_server::front::ConnectError;
 use mayhap_server::{Running, Server, ShutdownError, StartError, net};
 use mayhap_units::number::format_bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,7 +29,7 @@ pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<(), Er
     let stop = Stop::on_signals()?;
     let hangup = Arc::new(AtomicBool::new(false));
     flag::register(SIGHUP, hangup.clone()).map_err(Error::io("listen for", "signals"))?;
-    let is_said = config.max_memory.is_some();
+    let is_said = config.max_memory.is_some() || config.store.is_some();
     let config = with_memory(config);
     if let (false, Some(memory), Some(limit)) = (is_said, Memory::found(), config.max_memory) {
         let one = memory.for_one_filter().and(config.max_filter_bytes).map(format_bytes);
@@ -37,7 +38,7 @@ pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<(), Er
         let (limit, one) = (format_bytes(limit), one.unwrap_or_default());
         log::info!("max_memory: {limit}, three quarters of {memory}{one}");
     }
-    if config.data.is_none() {
+    if config.data.is_none() && config.store.is_none() {
         let keep = "keep them with --data DIR";
         log::warn!("no data folder: filters are lost when the server stops; {keep}");
     }
@@ -57,11 +58,13 @@ pub(super) fn run(config: Config, load: &Load, has_files: bool) -> Result<(), Er
 }
 
 /// A filter beyond the memory of the machine or the container would only be noticed by the OOM
-/// killer.
+/// killer. Filters in a store are in other memory, unlike the buffers of clients.
 fn with_memory(mut config: Config) -> Config {
     if let (None, Some(memory)) = (config.max_memory, Memory::found()) {
         config.max_memory = Some(memory.three_quarters());
-        config.max_filter_bytes = config.max_filter_bytes.or(memory.for_one_filter());
+        if config.store.is_none() {
+            config.max_filter_bytes = config.max_filter_bytes.or(memory.for_one_filter());
+        }
     }
     config
 }
@@ -103,7 +106,12 @@ fn not_started(error: &StartError) -> Error {
         StartError::Filters(OpenError::Data(error)) => {
             return Error::usage(message_of_data(error), data_hint(error));
         }
-        StartError::Key(KeyFileError::NoKey { .. }) => {
+        StartError::Store(ConnectError::Store(_)) => {
+            "is it running, with the password in REDISCLI_AUTH or in the URL? Other options of \
+             --store are in mayhap serve --help"
+        }
+        StartError::Key(KeyFileError::NoKey { .. })
+        | StartError::Store(ConnectError::Key(KeyFileError::NoKey { .. })) => {
             "a key file has 32 hex digits or 16 bytes; create one with --new-key-file FILE"
         }
         StartError::Filters(OpenError::Restore(_)) => "give the server more memory",
@@ -159,6 +167,9 @@ fn data_hint(error: &durable::Error) -> &'static str {
 
 fn say_where(running: &Running) {
     let config = &running.shared().config();
+    if let Some(front) = running.shared().front() {
+        log::info!("filters: {}", front.name());
+    }
     for address in running.addresses() {
         log::info!("Redis clients: {address}");
     }
