@@ -38,5 +38,7 @@ MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --locked -p mayhap
 cp "${CARGO_TARGET_DIR:-target}/debug/mayhap" "$out/mayhap"
 export MAYHAP="$PWD/$out/mayhap"
 # A test that waits for ever would take the whole run with it.
+(cd bindings/wasm && CARGO_TARGET_DIR=$PWD/../../target/web/cargo ${CARGO:-cargo} test --locked \
+	-p mayhap-wasm --features plain,kinds,plan,foreign,lists)
 node --test --test-timeout=900000 bindings/wasm/test/*.test.mjs
 node --test --test-timeout=900000 web/test/*.test.mjs

@@ -22,6 +22,12 @@ const REFUSALS = {
   ListIsText: (what) => `text in ${what}: convert it to UTF-8 first (iconv -f ${what} -t UTF-8)`,
 };
 
+const DAMAGES = {
+  ListIsCut: 'the gzip data end too early: is the file complete?',
+  ListIsDamaged: 'the gzip data are damaged: get the file again',
+  ListIsFollowed: 'what follows the gzip data is not gzip',
+};
+
 /** What is read from a stream of chunks, copied into the reader's own buffers. */
 class Copies {
   #chunks;
@@ -111,24 +117,37 @@ class Pieces {
     this.#open();
     return { isStopped: true };
   }
+}
 
-  stream() {
-    return new ReadableStream({
-      pull: async (control) => {
-        let got;
-        do got = await this.read(new Uint8Array(PIECE)); while (got.isStopped);
-        if (got.done) control.close();
-        else control.enqueue(got.value);
-      },
-    });
+/** The bytes of a gzipped file: a piece of it is unpacked as far as there is room for its lines. */
+class Unpacked {
+  #pieces;
+  #packed = new glue.Packed();
+  #buffer = new ArrayBuffer(PIECE);
+
+  constructor(pieces) {
+    this.#pieces = pieces;
+  }
+
+  async read(view) {
+    let length;
+    while (Number.isNaN(length = this.#packed.read(view))) {
+      const { done, value, isStopped } = await this.#pieces.read(new Uint8Array(this.#buffer));
+      this.#buffer = isStopped ? new ArrayBuffer(PIECE) : value.buffer;
+      if (!isStopped) this.#packed.push(done ? new Uint8Array() : value, done);
+    }
+    return { done: length === 0, value: view.subarray(0, length) };
+  }
+
+  free() {
+    this.#packed.free();
   }
 }
 
 /** Reads the list once: `take(piece, isLast)` gets all of it, and may not keep it. */
 async function pass(file, list, isGzip, take, progress) {
   const pieces = new Pieces(file);
-  const unpacked = () => pieces.stream().pipeThrough(new DecompressionStream('gzip'));
-  const reader = isGzip ? readerOf(unpacked()) : pieces;
+  const reader = isGzip ? new Unpacked(pieces) : pieces;
   // Each piece waits for the next one, to know whether it is the last.
   let piece = await fill(reader, new ArrayBuffer(PIECE));
   let spare = new ArrayBuffer(PIECE);
@@ -138,7 +157,7 @@ async function pass(file, list, isGzip, take, progress) {
     const isLast = next.length === 0;
     take(piece, isLast);
     progress(file.size ? pieces.at / file.size : 1);
-    if (isLast) return;
+    if (isLast) return reader.free?.();
     spare = piece.buffer;
     piece = next;
   }
@@ -221,6 +240,7 @@ function said(name, error) {
     return faults(glue, () => { throw error; });
   } catch ({ code, about, message }) {
     const refusal = REFUSALS[code];
+    if (DAMAGES[code]) return `${name}: ${DAMAGES[code]}.`;
     return `${name}: ${refusal ? `no list of keys, but ${refusal(about)}.` : message}`;
   }
 }

@@ -83,12 +83,27 @@ test('a list is unpacked as it is read', () => open(async (page) => {
   const plain = await download(page);
   await take(page, 'list.gz', gzipSync(latin));
   assert.deepEqual(await download(page), plain);
-  // Of two parts no list becomes the first one alone.
-  await take(page, 'two.gz', Buffer.concat([gzipSync('one\n'), gzipSync('two\n')]));
-  const said = await page.textContent('#list-result');
-  assert.ok(/Lines2/.test(said) || await page.locator('#list-result .problem').count(), said);
-  await take(page, 'cut.gz', gzipSync('one\ntwo\n'.repeat(99)).subarray(0, 30));
-  assert.equal(await page.locator('#list-result a').count(), 0);
+  const packed = gzipSync(latin);
+  for (const [name, bytes] of [
+    ['two.gz', Buffer.concat([gzipSync(latin.subarray(0, 9)), gzipSync(latin.subarray(9))])],
+    ['zeros.gz', Buffer.concat([packed, Buffer.alloc(512)])],
+  ]) {
+    await take(page, name, bytes);
+    assert.deepEqual(await download(page), plain, name);
+  }
+  const wrong = Buffer.from(packed);
+  wrong[wrong.length - 8] ^= 1;
+  for (const [name, bytes, said] of [
+    ['cut.gz', packed.subarray(0, -1), /cut\.gz: the gzip data end too early/],
+    ['wrong.gz', wrong, /wrong\.gz: the gzip data are damaged/],
+    ['more.gz', Buffer.concat([packed, Buffer.from('more')]), /more\.gz: what follows the gzip data/],
+  ]) {
+    const path = await take(page, name, bytes);
+    assert.match(await page.textContent('#list-result .problem'), said, name);
+    assert.equal(await page.locator('#list-result a').count(), 0, name);
+    const { status } = spawnSync(binary, ['build', '-o', join(folder, 'refused'), path]);
+    assert.equal(status, 2, name);
+  }
 }));
 
 const REFUSED = {
@@ -146,8 +161,27 @@ function pageMegabytes() {
   return Math.max(...sizes);
 }
 
-test('a list of a gigabyte takes 256 MB with the page, and never holds the page up', () =>
-  open(async (page) => {
+/** Gives the page a list, and waits for its end; returns the megabytes of its process at most. */
+async function mostMegabytes(page, path) {
+  await choose(page, 'list', path);
+  let most = 0;
+  while (await page.locator('#list-result progress').count()) {
+    most = Math.max(most, pageMegabytes());
+    await page.waitForTimeout(100);
+  }
+  return most;
+}
+
+const LENGTHS = {
+  'a list of a gigabyte': (path) => path,
+  'a gzipped list of a gigabyte': (path) => {
+    execFileSync('gzip', ['-1f', path]);
+    return `${path}.gz`;
+  },
+};
+
+for (const [name, pack] of Object.entries(LENGTHS)) {
+  test(`${name} takes 256 MB with the page, and never holds the page up`, () => open(async (page) => {
     const path = join(folder, 'gigabyte');
     const list = openSync(path, 'w');
     for (let i = 0; i < 100; i += 1) {
@@ -161,18 +195,14 @@ test('a list of a gigabyte takes 256 MB with the page, and never holds the page 
       new PerformanceObserver((seen) => tasks.push(...seen.getEntries().map(({ duration }) => duration)))
         .observe({ entryTypes: ['longtask'] });
     });
-    await choose(page, 'list', path);
-    let most = 0;
-    while (await page.locator('#list-result progress').count()) {
-      most = Math.max(most, pageMegabytes());
-      await page.waitForTimeout(100);
-    }
+    const most = await mostMegabytes(page, pack(path));
     const text = await page.textContent('#list-result');
     assert.match(text, /Lines26,400,000Distinctabout 26,\d{3},\d{3}Found againall of them.*blocked, 49\.49 MiB/);
     assert.ok(most > 100 && most <= 256, `${most} MB`);
     const tasks = await page.evaluate('tasks');
     assert.deepEqual(tasks.filter((duration) => duration > 100), []);
   }));
+}
 
 test('a list whose stream comes to a stop is read on, each line once', () => open(async (page) => {
   // In the worker two reads are never answered.

@@ -7,7 +7,7 @@
 //! Each module has some of the features: `native.rs` is the common part of all files of ours,
 //! `plain.rs` the plain filter, `kinds.rs` the other ones, `create.rs` (feature `write`) creates,
 //! fills, unites and writes them, `foreign.rs` are the filters of other systems, `planner.rs` and
-//! `rates.rs` (feature `plan`) size them, `list.rs` (feature `lists`) reads lists of keys.
+//! `rates.rs` (feature `plan`) size them, `list.rs` and `gunzip.rs` (feature `lists`) read lists of keys.
 //!
 //! `package/` is the JavaScript in front of it, which pages call.
 
@@ -20,6 +20,8 @@ mod fault;
 mod filter;
 #[cfg(feature = "foreign")]
 mod foreign;
+#[cfg(feature = "lists")]
+mod gunzip;
 #[cfg(any(feature = "native", feature = "foreign"))]
 mod info;
 #[cfg(any(feature = "native", feature = "foreign"))]
@@ -50,7 +52,7 @@ pub use filter::Filter;
 #[cfg(any(feature = "native", feature = "foreign"))]
 use info::Info;
 #[cfg(feature = "lists")]
-pub use list::List;
+pub use list::{List, Packed};
 #[cfg(feature = "plan")]
 pub use planner::plan;
 #[cfg(feature = "plan")]

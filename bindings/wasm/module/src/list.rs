@@ -1,8 +1,9 @@
-//! Lists of keys, a line each: judged and cut by the rules of the command, in pieces of any size.
+//! Lists of keys, a line each: unpacked, judged and cut by the rules of the command, in pieces of
+//! any size.
 
 use crate::filter::Filter;
 use crate::keys::{Answers, Keys, Texts};
-use crate::{Fault, contents::Contents};
+use crate::{Fault, contents::Contents, gunzip::Gunzip};
 use mayhap::DigestFunction;
 use mayhap_lists::{Compression, NotAList, Sample, sniff};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -156,6 +157,37 @@ impl List {
     /// The number of bytes that [`List::write`] wrote.
     pub fn written(&self) -> usize {
         self.file.len()
+    }
+}
+
+/// A gzipped list, unpacked as it is wanted.
+#[wasm_bindgen]
+pub struct Packed(Gunzip);
+
+#[wasm_bindgen]
+impl Packed {
+    /// A list at its beginning.
+    #[wasm_bindgen(constructor)]
+    #[expect(clippy::new_without_default, reason = "JavaScript calls it")]
+    pub fn new() -> Self {
+        Self(Gunzip::new())
+    }
+
+    /// Adds a piece of the file; after the last one it is complete.
+    pub fn push(&mut self, piece: &[u8], is_last: bool) {
+        self.0.push(piece, is_last);
+    }
+
+    /// Unpacks some bytes; returns their number, 0 at the end, and NaN if another piece is needed.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] for data that are cut short, damaged or followed by others.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<f64, Fault> {
+        match self.0.read(buffer) {
+            Ok(length) => Ok(length.map_or(f64::NAN, |length| length as f64)),
+            Err(code) => Err(Fault::new(code, "gzip")),
+        }
     }
 }
 
