@@ -18,7 +18,7 @@ page.showBars = ({ candidates }) => {
   const half = NAMES + (width - NAMES) * 0.56;
   const columns = [
     ['bars_memory', NAMES, half - NAMES, ({ numBytes }) => numBytes, page.bytes],
-    ['bars_lines_head', half, width - half, ({ cacheLinesMiss }) => cacheLinesMiss,
+    ['bars_lines_head', half, width - half, page.cacheLines,
       (lines) => page.decimal(lines.toFixed(1))],
   ];
   const svg = element('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img' },

@@ -31,7 +31,7 @@ page.showFormulas = (library, needs, best) => {
   place.replaceChildren(page.facts([...rows.map(([name, formula, numbers]) => [name,
     page.element('span', {}, page.element('span', { class: 'formula' }, ...formula), ' = ', numbers)]),
   [text('f_darts'), text('f_darts_is', page.rate(Math.exp((-k * n) / m)))]]),
-  page.element('p', {}, ours(best)));
+  page.element('p', {}, ours(best), best.numHashes && best.numHashes !== k ? text('ours_k', best.numHashes, k) : ''));
 };
 
 const power = (text) => page.element('sup', {}, text);

@@ -11,6 +11,9 @@ page.showSizes = (library, needs, plan) => {
   page.byId('own-k').textContent = best ? ownHashes(library, needs, best) : '';
 };
 
+/** Cache lines that a query touches: the mean by which the planner chooses, half of absent keys. */
+page.cacheLines = ({ cacheLinesMiss, cacheLinesHit }) => (cacheLinesMiss + cacheLinesHit) / 2;
+
 function row(library, kind) {
   const { element, rate } = page;
   const plain = ['standard', 'blocked', 'blocked128', 'blocked64'].includes(kind.kind);
@@ -24,7 +27,7 @@ function row(library, kind) {
     element('td', {}, rate(kind.expectedFpp)),
     element('td', {}, rate(textbook)),
     over(kind.fppAt2x), over(kind.fppAt10x),
-    element('td', {}, page.decimal(kind.cacheLinesMiss.toFixed(1)), ' / ', page.decimal(kind.cacheLinesHit.toFixed(1))),
+    element('td', {}, page.decimal(page.cacheLines(kind).toFixed(1))),
     element('td', { class: 'why' }, kind.isBest ? page.text('best_of') : page.reason(kind.why)));
 }
 

@@ -51,8 +51,16 @@ page.TEXTS = {
   textbook: ['The textbook’s', '教科书公式', 'По учебнику'],
   with_2n: ['Rate at 2 n', '2 n 时的误判率', 'Доля при 2 n'],
   with_10n: ['at 10 n', '10 n 时', 'при 10 n'],
-  lines_head: ['Cache lines, absent / present', '缓存行：不存在／存在', 'Строк кеша: нет / есть'],
+  lines_head: ['Cache lines a query', '每次查询的缓存行', 'Строк кеша на запрос'],
   why_not: ['Why not', '为何不选', 'Почему не он'],
+  kinds_note: ['The textbook’s rate is the formula (1 − e^(−kn/m))^k with the m and k of the row, as if each block got '
+    + 'as many keys as the others; the rate with n keys counts their real loads. Cache lines are the mean of queries '
+    + 'for absent and for present keys, half of each.',
+  '教科书的误判率是用该行的 m 和 k 代入公式 (1 − e^(−kn/m))^k，如同各块的键数相同；n 个键时的误判率按块的实际负载计算。'
+    + '缓存行是不存在的键与存在的键各占一半时查询的平均值。',
+  'Частота по учебнику — формула (1 − e^(−kn/m))^k с m и k строки, будто всем блокам достаётся ключей поровну; '
+    + 'частота при n ключах учитывает их настоящую загрузку. Строки кеша — среднее по запросам, половина которых — '
+    + 'к отсутствующим ключам.'],
   best_of: ['the best of these', '其中最佳', 'лучший из них'],
   no_kind: ['No kind of filter serves these needs.', '没有一种过滤器满足这些需要。',
     'Ни один вид фильтра не отвечает этим условиям.'],
@@ -66,11 +74,13 @@ page.TEXTS = {
   verdict_2n: [' With {0} keys in it, {1}, 1 in {2}.', '放入 {0} 个键时为 {1}，即 {2} 分之一。',
     ' Если ключей {0}: {1}, 1 из {2}.'],
   unfit: ['Not for this: {0}.', '不适用：{0}。', 'Не подходят: {0}.'],
-  own_k: ['With k = {0} in as many spread bits: {1}; the best k there is {2}.',
-    '同样多的分散位，k = {0} 时为 {1}；最佳 k 为 {2}。',
-    'При k = {0} и стольких же разбросанных битах: {1}; лучшее k — {2}.'],
-  bars: ['Memory, and cache lines that a query for an absent key touches, by kind',
-    '各种类的内存，以及查询不存在的键触及的缓存行', 'Память и строки кеша на запрос отсутствующего ключа, по видам'],
+  own_k: ['With k = {0} in as many bits, but spread over all of the filter: {1}; the best k there is {2}, in the kinds '
+    + 'above that of their rows.',
+  'k = {0}、位数相同但分散在整个过滤器中时为 {1}；那里的最佳 k 为 {2}，上面各种类的最佳 k 见各行。',
+  'При k = {0} и стольких же битах, но разбросанных по всему фильтру: {1}; лучшее k там — {2}, у видов выше — '
+    + 'в их строках.'],
+  bars: ['Memory, and cache lines that a query touches, by kind',
+    '各种类的内存，以及每次查询触及的缓存行', 'Память и строки кеша на запрос, по видам'],
   bars_memory: ['memory', '内存', 'память'],
   bars_lines_head: ['cache lines', '缓存行', 'строк кеша'],
   formulas: ['The formulas, with these numbers', '公式与这些数', 'Формулы с этими числами'],
@@ -94,6 +104,10 @@ page.TEXTS = {
   'Таблица точна там, где формулы нет: в {0} все биты ключа лежат в одном блоке, одним блокам достаётся '
     + 'больше ключей, чем другим, и p — среднее по всем загрузкам блока. Это битов {1} и {2} со всеми '
     + 'ключами, одна строка кеша на запрос.'],
+  ours_k: [' Its k is {0}, not {1}: the formulas’ k is best for bits that are spread over the whole filter, and each '
+    + 'kind has a best k of its own.',
+  '它的 k 是 {0}，不是 {1}：公式的 k 对分散在整个过滤器中的位最佳，各种类有自己的最佳 k。',
+  ' Его k — {0}, а не {1}: k формул лучшее для битов, разбросанных по всему фильтру, а у каждого вида своё.'],
   ours_standard: ['The table counts every throw of a bit, and whole blocks: {1} bits and {2} with all keys.',
     '表中计入每一次置位和整块：{1} 位，全部键加入后 {2}。',
     'Таблица учитывает каждый бросок и целые блоки: битов {1} и {2} со всеми ключами.'],

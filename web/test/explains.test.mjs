@@ -120,6 +120,23 @@ test('every text has three languages with the same values', () => open('', async
   assert.deepEqual(wrong, []);
 }));
 
+test('numbers that differ beside each other say why, and cache lines are one number', () =>
+  open('#n=1M&p=0.1%25', async (page) => {
+    const k = await page.textContent('#kinds tr.best td:nth-of-type(3)');
+    const formulas = await page.textContent('#formulas');
+    const [, theirs] = /so (\d+)/.exec(formulas);
+    assert.notEqual(k, theirs);
+    assert.ok(formulas.includes(`Its k is ${k}, not ${theirs}: the formulas’ k is best for`), formulas);
+    assert.match(await page.textContent('#sizes'), /The textbook’s rate is the formula .*, as if each block/);
+    const columns = await page.locator('#kinds td:nth-of-type(8)').allTextContents();
+    const bars = await page.$$eval('#bars text.name', (all) => all.map(({ textContent }) => textContent));
+    assert.deepEqual(bars.slice(-columns.length), columns);
+    const reasons = await page.locator('#kinds td.why').allTextContents();
+    const touched = reasons.map((why) => /touches (\S+) cache lines/.exec(why)?.[1]);
+    assert.ok(touched.some(Boolean), reasons.join());
+    touched.forEach((lines, i) => assert.equal(lines ?? columns[i], columns[i], reasons[i]));
+  }));
+
 test('bars are as long as what they show, and the best one stands out', () => open('#n=1M&p=1e-6&frozen=1',
   async (page) => {
     const kinds = await page.evaluate('page.plan.candidates');

@@ -114,7 +114,7 @@ test('an invalid number is reported, and the page keeps working', () => open('',
 }));
 
 test('a k of one’s own is compared with the best', () => open('#n=1M&p=1%25&k=3', async (page) => {
-  assert.match(await page.textContent('#own-k'), /With k = 3 .*: 1\.\d+ %; the best k there is 7\./);
+  assert.match(await page.textContent('#own-k'), /With k = 3 .*: 1\.\d+ %; the best k there is 7, in the kinds above/);
 }));
 
 test('curves and their table show overfilling', () => open('', async (page) => {
