@@ -104,6 +104,21 @@ test('the forecast is of the last minute, whatever was added before it', async (
   await lines(server.redis, ['DEL hour']);
 });
 
+test('the words of a filter and the counts of all are of the same rules', () => open('', async (page) => {
+  const rows = await page.evaluate(async () => {
+    const { isFull, isOver, stateOf } = await import('/ui/text.js');
+    const kinds = ['blocked', 'standard', 'compact', 'counting', 'window'];
+    const filters = kinds.flatMap((kind) => [99, 100, 130].flatMap((items) => [0.01, 0.03].map((fpp) =>
+      ({ kind, items, capacity: 100, num_bytes: 1, expected_fpp: fpp, target_fpp: 0.01 }))));
+    return filters.map((filter) => [stateOf(filter)[0], isOver(filter), isFull(filter)]);
+  });
+  for (const [words, over, full] of rows) {
+    assert.equal(words.includes('over its promise'), over, words);
+    assert.equal(words.includes('full: adds are refused'), full, words);
+  }
+  assert.ok(rows.some(([, over, full]) => over && full));
+}));
+
 test('red is for what breaks its promise, amber for what will refuse keys', async () => {
   await lines(server.redis, [
     'BF.RESERVE grows 0.01 100', 'BF.RESERVE last 0.01 100 WINDOW 100',

@@ -212,7 +212,10 @@ const space = (rows) => {
 };
 
 /** Names of states that fit a column. */
-const SHORT = { 'full: adds are refused': 'full' };
+const SHORT = {
+  'full: adds are refused': 'full',
+  'over its promise; full: adds are refused': 'over and full',
+};
 
 function row(filter, index) {
   const cell = (name, kind, ...children) => element('td', { role: 'cell', class: `${name} ${kind}` }, ...children);

@@ -50,8 +50,8 @@ export const isExpiring = ({ expires_at: at }) => Boolean(at) && at < Date.now()
 export function stateOf(filter) {
   if (filter.num_bytes === undefined && !filter.problem) return ['–', ''];
   if (filter.problem) return [filter.problem, 'bad'];
-  if (isOver(filter)) return ['over its promise', 'bad'];
-  if (isFull(filter)) return ['full: adds are refused', 'bad'];
+  const words = [isOver(filter) && 'over its promise', isFull(filter) && 'full: adds are refused'].filter(Boolean);
+  if (words.length) return [words.join('; '), 'bad'];
   if (crowded(filter)) return ['nearly full', 'warn'];
   return [isFrozen(filter) ? 'frozen' : 'good', 'good'];
 }
