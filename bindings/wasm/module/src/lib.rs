@@ -7,7 +7,8 @@
 //! Each module has some of the features: `native.rs` is the common part of all files of ours,
 //! `plain.rs` the plain filter, `kinds.rs` the other ones, `create.rs` (feature `write`) creates,
 //! fills, unites and writes them, `foreign.rs` are the filters of other systems, `planner.rs` and
-//! `rates.rs` (feature `plan`) size them, `list.rs` and `gunzip.rs` (feature `lists`) read lists of keys.
+//! `rates.rs` (feature `plan`) size them, `list.rs` and `gunzip.rs` (feature `lists`) read lists of
+//! keys.
 //!
 //! `package/` is the JavaScript in front of it, which pages call.
 
