@@ -150,7 +150,7 @@ test('what is in trouble comes first, and its page says what and since when', as
   assert.equal(await page.title(), 'Filters – mayhap');
   await page.getByRole('link', { name: OVER }).click();
   await page.getByRole('heading', { name: OVER, exact: true }).waitFor();
-  assert.equal(await page.locator('.state').textContent(), 'over its promise');
+  assert.equal(await page.locator('.state').textContent(), 'over its promise; full: adds are refused');
   assert.match(await page.locator('.advice').textContent(), /^More keys are in it .* Create a larger one/);
   assert.equal(await page.locator('.figure').count(), 2);
   assert.match(await page.locator('.figure').first().textContent(), /^\d.*% ?false positives now, of 0.5 % promised$/);
