@@ -34,13 +34,15 @@ function row(library, kind) {
 function verdict(needs, best) {
   const { text, count, rate } = page;
   if (!best) return [text('no_kind')];
+  const grows = best.kind === 'scalable';
   const solved = needs.items === null ? text('keys_fit', count(best.items))
-    : needs.fpp === null ? text('rate_kept', rate(best.expectedFpp))
+    : needs.fpp === null ? text('rate_kept', rate(grows ? best.targetFpp : best.expectedFpp))
       : text('bytes_needed', page.bytes(best.numBytes));
   const each = needs.sets > 1 ? text('of_sets', count(needs.sets)) : '';
   return [page.element('b', { id: 'answer' }, solved),
     text('verdict', best.kind, count(best.numBits), each, page.decimal(best.bitsPerItem.toFixed(2)),
       best.numHashes, rate(best.expectedFpp), count(1 / best.expectedFpp)),
+    grows ? text('verdict_grows', rate(best.targetFpp)) : '',
     // Not of kinds that keep it however many keys come.
     best.fppAt2x > best.targetFpp * 1.001
       ? text('verdict_2n', count(2 * best.items), rate(best.fppAt2x), count(1 / best.fppAt2x)) : ''];

@@ -68,6 +68,11 @@ test('any two of n, p and m solve the third', async () => {
   await open('#n=1G&m=2GiB', async (page) => {
     assert.match(await page.textContent('#answer'), /A rate of 0\.\d+ % is kept/);
   });
+  // Of a kind that grows the promise is kept, not the rate at n, which more keys raise.
+  await open('#n=100M&m=93.73MiB&grow=1', async (page) => {
+    assert.match(await page.textContent('#answer'), /A rate of 16\.\d+ % is kept/);
+    assert.match(await page.textContent('#verdict'), /2\.\d+ % of absent keys .* promises 16\.\d+ % however many come/);
+  });
   await open('#p=1 in 1M&m=64MiB', async (page) => {
     assert.match(await page.textContent('#answer'), /[\d,]+ keys fit/);
     assert.equal((await rows(page))[0][0], 'standard');

@@ -168,6 +168,30 @@ test('what is in trouble comes first, and its page says what and since when', as
   await page.context().close();
 });
 
+test('a key that a full filter refuses is said to be, where the button is', async () => {
+  const page = await open(`${server.url}/ui`, 'light', 360);
+  await page.getByRole('link', { name: 'vouchers:redeemed' }).click();
+  await page.getByLabel('Keys, a line each').fill('a new voucher');
+  await page.getByRole('button', { name: 'Add' }).click();
+  const said = page.locator('p.bad[role=status]');
+  await said.waitFor();
+  assert.match(await said.textContent(), /full; no item was added$/);
+  const [button, box] = [await page.getByRole('button', { name: 'Add' }).boundingBox(), await said.boundingBox()];
+  assert.ok(box.y - button.y < 120, `${box.y - button.y} px below the button`);
+  await page.context().close();
+});
+
+test('each command of an empty list runs as it stands', async () => {
+  const page = await open(`${empty.url}/ui#slow`, 'light');
+  const command = page.locator('.empty code');
+  await command.filter({ hasText: '/ui/slow' }).waitFor();
+  const slow = await new Promise((done) => {
+    command.textContent().then((text) => execFile('sh', ['-c', text], (error, out) => done({ error, out })));
+  });
+  assert.deepEqual([slow.error, JSON.parse(slow.out)], [null, []]);
+  await page.context().close();
+});
+
 test('the command of an empty table creates a filter, and that of a missing one lists them', async () => {
   const run = (command) => new Promise((done) => {
     execFile('sh', ['-c', command], (error, text) => done({ error, text }));

@@ -45,8 +45,9 @@ function decoded(key) {
 }
 
 /** The form that queries the filter and adds to it. */
-function makeKeys(path, report) {
+function makeKeys(path) {
   const items = element('textarea', { rows: '2' });
+  // Beside the buttons, where it is seen on a telephone, too.
   const answer = element('p', { role: 'status' });
   const send = async (verb) => {
     const list = items.value.split('\n').filter((item) => item !== '');
@@ -57,9 +58,10 @@ function makeKeys(path, report) {
       const yes = verb === 'add' ? result.new : result.present;
       const [one, other] = verb === 'add' ? ['new', 'already there'] : ['maybe in it', 'surely not in it'];
       answer.textContent = list.map((item, i) => `${item}: ${yes[i] ? one : other}`).join('; ');
-      report('');
+      answer.className = '';
     } catch (error) {
-      report(error.message);
+      answer.textContent = error.message;
+      answer.className = 'bad';
     }
   };
   const button = (text, verb) => {
@@ -151,7 +153,7 @@ export function makeFilter(key, report) {
   const section = element('section', { class: 'filter' }, title, state, advice, gone, top,
     element('div', { class: 'halves' },
       element('div', {}, now.element, keys.element),
-      element('div', {}, facts, element('p', {}, measure, ' ', copy), ...makeKeys(path, report))));
+      element('div', {}, facts, element('p', {}, measure, ' ', copy), ...makeKeys(path))));
   return {
     element: section,
     keys: [key],

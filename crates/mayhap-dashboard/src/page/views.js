@@ -94,9 +94,9 @@ export const makeClients = (report) => makeList('Clients', '/ui/clients', [
   ['Number', (c) => c.id], ['Address', (c) => c.address], ['Name', (c) => c.name], ['User', (c) => c.user ?? ''],
   ['Connected for', (c) => time(c.connected_ms / 1000)], ['Idle for', (c) => time(c.idle_ms / 1000)],
   ['Requests', (c) => c.request ?? count(c.requests)], ['Buffers', (c) => size(c.num_bytes)],
-], report, empty('No client is connected.', `redis-cli -h ${location.hostname} PING`));
+], report, empty('No client is connected.', `curl -s ${location.origin}/ui/clients`));
 
 export const makeSlow = (report) => makeList('Slow requests', '/ui/slow', [
   ['When', (s) => new Date(s.at_ms).toLocaleString()], ['Took', (s) => `${Math.round(s.took_ms)} ms`],
   ['Request', (s) => s.request], ['Address', (s) => s.address], ['Client', (s) => s.client],
-], report, empty('No request took longer than the limit of the server.', `redis-cli -h ${location.hostname} SLOWLOG GET`));
+], report, empty('No request took longer than the limit of the server.', `curl -s ${location.origin}/ui/slow`));

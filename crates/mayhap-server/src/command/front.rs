@@ -133,8 +133,8 @@ async fn answer(
     match &*command {
         b"bf.add" | b"bf.madd" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
-            counts.add(Counter::ItemsAdded, keys.len() as u64);
             let added = front.in_time(front.insert(name(word(1))?, &keys)).await?;
+            counts.add(Counter::ItemsAdded, keys.len() as u64);
             Ok(if is_one { Answer::Yes(added == [true]) } else { Answer::Each(added) })
         }
         b"bf.exists" | b"bf.mexists" => {
@@ -261,7 +261,6 @@ async fn insert(
     let options = options(&reservation, config)?;
     let name = name(words.get(1).unwrap_or_default())?;
     let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();
-    counts.add(Counter::ItemsAdded, keys.len() as u64);
     let added = async {
         match front.insert(name, &keys).await {
             Err(Error::Store(mayhap_redis::Error::NotFound { .. })) if creates && is_sized => {}
@@ -274,7 +273,9 @@ async fn insert(
         }
         front.insert(name, &keys).await
     };
-    Ok(Answer::Each(front.in_time(added).await?))
+    let added = front.in_time(added).await?;
+    counts.add(Counter::ItemsAdded, keys.len() as u64);
+    Ok(Answer::Each(added))
 }
 
 /// The filter of a reservation, if the layout of the store can hold it.

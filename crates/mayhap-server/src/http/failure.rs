@@ -60,7 +60,12 @@ impl Failure {
 
     /// The same, after `done` items were processed.
     pub(super) fn after(mut self, done: usize) -> Self {
-        self.problem = format!("{}; the {done} items before it were added", self.problem);
+        let added = match done {
+            0 => "no item was added".to_owned(),
+            1 => "the item before it was added, or was there".to_owned(),
+            _ => format!("the {done} items before it were added, or were there"),
+        };
+        self.problem = format!("{}; {added}", self.problem);
         self
     }
 

@@ -125,11 +125,12 @@ pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) 
             turn.work.digests.extend_from_slice(digests);
         }
         turn.counts.add(Counter::Writes, 1);
-        turn.counts.add(Counter::ItemsAdded, sent.len() as u64);
         let done = match &sent {
             Sent::Keys(keys) => entry.insert_many(keys.words(), &mut turn.work),
             Sent::Digests(_) => entry.insert_digests(&mut turn.work),
         };
+        let added = done.as_ref().map_or_else(|(done, _)| *done, |()| sent.len());
+        turn.counts.add(Counter::ItemsAdded, added as u64);
         // The items before the failed one are inserted, so their record is written too.
         state.end(&mut turn)?;
         if let Err((done, error)) = done {

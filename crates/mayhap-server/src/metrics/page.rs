@@ -33,7 +33,7 @@ fn counters(shared: &Shared, out: &mut String) {
     let buffers = "Unfinished requests and unsent answers";
     let rows: [Row<'_>; 16] = [
         ("errors_total", "Commands answered with an error", &total(Counter::Errors)),
-        ("items_added_total", "Keys given to be added", &total(Counter::ItemsAdded)),
+        ("items_added_total", "Keys that were added, or were there", &total(Counter::ItemsAdded)),
         ("login_failures_total", "Logins that failed", &total(Counter::LoginsFailed)),
         ("http_requests_total", "HTTP requests", &total(Counter::HttpRequests)),
         (

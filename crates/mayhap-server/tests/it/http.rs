@@ -191,6 +191,14 @@ fn a_full_filter_reports_how_many_items_were_inserted() {
     assert_eq!(full.status, 409, "{full:?}");
     let error = full.json()["error"].to_string();
     assert!(error.contains("full") && error.contains("3 items before it"), "{error}");
+    let again = server.send("POST /v1/filters/few/add", &json!({ "items": [items[0], "other"] }));
+    let error = again.json()["error"].to_string();
+    assert!(error.contains("; the item before it was added, or was there"), "{error}");
+    let none = server.send("POST /v1/filters/few/add", &json!({ "items": ["other"] }));
+    assert!(none.json()["error"].to_string().contains("; no item was added"), "{none:?}");
+    // Of 53 items the refused ones are not among the added ones.
+    let metrics = server.get("/metrics").text();
+    assert!(metrics.contains("\nmayhap_items_added_total 4\n"), "{metrics}");
     let checked = server.send("POST /v1/filters/few/check", &json!({ "items": &items[..3] }));
     assert_eq!(checked.json()["found"], 3);
 }

@@ -47,11 +47,11 @@ pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -
 /// are inserted.
 fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize, InsertError)>) {
     call.turn.wrote = true;
-    call.turn.counts.add(Counter::ItemsAdded, len as u64);
     let (done, error) = match outcome {
         Ok(()) => (len, None),
         Err((done, error)) => (done, Some(error)),
     };
+    call.turn.counts.add(Counter::ItemsAdded, done as u64);
     let mut reply = Reply::new(call.out, call.session.info.resp3);
     reply.array(done + usize::from(error.is_some()));
     call.turn.work.answers.iter().take(done).for_each(|is_new| reply.boolean(is_new));

@@ -133,11 +133,11 @@ fn insert_items(
     let outcome = insert(&entry, items, &mut call.turn.work);
     call.turn.wrote = true;
     let len = items.len();
-    call.turn.counts.add(Counter::ItemsAdded, len as u64);
     let (done, error) = match outcome {
         Ok(()) => (len, None),
         Err((done, error)) => (done, Some(error)),
     };
+    call.turn.counts.add(Counter::ItemsAdded, done as u64);
     Ok((entry, Items { len, done, error }))
 }
 
