@@ -274,7 +274,7 @@ test('it is bundled for browsers as it is, and loads in Node', () => {
       assert.equal(execFileSync('node', [`${name}.mjs`], { cwd: folder, encoding: 'utf8' }), 'function\n');
     }
     const described = JSON.parse(readFileSync(`${web}package/package.json`));
-    for (const field of ['license', 'keywords', 'engines']) assert.ok(described[field], field);
+    for (const field of ['license', 'homepage', 'repository', 'keywords', 'engines']) assert.ok(described[field], field);
     for (const file of ['README.md', 'LICENSE-MIT', 'LICENSE-APACHE']) {
       assert.ok(readFileSync(`${web}package/${file}`).length > 500, file);
     }
