@@ -39,7 +39,8 @@ inline='-Cllvm-args=-inline-threshold=30'
 
 # module NAME FEATURES PROFILE FOLDER [SUFFIX RUSTFLAGS]
 module() {
-	RUSTC_BOOTSTRAP=1 RUSTFLAGS="$trap $inline ${6:-}" $cargo build --locked --release --config "$3" \
+	RUSTC_WRAPPER=$root/packaging/crate-ids.sh RUSTC_BOOTSTRAP=1 \
+		RUSTFLAGS="$trap $inline ${6:-}" $cargo build --locked --release --config "$3" \
 		--target wasm32-unknown-unknown -p mayhap-wasm --features "$2,instructions" \
 		-Zbuild-std=std,panic_abort -Zbuild-std-features=optimize_for_size
 	raw=$out/raw/$1${5:-}
