@@ -98,9 +98,23 @@ const VIEWS = {
   'dashboard-durability': () => [`${server.url}/ui#durability`, (page) => page.locator('circle').waitFor()],
   'dashboard-clients': () => [`${server.url}/ui#clients`, (page) => page.getByText('No client is connected.').waitFor()],
   'dashboard-slow': () => [`${server.url}/ui#slow`, (page) => page.locator('.empty:visible, tbody tr:visible').first().waitFor()],
+  'dashboard-slow-rows': () => [`${server.url}/ui#slow`, (page) => rows(page, 'slow', {
+    at_ms: Date.now(), took_ms: 1234, request: `BF.MADD carts:seen-last-hour ${'item '.repeat(40)}`,
+    address: '[2001:db8:0:1:2:3:4:5]:65535', client: 'checkout-worker-17',
+  })],
+  'dashboard-clients-rows': () => [`${server.url}/ui#clients`, (page) => rows(page, 'clients', {
+    id: 4711, address: '[2001:db8:0:1:2:3:4:5]:65535', name: 'checkout-worker-17', user: 'checkout',
+    connected_ms: 8.64e7, idle_ms: 12, requests: 123_456_789, num_bytes: 65_536,
+  })],
   'dashboard-empty': () => [`${empty.url}/ui`, (page) => page.getByText('There are no filters yet').waitFor()],
   'dashboard-gone': () => [`${empty.url}/ui#filter=carts`, (page) => page.getByText('There is no filter carts').waitFor()],
 };
+
+/** A list with rows, which a server without clients or slow requests does not have. */
+async function rows(page, list, row) {
+  await page.route(`**/ui/${list}`, (route) => route.fulfill({ json: Array(30).fill(row) }));
+  await page.locator('tbody tr:visible').nth(29).waitFor();
+}
 
 async function checkWidths(page, name, colorScheme) {
   for (const width of WIDTHS) {
@@ -125,19 +139,21 @@ for (const colorScheme of ['light', 'dark']) {
   }
 }
 
-test('a dead server’s table fits every window and is accessible', async () => {
+test('a dead server’s table, and the page of a filter, fit every window and are accessible', async () => {
   const pages = [];
   for (const colorScheme of ['light', 'dark']) {
     const page = await open(`${dying.url}/ui`, colorScheme);
     await page.getByRole('link', { name: 'orders:seen-ids' }).waitFor();
     // An answer of the stream, too.
     await page.locator('#server dd').last().waitFor();
-    pages.push([colorScheme, page]);
+    const filter = await open(`${dying.url}/ui#filter=orders:seen-ids`, colorScheme);
+    await filter.locator('.figure').nth(1).waitFor();
+    pages.push([colorScheme, 'dashboard-dead', page], [colorScheme, 'dashboard-dead-filter', filter]);
   }
   await dying.stop('SIGKILL');
-  for (const [colorScheme, page] of pages) {
+  for (const [colorScheme, name, page] of pages) {
     await page.locator('#stale', { hasText: 'No answer since' }).waitFor();
-    await checkWidths(page, 'dashboard-dead', colorScheme);
+    await checkWidths(page, name, colorScheme);
     await page.context().close();
   }
 });
