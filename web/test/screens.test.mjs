@@ -121,6 +121,9 @@ async function checkWidths(page, name, colorScheme) {
     await page.setViewportSize({ width, height: 800 });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
+    const cut = await page.evaluate(() => [...document.querySelectorAll('svg text')]
+      .filter((text) => text.getBBox().x < 0).map((text) => text.textContent));
+    assert.deepEqual(cut, [], `${name}: labels cut at ${width} px`);
     await checkAccess(page, []);
     const suffix = `${width === 360 ? '-phone' : ''}${colorScheme === 'dark' ? '-dark' : ''}`;
     if (width === 360 || width === 1280) await page.screenshot({ path: `${shots}${name}${suffix}.png` });

@@ -3,6 +3,8 @@
 const NS = 'http://www.w3.org/2000/svg';
 const HEIGHT = 190;
 const LEFT = 64;
+/** Values of an axis that would not fit there. */
+const millions = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
 const RIGHT = 14;
 const TOP = 16;
 const BOTTOM = 24;
@@ -76,7 +78,8 @@ export function makeChart({ title, write, limit, isLog = false }) {
     const parts = [shape('title', {}, '')];
     for (const tick of ticks) {
       parts.push(shape('line', { class: 'grid', x1: LEFT, x2: LEFT + inner, y1: y(tick), y2: y(tick) }),
-        shape('text', { x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, write(tick)));
+        shape('text', { x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' },
+          tick < 1e6 ? write(tick) : millions.format(tick)));
     }
     const step = STEPS.find((found) => (inner * found) / (last - first) >= STEP_PX) ?? STEPS.at(-1);
     for (let at = Math.ceil(first / step) * step; at <= last; at += step) {
