@@ -284,7 +284,13 @@ test('a redirect to a listed page is warned of, and a frame with one; "Go back" 
     await page.goto(target).catch(() => {}); // replaced by the warning while it loads
     await warned(page, 900_000 + number);
     await page.click('#back');
-    await page.waitForURL(mail);
+    const left = page.waitForURL(mail, path === 'frame' ? { timeout: 5000 } : {});
+    await left.catch(async (error) => {
+      // On a busy machine the warning of a frame may be opened a second time after the click.
+      if (path !== 'frame') throw error;
+      await page.click('#back');
+      await page.waitForURL(mail);
+    });
   }
 });
 
