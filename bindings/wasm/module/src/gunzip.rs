@@ -24,7 +24,7 @@ const COMMENT: u8 = 16;
 /// Why data are not unpacked, as code of a fault.
 pub(crate) type Code = &'static str;
 
-/// What is expected next.
+/// The part of a file that comes next.
 enum Next {
     Header,
     Data,
@@ -35,7 +35,7 @@ enum Next {
 
 /// A decoder in the middle of its data.
 pub(crate) struct Gunzip {
-    /// What is pushed and not unpacked, from `at`.
+    /// Pushed bytes; those from `at` on are not unpacked yet.
     packed: Vec<u8>,
     at: usize,
     is_complete: bool,

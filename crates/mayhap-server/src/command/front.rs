@@ -3,7 +3,7 @@
 //! clients as the command on filters of this server's own, except for what the layout there cannot
 //! hold, which is refused by name.
 
-use super::bf::{For, capacity, error_rate, take};
+use super::bf::{Insert, reserved};
 use super::call::{Call, Fault};
 use super::row::Command;
 use super::table;
@@ -32,10 +32,12 @@ const ON_FILTERS: [&str; 11] = [
     "unlink",
     "exists",
 ];
-/// Commands on filters, or on a folder of them, that this server does not have there.
-const REFUSED: [&str; 4] = ["bgsave", "lastsave", "save", "wait"];
-/// Groups of commands that this server does not have there unless they are in [`ON_FILTERS`].
-const REFUSED_GROUPS: [&str; 4] = ["bf", "cf", "generic", "transactions"];
+/// Commands that touch no filter, beside those of the connection: served as without a store. All
+/// others are refused, so a new one does not find the empty keyspace of this server.
+const WITHOUT_FILTERS: [&str; 11] = [
+    "acl", "cluster", "command", "config", "info", "latency", "module", "role", "shutdown",
+    "slowlog", "time",
+];
 
 /// Whether a request is for a filter in the store; an error for one that is not served there.
 pub(super) fn is_on_filters(command: &Command) -> Result<bool, Fault> {
@@ -43,10 +45,7 @@ pub(super) fn is_on_filters(command: &Command) -> Result<bool, Fault> {
     if ON_FILTERS.contains(&name) {
         return Ok(true);
     }
-    let takes_filters = ["bf.backup", "copy", "object"].contains(&name)
-        || REFUSED.contains(&name)
-        || REFUSED_GROUPS.contains(&table::group_of(command));
-    if !takes_filters {
+    if WITHOUT_FILTERS.contains(&name) || table::group_of(command) == "connection" {
         return Ok(false);
     }
     Err(format!(
@@ -145,7 +144,7 @@ async fn answer(
         }
         b"bf.insert" => insert(front, config, words, counts).await,
         b"bf.reserve" => {
-            let options = reservation(config, words)?;
+            let options = options(&reserved(words, config)?, config)?;
             if front.in_time(front.create(name(word(1))?, options)).await? {
                 Ok(Answer::Done)
             } else {
@@ -216,20 +215,6 @@ fn name(word: &[u8]) -> Result<&str, Fault> {
     std::str::from_utf8(word).map_err(|_| not_text.into())
 }
 
-/// `BF.RESERVE name rate capacity [options]`.
-fn reservation(config: &Config, words: Words<'_>) -> Result<NativeOptions, Fault> {
-    let mut reservation = Reservation::by_default(config);
-    reservation.target_fpp = error_rate(words.get(2), For::Reserve)?;
-    reservation.capacity = capacity(words.get(3), For::Reserve)?;
-    let mut rest = words.from(4).iter();
-    while let Some(word) = rest.next() {
-        if !take(&mut reservation, word, &mut rest, For::Reserve)? {
-            return Err("ERR unknown argument received".into());
-        }
-    }
-    options(&reservation, config)
-}
-
 /// `BF.INSERT name [options] ITEMS item …`: creates the filter only with `CAPACITY`.
 async fn insert(
     front: &Front,
@@ -237,27 +222,7 @@ async fn insert(
     words: Words<'_>,
     counts: &mut Counts,
 ) -> Result<Answer, Fault> {
-    let mut reservation = Reservation::by_default(config);
-    let (mut is_sized, mut creates, mut items) = (false, true, None);
-    let mut rest = words.from(2).iter();
-    while let Some(word) = rest.next() {
-        if is(word, "items") {
-            items = Some(words.from(words.len() - rest.len()));
-            break;
-        } else if is(word, "capacity") {
-            reservation.capacity = capacity(rest.next(), For::Insert)?;
-            is_sized = true;
-        } else if is(word, "error") {
-            reservation.target_fpp = error_rate(rest.next(), For::Insert)?;
-        } else if is(word, "nocreate") {
-            creates = false;
-        } else if !take(&mut reservation, word, &mut rest, For::Insert)? {
-            return Err("Unknown argument received".into());
-        }
-    }
-    if items.is_some_and(|items| items.is_empty()) {
-        return Err(Call::arity("bf.insert"));
-    }
+    let Insert { reservation, is_sized, creates, items } = Insert::parse(words, config)?;
     let options = options(&reservation, config)?;
     let name = name(words.get(1).unwrap_or_default())?;
     let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();

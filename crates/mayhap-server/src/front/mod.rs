@@ -117,7 +117,7 @@ impl Front {
     ///
     /// # Errors
     ///
-    /// Those of the request; [`mayhap_redis::Error::Unavailable`] when the time is over.
+    /// The errors of the request; [`mayhap_redis::Error::Unavailable`] if it takes longer.
     pub(crate) async fn in_time<T>(
         &self,
         request: impl Future<Output = Result<T, Error>>,

@@ -1,6 +1,6 @@
 //! `BF.RESERVE`, and filters that an insertion creates.
 
-use super::options::{For, capacity, error_rate, finish, take};
+use super::options::{For, capacity, error_rate, finish, reserved};
 use crate::command::bounds::{CREATE_NS, copying};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
@@ -28,16 +28,7 @@ pub(in crate::command) fn timed<'a, 'b>(
 
 fn reserve_filter(call: &mut Call<'_, '_>) -> Outcome {
     let config = &call.shared.config();
-    let mut reservation = Reservation::by_default(config);
-    reservation.target_fpp = error_rate(call.words.get(2), For::Reserve)?;
-    reservation.capacity = capacity(call.words.get(3), For::Reserve)?;
-    let mut rest = call.words.from(4).iter();
-    while let Some(word) = rest.next() {
-        if !take(&mut reservation, word, &mut rest, For::Reserve)? {
-            return Err("ERR unknown argument received".into());
-        }
-    }
-    let reservation = finish(reservation, config, For::Reserve)?;
+    let reservation = finish(reserved(call.words, config)?, config, For::Reserve)?;
     call.operable()?;
     if call.entry(call.word(1)).is_some() {
         return Err("ERR item exists".into());

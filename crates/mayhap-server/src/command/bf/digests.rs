@@ -22,9 +22,11 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
     entry.check_new_digests(call.session.rights.admin)?;
     read_digests(call)?;
-    entry.insert_digests(&mut call.turn.work).map_err(|(_, error)| error)?;
+    let added = entry.insert_digests(&mut call.turn.work);
     call.turn.wrote = true;
-    call.turn.counts.add(Counter::ItemsAdded, call.turn.work.answers.len() as u64);
+    let done = added.as_ref().map_or_else(|(done, _)| *done, |()| call.turn.work.answers.len());
+    call.turn.counts.add(Counter::ItemsAdded, done as u64);
+    added.map_err(|(_, error)| error)?;
     write_answers(call);
     Ok(())
 }

@@ -26,18 +26,21 @@ pub(super) fn work_of_insert(call: &Call<'_, '_>) -> u64 {
 }
 
 /// The arguments of `BF.INSERT`.
-struct Insert<'a> {
-    reservation: Reservation,
-    create: bool,
+pub(in crate::command) struct Insert<'a> {
+    /// The filter to create if there is none, before [`finish`].
+    pub(in crate::command) reservation: Reservation,
+    /// Whether it has the option `CAPACITY`.
+    pub(in crate::command) is_sized: bool,
+    /// Whether a filter is created: without `NOCREATE`.
+    pub(in crate::command) creates: bool,
     /// None without the word `ITEMS`.
-    items: Option<Words<'a>>,
+    pub(in crate::command) items: Option<Words<'a>>,
 }
 
 impl<'a> Insert<'a> {
-    fn parse(words: Words<'a>, config: &Config) -> Result<Self, Fault> {
+    pub(in crate::command) fn parse(words: Words<'a>, config: &Config) -> Result<Self, Fault> {
         let mut reservation = Reservation::by_default(config);
-        let mut create = true;
-        let mut items = None;
+        let (mut is_sized, mut creates, mut items) = (false, true, None);
         let mut rest = words.from(2).iter();
         while let Some(word) = rest.next() {
             if is(word, "items") {
@@ -45,10 +48,11 @@ impl<'a> Insert<'a> {
                 break;
             } else if is(word, "capacity") {
                 reservation.capacity = capacity(rest.next(), For::Insert)?;
+                is_sized = true;
             } else if is(word, "error") {
                 reservation.target_fpp = error_rate(rest.next(), For::Insert)?;
             } else if is(word, "nocreate") {
-                create = false;
+                creates = false;
             } else if !take(&mut reservation, word, &mut rest, For::Insert)? {
                 return Err("Unknown argument received".into());
             }
@@ -56,17 +60,19 @@ impl<'a> Insert<'a> {
         if items.is_some_and(|items| items.is_empty()) {
             return Err(Call::arity("bf.insert"));
         }
-        Ok(Self { reservation: finish(reservation, config, For::Insert)?, create, items })
+        Ok(Self { reservation, is_sized, creates, items })
     }
 }
 
 pub(in crate::command) fn insert(call: &mut Call<'_, '_>) -> Outcome {
-    let request = Insert::parse(call.words, &call.shared.config())?;
+    let config = &call.shared.config();
+    let request = Insert::parse(call.words, config)?;
+    let reservation = finish(request.reservation, config, For::Insert)?;
     call.writable()?;
     let entry = match call.entry(call.word(1)) {
         Some(entry) => entry,
-        None if !request.create => return Err(NOT_FOUND.into()),
-        None => find_or_create(call, &request.reservation)?,
+        None if !request.creates => return Err(NOT_FOUND.into()),
+        None => find_or_create(call, &reservation)?,
     };
     let Some(items) = request.items else {
         call.reply().array(0);

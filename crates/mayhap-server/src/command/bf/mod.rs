@@ -16,7 +16,8 @@ mod merge;
 mod options;
 mod which;
 
-pub(super) use options::{For, capacity, error_rate, take};
+pub(super) use insert::Insert;
+pub(super) use options::reserved;
 
 use super::bounds::Answer;
 use super::row::Right::{Read, ReadAndWrite, Write};

@@ -8,11 +8,12 @@ use crate::command::number;
 use crate::command::word::one_of;
 use crate::config::Config;
 use crate::reservation::{Contradiction, LAYOUT_NAMES, LAYOUTS, Named, Reservation, Window};
+use mayhap_engine::Words;
 use mayhap_engine::keyspace::MAX_EXPANSION;
 
 /// The command whose error texts are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::command) enum For {
+pub(super) enum For {
     Reserve,
     Insert,
 }
@@ -30,7 +31,7 @@ impl For {
 /// Takes one option that both commands have, with its value from `rest`.
 ///
 /// `Ok(false)` if the word is no such option.
-pub(in crate::command) fn take<'a>(
+pub(super) fn take<'a>(
     reservation: &mut Reservation,
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
@@ -93,8 +94,25 @@ impl From<Contradiction> for Fault {
     }
 }
 
+/// The filter of `BF.RESERVE name rate capacity [options]`, before [`finish`].
+pub(in crate::command) fn reserved(
+    words: Words<'_>,
+    config: &Config,
+) -> Result<Reservation, Fault> {
+    let mut reservation = Reservation::by_default(config);
+    reservation.target_fpp = error_rate(words.get(2), For::Reserve)?;
+    reservation.capacity = capacity(words.get(3), For::Reserve)?;
+    let mut rest = words.from(4).iter();
+    while let Some(word) = rest.next() {
+        if !take(&mut reservation, word, &mut rest, For::Reserve)? {
+            return Err("ERR unknown argument received".into());
+        }
+    }
+    Ok(reservation)
+}
+
 /// `error` of a reserve or `ERROR` of an insert.
-pub(in crate::command) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
+pub(super) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
     const BAD: &str = "Bad error rate";
     let rate = word.and_then(number::real).ok_or(of.text("ERR bad error rate", BAD))?;
     if rate > 0.0 && rate < 1.0 {
@@ -106,7 +124,7 @@ pub(in crate::command) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64
 /// `capacity` of a reserve or `CAPACITY` of an insert.
 ///
 /// `RedisBloom` stops at 2^30. Here the memory limits decide, and their errors state the bound.
-pub(in crate::command) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
+pub(super) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
     const BAD: &str = "Bad capacity";
     let number = word.and_then(number::integer).ok_or(of.text("ERR bad capacity", BAD))?;
     match u64::try_from(number) {
