@@ -294,6 +294,10 @@ impl Frame {
     /// what is behind the last remainder is 0.
     pub(super) fn is_sound(&self, words: &Words) -> bool {
         let keys = self.keys(words);
+        // First: remainders of more keys would be behind the bucket.
+        if keys > self.shape.slots {
+            return false;
+        }
         let (mut last, mut sorted) = (None, true);
         self.for_each(words, |local| {
             let number = self.number(local);
@@ -303,7 +307,6 @@ impl Frame {
         let end = self.bit_of(keys);
         let from = (end / 64 + 1) as usize;
         sorted
-            && keys <= self.shape.slots
             && words.iter().skip(from).all(|&word| word == 0)
             && words.get(from - 1).is_none_or(|word| word >> (end % 64) == 0)
     }
@@ -381,4 +384,32 @@ const fn below(bit: u32) -> u64 {
 #[inline(always)]
 fn first_half(words: &Words) -> &[u64; INDEX_WORDS] {
     words.first_chunk().expect("half of a bucket")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sizing::compact::{CompactParams, NUM_LEVELS};
+
+    /// Bits from a damaged or forged file: those of a bucket are in order, and no others are taken.
+    #[test]
+    fn any_bits_are_judged_without_reading_behind_the_bucket() {
+        for target_fpp in [0.04, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12] {
+            let params = CompactParams::for_items(100_000, target_fpp).unwrap();
+            for level in 0..NUM_LEVELS {
+                let frame = Frame::new(params.shape(level));
+                assert!(frame.is_sound(&Words::default()), "an empty bucket");
+                assert!(!frame.is_sound(&[u64::MAX; size_of::<Words>() / 8]));
+                let (mut random, mut words) = (7u64, Words::default());
+                for round in 0..2_000 {
+                    for word in &mut words {
+                        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        // Of all densities: an index with too many keys, and with few.
+                        *word = random.rotate_right(29) | random.wrapping_mul(round % 3);
+                    }
+                    assert!(!frame.is_sound(&words), "level {level}, round {round}");
+                }
+            }
+        }
+    }
 }
