@@ -90,9 +90,13 @@ async function warningOf(url) {
 }
 
 /** Shows the warning in the tab, and returns whether there is one. */
-async function warn({ tabId, url }) {
+async function warn({ tabId, url, type }) {
   const warning = await warningOf(url);
-  if (warning && tabId >= 0) await api.tabs.update(tabId, { url: warning });
+  if (warning && tabId >= 0) {
+    // The page around a listed frame is no way back: it would lead to this warning again.
+    if (type === 'sub_frame') await session.set(`around-${tabId}`, (await api.tabs.get(tabId)).url);
+    await api.tabs.update(tabId, { url: warning });
+  }
   return Boolean(warning);
 }
 
@@ -117,19 +121,27 @@ if (api.runtime.getBrowserInfo) {
   api.webRequest.onBeforeRequest.addListener(beside, pages);
 }
 
-// Where "Go back" leads: the last page of the tab that was not listed.
+// Where "Go back" leads: the last page of the tab that was not listed, and had no listed frame. Such
+// a page may have loaded completely before its frame is found on the list.
 api.webNavigation.onCompleted.addListener(async ({ tabId, frameId, url }) => {
   if (frameId !== 0 || !/^https?:/.test(url) || (await (await started()).check(url)).listed) return;
+  const last = await session.get(`page-${tabId}`);
+  if (last && last !== url) await session.set(`before-${tabId}`, last);
   await session.set(`page-${tabId}`, url);
 });
+
+async function pageBack(tabId) {
+  const [page, before, around] = await Promise.all(['page', 'before', 'around'].map((name) =>
+    session.get(`${name}-${tabId}`)));
+  return (page === around ? before : page) ?? 'about:blank';
+}
 
 api.runtime.onMessage.addListener(({ allow, back }, sender, answer) => {
   // Only pages of the extension.
   if (!sender.url?.startsWith(api.runtime.getURL('warning.html'))) return undefined;
   (async () => {
     if (allow) await session.set('allowed', [...(await session.get('allowed')) ?? [], allow]);
-    const url = (await session.get(`page-${sender.tab.id}`)) ?? 'about:blank';
-    if (back) await api.tabs.update(sender.tab.id, { url });
+    if (back) await api.tabs.update(sender.tab.id, { url: await pageBack(sender.tab.id) });
   })().then(answer, answer);
   return true;
 });
