@@ -173,3 +173,28 @@ fn the_action_refuses_repeats_and_lines_of_a_filter() {
         assert_eq!(act("filter", files), (Some(2), String::new()));
     }
 }
+
+/// The compiler's name of a crate of the clone is that of its package wherever the clone is; other
+/// crates' names, and all other arguments, are as Cargo gives them.
+#[test]
+fn crates_are_named_without_the_folder_of_the_clone() {
+    let given =
+        ["--crate-name", "one", "-C", "metadata=0123", "-C", "extra-filename=-45", "a b", ""];
+    let named = |crate_in: &dyn Fn(&Path) -> PathBuf| {
+        let folder = folder();
+        let script = folder.path().join("packaging/crate-ids.sh");
+        fs::create_dir(script.parent().unwrap()).unwrap();
+        fs::write(&script, read("packaging/crate-ids.sh")).unwrap();
+        let mut command = Command::new("sh");
+        command.arg(&script).args(["printf", "%s|"]).args(given);
+        command.env("CARGO_MANIFEST_DIR", crate_in(&folder.path().canonicalize().unwrap()));
+        command.env("CARGO_PKG_NAME", "pack-one").env("CARGO_PKG_VERSION", "1.2.3");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let ours = given.join("|").replace("metadata=0123", "metadata=pack-one-1.2.3-one") + "|";
+    assert_eq!(named(&|clone| clone.join("crates/one")), ours);
+    assert_eq!(named(&|clone| clone.join("bindings/one")), ours);
+    assert_eq!(named(&|_| "/elsewhere/crates/one".into()), given.join("|") + "|");
+}
