@@ -8,7 +8,11 @@ use mayhap_bench::keys::BenchKey;
 /// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
 pub(crate) fn add<K: BenchKey>(table: &mut Table<K>, target_fpp: f64) {
     let builder = BlockedBloomFilter::builder().expected_items(table.n).target_fpp(target_fpp);
-    let num_blocks = builder.params().expect("a filter of this size").num_blocks();
+    add_of_size(table, builder.params().expect("a filter of this size").num_blocks());
+}
+
+/// The same with a buffer of this many cache lines.
+pub(crate) fn add_of_size<K: BenchKey>(table: &mut Table<K>, num_blocks: u64) {
     let lines = || {
         let mut blocks = OwnedBlocks::zeroed(num_blocks).expect("enough memory");
         blocks.as_mut().fill(Block([1; 8])); // or all pages would be the one zero page

@@ -3,8 +3,8 @@
 use crate::contestants::{DIGEST, Kind};
 use mayhap::{
     BinaryFuse, Bitmap, Build, CompactFilter, ConcurrentScalableBloomFilter, CountingBloomFilter,
-    Digest, Filter, FuseWidth, LayoutKind, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
-    WindowBloomFilter,
+    Digest, Filter, FuseWidth, LayoutKind, OwnedBlocks, RibbonFilter, ScalableBloomFilter,
+    SharedBlocks, WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;
 
@@ -136,48 +136,54 @@ impl<K: BenchKey> Kind<K> for CountingBloomFilter {
     }
 }
 
-/// Static: insertion collects digests, `finish` builds.
-pub(crate) struct Fuse {
+/// A static filter: insertion collects digests, `finish` builds.
+pub(crate) struct Frozen<F> {
     width: FuseWidth,
     digests: Vec<Digest>,
-    filter: Option<BinaryFuse>,
+    filter: Option<F>,
 }
 
-impl Fuse {
+impl<F> Frozen<F> {
     pub(crate) fn new(width: FuseWidth, n: u64) -> Self {
         Self { width, digests: Vec::with_capacity(n as usize), filter: None }
     }
 
-    fn filter(&self) -> &BinaryFuse {
+    fn filter(&self) -> &F {
         self.filter.as_ref().expect("built before it is queried")
     }
 }
 
-impl<K: BenchKey> Kind<K> for Fuse {
-    fn insert(&mut self, key: &K) -> bool {
-        self.digests.push(DIGEST.digest(key));
-        true
-    }
+macro_rules! frozen {
+    ($filter:ty) => {
+        impl<K: BenchKey> Kind<K> for Frozen<$filter> {
+            fn insert(&mut self, key: &K) -> bool {
+                self.digests.push(DIGEST.digest(key));
+                true
+            }
 
-    fn contains(&self, key: &K) -> bool {
-        self.filter().contains_digest(DIGEST.digest(key))
-    }
+            fn contains(&self, key: &K) -> bool {
+                self.filter().contains_digest(DIGEST.digest(key))
+            }
 
-    fn insert_digests(&mut self, digests: &[Digest], _new: &mut Bitmap) {
-        self.digests.extend_from_slice(digests);
-    }
+            fn insert_digests(&mut self, digests: &[Digest], _new: &mut Bitmap) {
+                self.digests.extend_from_slice(digests);
+            }
 
-    fn contains_digests(&self, digests: &[Digest], found: &mut Bitmap) {
-        self.filter().contains_digests_into(digests, found);
-    }
+            fn contains_digests(&self, digests: &[Digest], found: &mut Bitmap) {
+                self.filter().contains_digests_into(digests, found);
+            }
 
-    fn finish(&mut self) {
-        let digests = std::mem::take(&mut self.digests);
-        let filter = BinaryFuse::build(self.width, DIGEST, digests);
-        self.filter = Some(filter.expect("distinct digests and enough memory"));
-    }
+            fn finish(&mut self) {
+                let digests = std::mem::take(&mut self.digests);
+                let filter = <$filter>::build(self.width, DIGEST, digests);
+                self.filter = Some(filter.expect("distinct digests and enough memory"));
+            }
 
-    fn num_bytes(&self) -> Option<u64> {
-        Some(self.filter().num_bytes())
-    }
+            fn num_bytes(&self) -> Option<u64> {
+                Some(self.filter().num_bytes())
+            }
+        }
+    };
 }
+frozen!(BinaryFuse);
+frozen!(RibbonFilter);

@@ -4,8 +4,10 @@
 use crate::contestants::{DIGEST, Kind};
 use dsi_progress_logger::no_logging;
 use mayhap_bench::keys::BenchKey;
+use ribbon_filter::{Mode, Params, RibbonBuilder};
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
+use std::hash::BuildHasherDefault;
 use sux::dict::VFilter;
 use sux::func::VBuilder;
 
@@ -348,5 +350,44 @@ impl Kind<u64> for Sux {
         let filter =
             VFilter::<u64, Box<[u8]>>::try_par_new_with_builder(&keys, builder, no_logging![]);
         self.filter = Some(filter.expect("distinct keys"));
+    }
+}
+
+/// A ribbon filter without bumping, of 64 neighbouring slots and fingerprints of 8 bits; hashes
+/// with the hasher of the standard library, as its documentation does.
+pub(crate) struct OtherRibbon {
+    keys: Vec<u64>,
+    filter: Option<ribbon_filter::RibbonFilter<BuildHasherDefault<DefaultHasher>>>,
+}
+
+impl OtherRibbon {
+    pub(crate) fn new(n: u64) -> Self {
+        Self { keys: Vec::with_capacity(n as usize), filter: None }
+    }
+
+    /// More slots until the equations have a solution: by a twentieth of the keys.
+    fn build(keys: &[u64]) -> ribbon_filter::RibbonFilter<BuildHasherDefault<DefaultHasher>> {
+        let with = |overhead| {
+            let params =
+                Params::from_expected_items(keys.len(), overhead, 64, 8, Mode::Standard).ok()?;
+            RibbonBuilder::new(params, BuildHasherDefault::default()).ok()?.build(keys).ok()
+        };
+        (1..=20).find_map(|step| with(f64::from(step) / 20.0)).expect("distinct keys")
+    }
+}
+
+impl Kind<u64> for OtherRibbon {
+    fn insert(&mut self, key: &u64) -> bool {
+        self.keys.push(*key);
+        true
+    }
+
+    fn contains(&self, key: &u64) -> bool {
+        self.filter.as_ref().expect("built before it is queried").contains(key)
+    }
+
+    fn finish(&mut self) {
+        let keys = std::mem::take(&mut self.keys);
+        self.filter = Some(Self::build(&keys));
     }
 }

@@ -3,17 +3,18 @@
 use crate::contestants::Calls::{Batch, Digests, ReadyDigests, Single};
 use crate::contestants::{DIGEST, Fills, Table};
 use crate::floor;
-use crate::ours::Fuse;
+use crate::ours::Frozen;
 use crate::peers::{
-    Aleph, Classic, Cuckoo, FastAtomic, FastDigest, Growable, Quotient, Rotating, Sbbf, Static, Sux,
+    Aleph, Classic, Cuckoo, FastAtomic, FastDigest, Growable, OtherRibbon, Quotient, Rotating,
+    Sbbf, Static, Sux,
 };
 use aleph_filter::AlephFilter;
 use fastbloom::{AtomicBloomFilter, BloomFilter};
 use growable_bloom_filter::GrowableBloom;
 use mayhap::{
-    Blocked, BlockedBloomFilter, Build, CompactFilter, ConcurrentScalableBloomFilter, CounterBits,
-    CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, ScalableBloomFilter, SharedBlocks,
-    Standard, WindowBloomFilter,
+    BinaryFuse, Blocked, BlockedBloomFilter, Build, CompactFilter, ConcurrentScalableBloomFilter,
+    CounterBits, CountingBloomFilter, Filter, FuseWidth, OwnedBlocks, RibbonFilter,
+    ScalableBloomFilter, SharedBlocks, Standard, WindowBloomFilter,
 };
 use mayhap_bench::keys::BenchKey;
 use std::collections::HashSet;
@@ -163,14 +164,26 @@ pub(crate) fn forget(n: u64, p: f64) -> Table<u64> {
     table
 }
 
-/// The set never changes.
+/// The set never changes. A fingerprint of 8 bits is a byte a key, which is what the floors read.
 pub(crate) fn frozen(n: u64) -> Table<u64> {
     let mut table = Table::new("Frozen", n, None);
-    let fuse = |width| move || Fuse::new(width, n);
+    if n >= LARGE {
+        table.fills = Fills::Once;
+    }
+    floor::add_of_size(&mut table, n.div_ceil(64));
+    let fuse = |width| move || Frozen::<BinaryFuse>::new(width, n);
+    let ribbon = |width| move || Frozen::<RibbonFilter>::new(width, n);
+    table.add("mayhap ribbon 8", Single, ribbon(FuseWidth::BITS_8));
+    table.add("mayhap ribbon 8, batch", Digests, ribbon(FuseWidth::BITS_8));
     table.add("mayhap fuse 8", Single, fuse(FuseWidth::BITS_8));
     table.add("mayhap fuse 8, batch", Digests, fuse(FuseWidth::BITS_8));
     table.add("xorf BinaryFuse8, xxh3 digest", Single, move || Static::<xorf::BinaryFuse8>::new(n));
     table.add("sux VFilter, 8 bits", Single, move || Sux::new(n));
+    if n < LARGE {
+        table.add("ribbon-filter, 8 bits", Single, move || OtherRibbon::new(n));
+    }
+    table.add("mayhap ribbon 16", Single, ribbon(FuseWidth::BITS_16));
+    table.add("mayhap ribbon 16, batch", Digests, ribbon(FuseWidth::BITS_16));
     table.add("mayhap fuse 16", Single, fuse(FuseWidth::BITS_16));
     table.add("mayhap fuse 16, batch", Digests, fuse(FuseWidth::BITS_16));
     table.add("xorf BinaryFuse16, xxh3 digest", Single, move || {

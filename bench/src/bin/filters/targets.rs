@@ -24,6 +24,7 @@ pub(crate) fn targets(records: &[Record]) -> Vec<Ratio> {
     let mut targets = plain(records);
     targets.extend(records.iter().flat_map(of_kind));
     targets.extend(records.iter().flat_map(|ours| against_peer(ours, records)));
+    targets.extend(records.iter().flat_map(|ours| of_ribbon(ours, records)));
     targets
 }
 
@@ -162,6 +163,33 @@ const PEERS: [(&str, &str); 6] = [
 ];
 const MOST_TIMES: f64 = 1.1;
 
+/// The queries of a ribbon filter in batches: at most twice as long as those of a fuse filter, and,
+/// where they read two lines, as those of the floor, from memory.
+fn of_ribbon(ours: &Record, records: &[Record]) -> Vec<Ratio> {
+    let Some(width) = ours.contestant.strip_prefix("mayhap ribbon ") else { return Vec::new() };
+    if ours.n < 100_000_000 || !width.ends_with(", batch") {
+        return Vec::new();
+    }
+    let fuse = format!("mayhap fuse {width}");
+    let floor = "floor: hash + one line, batch";
+    let mut pairs = vec![(fuse.as_str(), HIT), (fuse.as_str(), MISS), (floor, MISS)];
+    if width.starts_with('8') {
+        pairs.push((floor, HIT));
+    }
+    let ratio = |(name, (figure, of)): (&str, Figure)| {
+        let is_peer = |peer: &&Record| peer.contestant == name && peer.is_of_same_table(ours);
+        let peer = records.iter().find(is_peer)?;
+        Some(Ratio {
+            what: format!("{}, {figure}", ours.heading()),
+            formula: format!("{} / {name}", ours.contestant),
+            value: of(ours) / of(peer),
+            side: Side::AtMost,
+            target: 2.0,
+        })
+    };
+    pairs.into_iter().filter_map(ratio).collect()
+}
+
 /// The targets of a row of another kind that are no ratio to a peer.
 fn of_kind(record: &Record) -> Vec<Ratio> {
     let at_most = |figure: &str, value: f64, target: f64| {
@@ -189,6 +217,9 @@ fn of_kind(record: &Record) -> Vec<Ratio> {
         }
         "mayhap fuse 8" if record.n >= 1_000_000 => {
             vec![at_most("bits/key", record.bits_per_key, 9.1)]
+        }
+        "mayhap ribbon 8" if record.n >= 1_000_000 => {
+            vec![at_most("bits/key", record.bits_per_key, 8.08)]
         }
         _ => Vec::new(),
     }

@@ -7,9 +7,9 @@
 //! in WebAssembly. `tests.rs` compares every kernel of this machine with the scalar one and prints
 //! which ran.
 //!
-//! `probes/` has the kernels of `standard`, `rows/` the kernels of windows, `buckets/`
-//! those of compact filters. `cpu.rs`, `digest.rs`, `fold.rs`
-//! and `popcount.rs` are loops compiled for the detected CPU, `pair.rs` sets two lanes in one
+//! `probes/` has the kernels of `standard`, `rows/` the kernels of windows, `buckets/` those of
+//! compact filters, and `planes/` those of ribbon filters. `cpu.rs`, `digest.rs`, `fold.rs` and
+//! `popcount.rs` are loops compiled for the detected CPU, `pair.rs` sets two lanes in one
 //! locked instruction, and `prefetch.rs` requests cache lines.
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
 
@@ -46,6 +46,7 @@ mod neon;
 #[cfg(target_family = "wasm")]
 mod only_scalar;
 mod pair;
+mod planes;
 mod popcount;
 mod prefetch;
 mod probes;
@@ -74,7 +75,8 @@ pub(crate) use only_scalar::Backend;
 #[cfg(target_family = "wasm")]
 pub use only_scalar::kernel_names;
 pub(crate) use pair::Pairs;
+pub(crate) use planes::{Lines, PLANES, PlaneKernel, PlaneTask, with_planes};
 pub(crate) use popcount::with_popcount;
-pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
+pub(crate) use prefetch::{fits_cache, prefetch, prefetch_far, prefetch_write};
 pub(crate) use probes::{Probes, Word};
 pub(crate) use rows::{FIRST as FIRST_ROWS, Row, Rows, place};

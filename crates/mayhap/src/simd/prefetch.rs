@@ -47,6 +47,26 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let _ = line;
 }
 
+/// Like [`prefetch`], but into the second-level cache, which waits for more lines at once than the
+/// first: for keys of several lines.
+#[inline(always)]
+pub(crate) fn prefetch_far<T>(slice: &[T], index: usize) {
+    let line = slice.as_ptr().wrapping_add(index);
+    // SAFETY: as in `prefetch`.
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(line.cast());
+        #[cfg(target_arch = "aarch64")]
+        asm!("prfm pldl2keep, [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    {
+        let _ = line;
+        prefetch(slice, index);
+    }
+}
+
 /// Requests the cache line of `slice[index]`, to write it: one transfer from another core instead
 /// of one to read and one to own. Does nothing on other architectures.
 #[inline(always)]

@@ -6,10 +6,11 @@
 //! keys than slots; a bucket whose keys contradict those before them leaves the first few of its
 //! own to the next layer ("bumping").
 
-use super::layer::{BUCKET, CODES, Layer, PLANES, Row, THRESHOLDS};
+use super::layer::{BUCKET, CODES, Layer, Row, THRESHOLDS};
 use super::params::Digests;
 use crate::bits::block;
 use crate::filter::fuse::{mix, try_filled, unmix};
+use crate::simd::{PLANES, with_popcount};
 use crate::sizing::ribbon::{MAX_LAYERS, code_words, segments_for};
 use crate::{Error, FuseWidth, OwnedBlocks, RibbonParams};
 use alloc::vec::Vec;
@@ -139,7 +140,7 @@ fn solve(
         bumped.extend(own.iter().map(|&key| row(key).1));
     }
     let mut words = try_filled(0, length * bits as usize)?;
-    crate::simd::with_popcount(
+    with_popcount(
         #[inline(always)]
         || rows.solve(length, bits, &mut words),
     );

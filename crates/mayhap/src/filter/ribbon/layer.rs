@@ -2,6 +2,7 @@
 
 use super::params::{Digests, starts};
 use crate::positions::{LANE_MULTIPLIERS, PROBE_MULTIPLIERS, mulhi};
+use crate::simd::{Lines, PLANES, PlaneKernel};
 use crate::sizing::ribbon::{BUCKET_SEGMENTS, CODES_IN_WORD};
 use alloc::vec::Vec;
 
@@ -12,9 +13,6 @@ pub(super) const BUCKET: usize = BUCKET_SEGMENTS as usize * 64;
 pub(super) const THRESHOLDS: [usize; 8] = [0, 8, 16, 24, 36, 52, 80, BUCKET];
 /// Codes in a word.
 pub(super) const CODES: usize = CODES_IN_WORD as usize;
-/// Bit planes that are together, 64 slots of each: a cache line.
-pub(super) const PLANES: usize = 8;
-
 /// The digests with fingerprints of one width, and their layers.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
@@ -52,6 +50,20 @@ impl Row {
     pub(super) const fn of(mixed: u64) -> Self {
         let fingerprint = (mixed.wrapping_mul(LANE_MULTIPLIERS[1]) >> 32) as u32;
         Self { coefficients: mixed | 1, fingerprint }
+    }
+
+    /// Whether the slots of a group of planes, from this place on, give these bits of the
+    /// fingerprint: eight, but for the last group. Of 256 absent keys 255 differ in the first.
+    #[inline(always)]
+    pub(super) fn agrees<K: PlaneKernel>(
+        self,
+        words: &[u64],
+        lines: Lines,
+        place: usize,
+        group: usize,
+    ) -> bool {
+        let fingerprint = self.fingerprint >> (group * PLANES);
+        K::agrees(words, lines, (place % 64) as u32, self.coefficients, fingerprint)
     }
 }
 
@@ -112,73 +124,23 @@ impl Layer {
     }
 
     /// Whether the slots from this place on give the row its fingerprint.
-    ///
-    /// Cache lines: two for the first eight planes, which decide for 255 of 256 absent keys; two
-    /// for each eight of the others.
     #[inline(always)]
-    pub(super) fn agrees(&self, words: &[u64], place: usize, row: Row, bits: u32) -> bool {
-        let (first, last, shift) = (place / 64, place.div_ceil(64), place % 64);
-        let (mut at, mut left, mut fingerprint) = (self.words_at, bits as usize, row.fingerprint);
-        loop {
-            let planes = left.min(PLANES);
-            let low = &words[at + first * planes..][..planes];
-            let high = &words[at + last * planes..][..planes];
-            let differ = differ(low, high, shift, row.coefficients, fingerprint);
-            if differ & 1 != 0 {
-                return false;
-            }
-            left -= planes;
-            if left == 0 {
-                return true;
-            }
-            at += self.segments * planes;
-            fingerprint >>= PLANES;
-        }
+    pub(super) fn agrees<K: PlaneKernel>(
+        &self,
+        words: &[u64],
+        place: usize,
+        row: Row,
+        bits: usize,
+    ) -> bool {
+        let mut groups = 0..bits.div_ceil(PLANES);
+        groups.all(|group| row.agrees::<K>(words, self.lines(place, bits, group), place, group))
     }
 
-    /// The first word of the first eight planes at this place, and that of the last slot there.
+    /// The words of a group of planes at this place: cache lines, but for the last group.
     #[inline(always)]
-    pub(super) const fn lines(&self, place: usize, bits: u32) -> [usize; 2] {
-        let planes = if bits < PLANES as u32 { bits as usize } else { PLANES };
-        [self.words_at + place / 64 * planes, self.words_at + place.div_ceil(64) * planes]
+    pub(super) fn lines(&self, place: usize, bits: usize, group: usize) -> Lines {
+        let planes = (bits - group * PLANES).min(PLANES);
+        let low = self.words_at + group * PLANES * self.segments + place / 64 * planes;
+        Lines { low, high: low + if place.is_multiple_of(64) { 0 } else { planes }, planes }
     }
-}
-
-/// Whether a sum of slots is not the fingerprint, in the lowest bit: for up to eight planes.
-#[inline(always)]
-fn differ(low: &[u64], high: &[u64], shift: usize, coefficients: u64, fingerprint: u32) -> u32 {
-    if let (Some(low), Some(high)) = (low.first_chunk(), high.first_chunk()) {
-        return differ_in::<PLANES>(low, high, shift, coefficients, fingerprint);
-    }
-    let (mut differ, mut done) = (0, 0);
-    // As many as there are, in loops of a length that the compiler knows.
-    macro_rules! some_planes {
-        ($($planes:literal)*) => {
-            $(if let (Some(low), Some(high)) =
-                (low[done..].first_chunk::<$planes>(), high[done..].first_chunk())
-            {
-                differ |= differ_in(low, high, shift, coefficients, fingerprint >> done);
-                done += $planes;
-            })*
-        };
-    }
-    some_planes!(4 2 1);
-    let _ = done;
-    differ
-}
-
-#[inline(always)]
-fn differ_in<const N: usize>(
-    low: &[u64; N],
-    high: &[u64; N],
-    shift: usize,
-    coefficients: u64,
-    fingerprint: u32,
-) -> u32 {
-    let mut differ = 0;
-    for i in 0..N {
-        let slots = low[i] >> shift | high[i] << 1 << (63 - shift);
-        differ |= (slots & coefficients).count_ones() ^ (fingerprint >> i);
-    }
-    differ
 }
