@@ -35,7 +35,11 @@ for target; do
     # For all CPythons from 3.11 on, and for the free-threaded one, which has no stable interface.
     for python in python3.11 python3.14t; do
         maturin build --profile "${PROFILE:-release}" --locked --zig --target "$target" \
-            --compatibility "$compatible" --interpreter "$python" --out "$out"
+            --compatibility "$compatible" --interpreter "$python" --out "$work"
     done
+done
+for wheel in "$work"/*.whl; do
+    python3 portable.py "$wheel" "$root"
+    mv "$wheel" "$out/"
 done
 ls -l "$out"
