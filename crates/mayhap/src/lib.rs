@@ -88,8 +88,9 @@ pub use filter::{
     Builder, Charge, ClearingFilter, ClockJumps, CompactBuilder, CompactFilter,
     ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
     CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, FuseParams, Health,
-    MatrixBuilder, OnceFilter, Preset, RibbonFilter, RibbonParams, ScalableBloomFilter, Segment,
-    SegmentFields, Segments, Sets, Window, WindowBloomFilter, WindowBuilder,
+    MatrixBuilder, OnceFilter, Preset, RibbonFilter, RibbonParams, ScalableBloomFilter, Scratch,
+    Segment, SegmentFields, Segments, Sets, SortedDigests, Window, WindowBloomFilter,
+    WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

@@ -79,7 +79,7 @@ pub use fuse::{BinaryFuse, FuseParams};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use once::OnceFilter;
 pub use preset::Preset;
-pub use ribbon::{RibbonFilter, RibbonParams};
+pub use ribbon::{RibbonFilter, RibbonParams, Scratch, SortedDigests};
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use segment::{Segment, SegmentFields, Segments};
 pub use window::{Age, ClockJumps, Window, WindowBloomFilter, WindowBuilder};

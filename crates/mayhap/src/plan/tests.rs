@@ -157,6 +157,11 @@ fn a_frozen_set_gets_a_ribbon_filter_where_that_is_smaller() {
         assert_eq!(fuse.num_bits, sizing::fuse::num_bits(width, 1_000_000).unwrap());
         assert_eq!(fuse.expected_fpp, sizing::fuse::expected_fpp(width, 1_000_000));
     }
+    // The rate at which two widths lose the most: within 2 % for more keys.
+    for items in [10_000_000, 100_000_000, 1_000_000_000] {
+        let best = plan(&Needs { frozen: true, ..sized(items, 0.04) }).unwrap().best.unwrap();
+        assert!(best.bits_per_item() < 1.02 * 25f64.log2(), "{items}: {}", best.bits_per_item());
+    }
     // Its narrowest fingerprints have 4 bits: a rate of 1/16, where blocks take fewer.
     let high = plan(&million(0.25)).unwrap();
     assert_eq!(high.best.unwrap().name(), "blocked");

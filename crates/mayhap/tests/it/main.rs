@@ -24,6 +24,7 @@ mod model;
 mod positions;
 mod presets;
 mod ribbon;
+mod ribbon_external;
 mod scalable;
 mod scalable_cost;
 mod scalable_counts;

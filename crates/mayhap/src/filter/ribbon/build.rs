@@ -5,169 +5,48 @@
 //! neighbouring slots, solved by Gaussian elimination that never leaves these slots. There are more
 //! keys than slots; a bucket whose keys contradict those before them leaves the first few of its
 //! own to the next layer ("bumping").
+//!
+//! `eliminate.rs` goes through the keys, from the first layer to the last; then the slots are
+//! computed from the last equation to the first.
 
-use super::layer::{BUCKET, CODES, Layer, Row, THRESHOLDS};
+use super::eliminate::{CHUNK_SEGMENTS, Eliminated, Keys, chunk_words, eliminate};
+use super::external::{Scratch, Sorted, SortedDigests};
+use super::layer::Layer;
 use super::params::Digests;
 use crate::bits::block;
 use crate::filter::fuse::{mix, try_filled, unmix};
 use crate::simd::{PLANES, with_popcount};
-use crate::sizing::ribbon::{MAX_LAYERS, code_words, segments_for};
+use crate::sizing::ribbon::{MAX_LAYERS, num_bits, segments_for};
 use crate::{Error, FuseWidth, OwnedBlocks, RibbonParams};
 use alloc::vec::Vec;
 
-/// The equations of a layer, each where its first coefficient is that is not 0.
-struct Rows {
-    coefficients: Vec<u64>,
-    fingerprints: Vec<u32>,
-    /// The bits of a fingerprint that count.
-    mask: u32,
-}
-
-impl Rows {
-    fn new(segments: usize, bits: u32) -> Result<Self, Error> {
-        Ok(Self {
-            coefficients: try_filled(0, segments * 64)?,
-            fingerprints: try_filled(0, segments * 64)?,
-            mask: u32::MAX >> (32 - bits),
-        })
-    }
-
-    /// Adds an equation; returns whether it agrees with those before it. If it takes a slot, the
-    /// slot is added to `taken`.
-    #[inline(always)]
-    fn insert(&mut self, place: usize, row: Row, taken: &mut Vec<usize>) -> bool {
-        let (mut slot, mut coefficients) = (place, row.coefficients);
-        let mut fingerprint = row.fingerprint & self.mask;
-        loop {
-            let known = self.coefficients[slot];
-            if known == 0 {
-                self.coefficients[slot] = coefficients;
-                self.fingerprints[slot] = fingerprint;
-                taken.push(slot);
-                return true;
-            }
-            coefficients ^= known;
-            fingerprint ^= self.fingerprints[slot];
-            if coefficients == 0 {
-                return fingerprint == 0;
-            }
-            let zeros = coefficients.trailing_zeros();
-            coefficients >>= zeros;
-            slot += zeros as usize;
-        }
-    }
-
-    fn remove(&mut self, taken: &[usize]) {
-        for &slot in taken {
-            self.coefficients[slot] = 0;
-            self.fingerprints[slot] = 0;
-        }
-    }
-
-    /// The slots, from the last equation to the first; a slot without one is 0.
-    ///
-    /// Word i of eight planes is 64 slots of plane i.
-    #[inline(always)]
-    fn solve(&self, segments: usize, bits: u32, words: &mut [u64]) {
-        let bits = bits as usize;
-        let mut planes = [0u64; 32];
-        for segment in (0..segments).rev() {
-            for slot in (64 * segment..64 * segment + 64).rev() {
-                let (coefficients, fingerprint) =
-                    (self.coefficients[slot], self.fingerprints[slot]);
-                for (i, plane) in planes[..bits].iter_mut().enumerate() {
-                    let later = *plane << 1;
-                    let sum = (later & coefficients).count_ones() ^ (fingerprint >> i);
-                    *plane = later | u64::from(sum & 1);
-                }
-            }
-            for (group, planes) in planes[..bits].chunks(PLANES).enumerate() {
-                let at = group * PLANES * segments + segment * planes.len();
-                words[at..at + planes.len()].copy_from_slice(planes);
-            }
-        }
-    }
-}
-
-/// A layer with its contents.
-struct Solved {
-    segments: u64,
-    words: Vec<u64>,
-    codes: Vec<u64>,
-    /// The mixed digests that it leaves to the next.
-    bumped: Vec<u64>,
-}
-
-/// Solves one layer for keys in the order of their places; `row` gives place and mixed digest.
-#[inline(always)]
-fn solve(
-    keys: &[u64],
-    segments: u64,
-    bits: u32,
-    row: impl Fn(u64) -> (usize, u64),
-) -> Result<Solved, Error> {
-    let no_room = |_| Error::OutOfMemory { bytes: segments.saturating_mul(64 * 12) };
-    let length = usize::try_from(segments).map_err(no_room)?;
-    let mut rows = Rows::new(length, bits)?;
-    let mut codes = try_filled(0, code_words(segments) as usize)?;
-    let (mut bumped, mut taken) = (Vec::new(), Vec::new());
-    let mut left = keys;
-    while let Some(&first) = left.first() {
-        let bucket = row(first).0 / BUCKET;
-        let same = |key: &&u64| row(**key).0 / BUCKET == bucket;
-        let (mut own, later) = left.split_at(left.iter().take_while(same).count());
-        left = later;
-        // The last keys first: the keys of the bucket before have taken most of the first slots.
-        let mut code = THRESHOLDS.len() - 1;
-        while code > 0 {
-            let limit = bucket * BUCKET + THRESHOLDS[code - 1];
-            let from = own.iter().rposition(|&key| row(key).0 < limit).map_or(0, |last| last + 1);
-            taken.clear();
-            let fit = own[from..].iter().rev().all(|&key| {
-                let (place, mixed) = row(key);
-                rows.insert(place, Row::of(mixed), &mut taken)
-            });
-            if !fit {
-                rows.remove(&taken);
-                break;
-            }
-            own = &own[..from];
-            code -= 1;
-        }
-        codes[bucket / CODES] |= (code as u64) << (3 * (bucket % CODES));
-        let bytes = (bumped.len() + own.len()) as u64 * 8;
-        bumped.try_reserve(own.len()).map_err(|_| Error::OutOfMemory { bytes })?;
-        bumped.extend(own.iter().map(|&key| row(key).1));
-    }
-    let mut words = try_filled(0, length * bits as usize)?;
-    with_popcount(
-        #[inline(always)]
-        || rows.solve(length, bits, &mut words),
-    );
-    Ok(Solved { segments, words, codes, bumped })
-}
-
 /// The layers of the keys with fingerprints of one width, and the digests that none took, in order.
-struct SolvedPart {
-    layers: Vec<Solved>,
+struct EliminatedPart {
+    layers: Vec<Eliminated>,
     rest: Vec<u64>,
 }
 
-/// Solves layer after layer, until all keys are in one or there are as many layers as a header has
-/// room for. For digests chosen without regard to the layers each leaves 5 % of a large number of
-/// keys to the next, and none of a small one but once in 2^16.
-fn solve_part(digests: &[u64], part: &Digests) -> Result<SolvedPart, Error> {
-    let (mut layers, mut left): (Vec<Solved>, Vec<u64>) = (Vec::new(), Vec::new());
+/// Goes through layer after layer, until all keys are in one or there are as many layers as a
+/// header has room for. For digests chosen without regard to the layers each leaves 5 % of a large
+/// number of keys to the next, and none of a small one but once in 2^16.
+fn eliminate_part<E: From<Error>>(
+    digests: &mut impl SortedDigests<E>,
+    items: u64,
+    part: &Digests,
+    scratch: &mut impl Scratch<E>,
+) -> Result<EliminatedPart, E> {
+    let (mut layers, mut left): (Vec<Eliminated>, Vec<u64>) = (Vec::new(), Vec::new());
     while layers.len() < MAX_LAYERS {
-        let keys = if layers.is_empty() { digests.len() } else { left.len() };
+        let keys = if layers.is_empty() { items } else { left.len() as u64 };
         if keys == 0 {
             break;
         }
-        let segments = segments_for(keys as u64);
+        let segments = segments_for(keys);
         let layer = Layer::new(layers.len(), segments, part, 0, 0);
-        let mut solved = if layers.is_empty() {
+        let mut done = if layers.is_empty() {
             let row = |digest| (layer.first_place(digest - part.first), mix(digest, 0));
-            solve(digests, segments, part.bits, row)?
+            let keys = Keys::new(digests, keys, part.first, part.last());
+            eliminate(keys, segments, part.bits, row, scratch)?
         } else {
             for key in &mut left {
                 *key = layer.hash(*key);
@@ -175,37 +54,103 @@ fn solve_part(digests: &[u64], part: &Digests) -> Result<SolvedPart, Error> {
             left.sort_unstable();
             let inverse = layer.inverse();
             let row = |hash: u64| (layer.place(hash), hash.wrapping_mul(inverse));
-            solve(&left, segments, part.bits, row)?
+            let mut left = Sorted::new(core::mem::take(&mut left));
+            let keys = Keys::new(&mut left, keys, 0, u64::MAX);
+            eliminate(keys, segments, part.bits, row, scratch)?
         };
-        left = core::mem::take(&mut solved.bumped);
-        layers.push(solved);
+        left = core::mem::take(&mut done.bumped);
+        layers.push(done);
     }
     for key in &mut left {
         *key = unmix(*key, 0);
     }
     left.sort_unstable();
-    Ok(SolvedPart { layers, rest: left })
+    Ok(EliminatedPart { layers, rest: left })
 }
 
-/// The filter of these digests, which must be in order and distinct.
-pub(super) fn build(
+/// The slots of a chunk, from the last equation to the first; a slot without one is 0.
+///
+/// Word i of eight planes is 64 slots of plane i; `words` are those of the whole layer of
+/// `segments` segments, and `planes` the slots after the chunk.
+#[inline(always)]
+fn solve(
+    chunk: &[u64],
+    first: usize,
+    segments: usize,
+    bits: usize,
+    planes: &mut [u64; 32],
+    words: &mut [u64],
+) {
+    let (coefficients, fingerprints) = chunk.split_at(chunk.len() / 3 * 2);
+    let fingerprints: &[u32] = bytemuck::cast_slice(fingerprints);
+    let segments_here = coefficients.chunks_exact(64).zip(fingerprints.chunks_exact(64));
+    for (i, (coefficients, fingerprints)) in segments_here.enumerate().rev() {
+        for (&coefficients, &fingerprint) in coefficients.iter().zip(fingerprints).rev() {
+            for (i, plane) in planes[..bits].iter_mut().enumerate() {
+                let later = *plane << 1;
+                let sum = (later & coefficients).count_ones() ^ (fingerprint >> i);
+                *plane = later | u64::from(sum & 1);
+            }
+        }
+        for (group, planes) in planes[..bits].chunks(PLANES).enumerate() {
+            let at = group * PLANES * segments + (first + i) * planes.len();
+            words[at..at + planes.len()].copy_from_slice(planes);
+        }
+    }
+}
+
+/// The slots of a layer whose equations are the last that were put away.
+fn solve_layer<E: From<Error>>(
+    layer: &Layer,
+    bits: u32,
+    scratch: &mut impl Scratch<E>,
+    words: &mut [u64],
+) -> Result<(), E> {
+    let mut planes = [0; 32];
+    let mut chunk = try_filled(0, chunk_words(64 * layer.segments.min(CHUNK_SEGMENTS)))?;
+    for first in (0..layer.segments).step_by(CHUNK_SEGMENTS).rev() {
+        let here = (layer.segments - first).min(CHUNK_SEGMENTS);
+        let chunk = &mut chunk[..chunk_words(64 * here)];
+        scratch.take(chunk)?;
+        with_popcount(
+            #[inline(always)]
+            || solve(chunk, first, layer.segments, bits as usize, &mut planes, words),
+        );
+    }
+    Ok(())
+}
+
+/// The filter of these digests.
+pub(super) fn build<E: From<Error>>(
     width: FuseWidth,
-    digests: &[u64],
-) -> Result<(RibbonParams, OwnedBlocks), Error> {
-    let wide = Digests::of(width, true);
-    let (low, high) =
-        digests.split_at(digests.partition_point(|&digest| u128::from(digest) < wide.range));
-    let parts = [solve_part(low, &wide)?, solve_part(high, &Digests::of(width, false))?];
+    mut digests: impl SortedDigests<E>,
+    mut scratch: impl Scratch<E>,
+) -> Result<(RibbonParams, OwnedBlocks), E> {
+    let items = digests.count();
+    num_bits(width, items)?;
+    let [wide, narrow] = [true, false].map(|is_wide| Digests::of(width, is_wide));
+    let num_wide = if wide.range == 0 { 0 } else { digests.count_below(narrow.first)? };
+    Error::check_range("digests below the limit", 0..=items, num_wide)?;
+    let parts = [
+        eliminate_part(&mut digests, num_wide, &wide, &mut scratch)?,
+        eliminate_part(&mut digests, items - num_wide, &narrow, &mut scratch)?,
+    ];
+    drop(digests);
     let rest = parts.iter().map(|part| part.rest.len() as u64).sum();
     let segments =
         [0, 1].map(|i: usize| parts[i].layers.iter().map(|layer| layer.segments).collect());
-    let params = RibbonParams::new(width, digests.len() as u64, segments, rest)?;
+    let params = RibbonParams::new(width, items, segments, rest)?;
     let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
     let words = block::words_mut(blocks.as_mut());
+    for place in params.parts().iter().rev() {
+        for layer in place.layers.iter().rev() {
+            let words = &mut words[layer.words_at..][..layer.segments * place.bits as usize];
+            solve_layer(layer, place.bits, &mut scratch, words)?;
+        }
+    }
     let (mut codes_at, mut rest_at) = (params.codes_at() as usize, params.rest_at() as usize);
-    for (part, places) in parts.iter().zip(params.parts()) {
-        for (layer, place) in part.layers.iter().zip(places.layers) {
-            words[place.words_at..][..layer.words.len()].copy_from_slice(&layer.words);
+    for part in &parts {
+        for layer in &part.layers {
             words[codes_at..][..layer.codes.len()].copy_from_slice(&layer.codes);
             codes_at += layer.codes.len();
         }

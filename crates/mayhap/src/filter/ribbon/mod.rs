@@ -1,26 +1,31 @@
 //! A filter for a set that never changes, in hardly more bits than any filter needs.
 //!
-//! `layer.rs` computes the place and the equation of a digest, `build.rs` solves the equations,
-//! `contains.rs` queries, `params.rs` has the sizes of the parts, `native.rs` is the file.
+//! `layer.rs` computes the place and the equation of a digest, `build.rs` solves the equations that
+//! `eliminate.rs` makes independent, `external.rs` says where they are meanwhile, `contains.rs`
+//! queries, `params.rs` has the sizes of the parts, `native.rs` is the file.
 //!
 //! This is an implementation of our own because the crates with the construction (`ribbon`, `sux`)
 //! have neither the bumping nor bodies that are mapped as they are.
 
 mod build;
 mod contains;
+mod eliminate;
+mod external;
 mod layer;
 mod native;
 mod params;
 #[cfg(test)]
 mod tests;
 
+pub use external::{Scratch, SortedDigests};
 pub use params::RibbonParams;
 
 use super::for_each_digest_chunk;
 use super::fuse::collect;
 use crate::bits::{Block, OwnedBlocks, block};
-use crate::sizing::ribbon::{BUCKET_SEGMENTS, CODES_IN_WORD, check_target, code_words, num_bits};
+use crate::sizing::ribbon::{BUCKET_SEGMENTS, CODES_IN_WORD, check_target, code_words};
 use crate::{Digest, DigestFunction, Error, FuseWidth, Key};
+use external::{InMemory, Sorted};
 use layer::Part;
 
 /// A static filter in hardly more than the fewest bits possible: built once from all keys,
@@ -39,8 +44,9 @@ use layer::Part;
 /// 0.1 %, where [`crate::BinaryFuse`] needs 9.0 and 11.1. A query reads two cache lines for the
 /// first eight bits of the fingerprint, which is all that 255 of 256 absent keys need, and two for
 /// each eight others; and three bits of a table of 1/80 bits per key. For one key in 20 it goes on
-/// in the next layer. Building takes 20 bytes per key and the filter. Keys that are given twice are
-/// no harm. Any number of threads may query.
+/// in the next layer. Building takes 20 bytes per key, or those of the filter and 0.4 per key where
+/// digests and equations are in files ([`RibbonFilter::build_external`]). Keys that are given twice
+/// are no harm. Any number of threads may query.
 ///
 /// # Examples
 ///
@@ -132,6 +138,73 @@ impl RibbonFilter {
         Self::build_with(width_for, digest_function, digests)
     }
 
+    /// Like [`RibbonFilter::build_for_target`], for more digests than there is memory for: they are
+    /// read in order, and equations of 12 bytes each wait in `scratch` to be solved.
+    ///
+    /// The same digests give the same filter, bit for bit. Memory: the filter, 0.4 bytes per key,
+    /// and some 8 MiB.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RibbonFilter::build_for_target`]; [`Error::BadField`] and [`Error::OutOfRange`]
+    /// for digests that are not in order or not as many as announced; the errors of `digests` and
+    /// of `scratch`.
+    ///
+    /// # Examples
+    ///
+    /// Numbers that need no memory, and equations in it:
+    ///
+    /// ```
+    /// use mayhap::{Digest, DigestFunction, Error, RibbonFilter, Scratch, SortedDigests};
+    ///
+    /// struct Every(u64); // multiple of 2^44; this many were read
+    ///
+    /// impl SortedDigests<Error> for Every {
+    ///     fn count(&self) -> u64 {
+    ///         1 << 20
+    ///     }
+    ///     fn count_below(&mut self, limit: u64) -> Result<u64, Error> {
+    ///         Ok(limit.div_ceil(1 << 44))
+    ///     }
+    ///     fn read(&mut self, digests: &mut Vec<u64>, at_most: usize) -> Result<(), Error> {
+    ///         let from = self.0;
+    ///         self.0 += at_most as u64;
+    ///         digests.extend((from..self.0).map(|number| number << 44));
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// struct Stack(Vec<u64>);
+    ///
+    /// impl Scratch<Error> for Stack {
+    ///     fn put(&mut self, words: &[u64]) -> Result<(), Error> {
+    ///         Ok(self.0.extend_from_slice(words))
+    ///     }
+    ///     fn take(&mut self, words: &mut [u64]) -> Result<(), Error> {
+    ///         let rest = self.0.len() - words.len();
+    ///         words.copy_from_slice(&self.0[rest..]);
+    ///         Ok(self.0.truncate(rest))
+    ///     }
+    /// }
+    ///
+    /// let function = DigestFunction::default();
+    /// let filter = RibbonFilter::build_external(0.01, function, Every(0), Stack(vec![]))?;
+    /// assert_eq!(filter.len(), 1 << 20);
+    /// assert!((0..1 << 20).all(|number| filter.contains_digest(Digest::new(number << 44))));
+    /// assert!(!filter.contains_digest(Digest::new(1)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn build_external<E: From<Error>>(
+        target_fpp: f64,
+        digest_function: DigestFunction,
+        digests: impl SortedDigests<E>,
+        scratch: impl Scratch<E>,
+    ) -> Result<Self, E> {
+        let width = check_target(digests.count(), target_fpp)?;
+        let (params, blocks) = build::build(width, digests, scratch)?;
+        Ok(Self::assembled(params, digest_function, blocks))
+    }
+
     /// With the width for a number of distinct digests.
     fn build_with(
         width_for: impl Fn(u64) -> Result<FuseWidth, Error>,
@@ -141,10 +214,8 @@ impl RibbonFilter {
         let mut digests = collect(digests.into_iter().map(Digest::get))?;
         digests.sort_unstable();
         digests.dedup();
-        let items = digests.len() as u64;
-        let width = width_for(items)?;
-        num_bits(width, items)?;
-        let (params, blocks) = build::build(width, &digests)?;
+        let width = width_for(digests.len() as u64)?;
+        let (params, blocks) = build::build(width, Sorted::new(digests), InMemory::default())?;
         Ok(Self::assembled(params, digest_function, blocks))
     }
 

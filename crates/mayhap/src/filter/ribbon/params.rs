@@ -185,4 +185,9 @@ impl Digests {
             Self { first: limit, range: (1 << 64) - limit as u128, bits: width.bits() }
         }
     }
+
+    /// The largest of them, if there are any.
+    pub(super) const fn last(&self) -> u64 {
+        (self.first as u128 + self.range.saturating_sub(1)) as u64
+    }
 }

@@ -4,6 +4,7 @@
 use super::layer::{BUCKET, CODES, Layer, Row, THRESHOLDS};
 use super::params::Digests;
 use super::*;
+use crate::bits::OwnedBlocks;
 use crate::filter::fuse::{mix, unmix};
 use crate::positions::splitmix64;
 use crate::sizing::ribbon::{MAX_LAYERS, segments_for};
@@ -17,6 +18,10 @@ fn digests(items: u64, seed: u64) -> Vec<u64> {
     let mut digests: Vec<u64> = (0..items).map(|i| function.digest(&i).get()).collect();
     digests.sort_unstable();
     digests
+}
+
+fn built(width: FuseWidth, digests: &[u64]) -> Result<(RibbonParams, OwnedBlocks), Error> {
+    build::build(width, Sorted::new(digests.to_vec()), InMemory::default())
 }
 
 /// Gaussian elimination over all slots at once, without knowing that equations are short: rows in
@@ -76,7 +81,7 @@ fn a_dense_solver_bumps_the_same_keys_and_finds_the_same_slots() {
         for seed in 0..sets {
             let width = FuseWidth::from_bits(bits).unwrap();
             let all = digests(items, seed);
-            let (params, blocks) = build::build(width, &all).unwrap();
+            let (params, blocks) = built(width, &all).unwrap();
             let words = block::words(blocks.as_ref());
             let [_, part] = params.parts();
             let mut left: Vec<u64> = all.iter().map(|&digest| mix(digest, 0)).collect();
@@ -137,7 +142,7 @@ fn check_seeds(sizes: &[u64], seeds: core::ops::Range<u64>) {
     for &items in sizes {
         for seed in seeds.clone() {
             let (width, all) = (widths[seed as usize % 2], digests(items, seed));
-            let (params, blocks) = build::build(width, &all).unwrap();
+            let (params, blocks) = built(width, &all).unwrap();
             assert_eq!((params.items(), params.rest()), (items, 0));
             let filter = RibbonFilter::from_parts(params, FUNCTION, blocks).unwrap();
             assert!(all.iter().all(|&digest| filter.contains_digest(Digest::new(digest))));
@@ -165,7 +170,7 @@ fn digests_that_no_layer_takes_are_kept_whole() {
     all.sort_unstable();
     let width = FuseWidth::from_bits(32).unwrap();
     assert_eq!(segments_for(all.len() as u64), 1);
-    let (params, blocks) = build::build(width, &all).unwrap();
+    let (params, blocks) = built(width, &all).unwrap();
     assert_eq!((params.rest(), params.segments()[1].len()), (40, MAX_LAYERS));
     let filter = RibbonFilter::from_parts(params, FUNCTION, blocks).unwrap();
     let found = |digest| filter.contains_digest(Digest::new(digest));
@@ -183,7 +188,7 @@ fn digests_that_no_layer_takes_are_kept_whole() {
 fn digests_in_one_place_are_found() {
     for items in [100, 5_000] {
         let all: Vec<u64> = (0..items).map(|i| (7 << 50) + i).collect();
-        let (params, blocks) = build::build(FuseWidth::BITS_8, &all).unwrap();
+        let (params, blocks) = built(FuseWidth::BITS_8, &all).unwrap();
         let slots = params.num_slots();
         assert!(params.rest() == 0 && slots < items * 21 / 10 + 200, "{slots} for {items}");
         let filter = RibbonFilter::from_parts(params, FUNCTION, blocks).unwrap();
