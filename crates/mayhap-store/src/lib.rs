@@ -36,6 +36,7 @@
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
 //! | keep others from changing a file | [`FilterLock`] | – | – |
 //! | warnings about work that succeeded | [`notices`] | – | – |
+//! | build a filter of more digests than fit into memory | [`DigestSorter`], [`ScratchFile`] | – | the filter, and a buffer |
 //! | read the digests of all keys, where they are kept | [`KeptDigests`] | all of them | 64 KiB |
 //!
 //! # Guarantees
@@ -78,6 +79,7 @@
 // | `body.rs` | bodies of files: read page by page, with every byte checked |
 // | `digests/` | the digests of all keys of a filter, kept in a file beside it |
 // | `disk/` | the file system as this crate uses it, so that tests can stop |
+// | `external/` | files without a name, for filters of more digests than there is memory for |
 // | `error/` | the errors of this crate |
 // | `file.rs` | paths: resolving links, and names beside a file |
 // | `guard.rs` | a lost page of a mapped file becomes an error of that map |
@@ -104,6 +106,7 @@ mod body;
 mod digests;
 mod disk;
 mod error;
+mod external;
 mod file;
 #[cfg(target_os = "linux")]
 mod guard;
@@ -134,6 +137,7 @@ pub use disk::sync_names;
 #[doc(hidden)]
 pub use disk::{Positioned, make_private, read_up_to, write_all_at};
 pub use error::Error;
+pub use external::{DigestSorter, ScratchFile, SortedFile, SortedFileWriter};
 pub use holder::Holder;
 pub use image::Image;
 pub use load::{load, load_as, read_header, verify, verify_with};

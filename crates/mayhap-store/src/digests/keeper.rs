@@ -5,7 +5,7 @@ use super::contents::DigestFile;
 use super::merge;
 use super::place::{covers, is_ours, path_of, waiting_path};
 use super::record::{HEADER_BYTES, RECORD_BYTES, Record, Run, encode_header};
-use super::rice::Encoder;
+use super::run::write_run;
 use crate::disk::{
     Disk, DiskFile, How, is_at, look_for, open_regular, protect, sync_folder, write_all_at,
 };
@@ -15,12 +15,9 @@ use crate::{Error, FilterLock, Image};
 use mayhap::Digest;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use xxhash_rust::xxh3::Xxh3;
 
 /// Digests in memory beyond which they are written: 32 MiB.
 const SPILL: usize = 1 << 22;
-/// Bytes that are written at once.
-const WRITE_BYTES: usize = 1 << 20;
 
 /// The digests of a filter whose lock is held: in the file, and noted since.
 ///
@@ -165,7 +162,7 @@ impl Keeper {
         each: impl FnMut(&[Digest]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.append()?;
-        merge::for_each(&*self.file, &self.path, &self.contents, each)
+        merge::for_each(&*self.file, &self.path, &self.contents.runs, each)
     }
 
     /// Writes the noted digests as a run, after the runs that others have appended.
@@ -203,24 +200,8 @@ impl Keeper {
     /// Writes the codes, and then the record before them.
     fn write_run(&self) -> Result<Run, Error> {
         let offset = self.contents.end;
-        let (count, at) = (self.noted.len() as u64, offset + RECORD_BYTES as u64);
-        let (mut encoder, mut hasher, mut end) = (Encoder::new(count), Xxh3::new(), at);
-        let mut write = |bytes: &mut Vec<u8>| {
-            hasher.update(bytes);
-            self.write(bytes, end)?;
-            end += bytes.len() as u64;
-            bytes.clear();
-            Ok::<(), Error>(())
-        };
-        for digest in &self.noted {
-            encoder.push(digest.get());
-            if encoder.bytes().len() >= WRITE_BYTES {
-                write(encoder.bytes())?;
-            }
-        }
-        encoder.finish();
-        write(encoder.bytes())?;
-        let run = Run { count, at, bytes: end - at, checksum: hasher.digest() };
+        let at = offset + RECORD_BYTES as u64;
+        let run = write_run(&self.noted, at, |bytes, at| self.write(bytes, at))?;
         self.write(&Record::Run(run).encode(offset), offset)?;
         Ok(run)
     }

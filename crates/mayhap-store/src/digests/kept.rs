@@ -128,6 +128,6 @@ impl KeptDigests {
         &self,
         each: impl FnMut(&[Digest]) -> Result<(), E>,
     ) -> Result<(), E> {
-        merge::for_each(&*self.file, &self.path, &self.contents, each)
+        merge::for_each(&*self.file, &self.path, &self.contents.runs, each)
     }
 }

@@ -1,6 +1,6 @@
 //! The distinct digests of all runs, in order.
 
-use super::contents::{CHUNK_BYTES, DigestFile};
+use super::contents::CHUNK_BYTES;
 use super::record::{RECORD_BYTES, Run};
 use super::rice::Decoder;
 use crate::Error;
@@ -23,14 +23,13 @@ const SMALL_BYTES: u64 = 1 << 20;
 ///
 /// [`Error::DigestsDamaged`], possibly after digests of the damaged run were passed; [`Error::Io`];
 /// [`Error::Format`] if memory runs out; the errors of `each`.
-pub(super) fn for_each<E: From<Error>>(
+pub(crate) fn for_each<E: From<Error>>(
     file: &dyn DiskFile,
     path: &Path,
-    contents: &DigestFile,
+    runs: &[Run],
     mut each: impl FnMut(&[Digest]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (small, large): (Vec<_>, Vec<_>) =
-        contents.runs.iter().partition(|run| run.bytes <= SMALL_BYTES);
+    let (small, large): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.bytes <= SMALL_BYTES);
     let mut sources = vec![Source::Sorted(sorted(file, path, &small)?.into_iter())];
     sources.extend(large.iter().map(|run| Source::Run(Box::new(Reader::new(file, path, **run)))));
     let mut heads = BinaryHeap::with_capacity(sources.len());
@@ -133,6 +132,7 @@ impl<'a> Reader<'a> {
     }
 
     fn damaged(&self) -> Error {
-        Error::DigestsDamaged { path: self.path.into(), offset: self.run.at - RECORD_BYTES as u64 }
+        let offset = self.run.at.saturating_sub(RECORD_BYTES as u64);
+        Error::DigestsDamaged { path: self.path.into(), offset }
     }
 }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `rice.rs` | sorted digests as bits: Rice codes of their differences |
 //! | `record.rs` | the header and the records as bytes |
+//! | `run.rs` | sorted digests, written |
 //! | `contents.rs` | the records of a file, up to a torn write |
 //! | `merge.rs` | the distinct digests of all runs, in order |
 //! | `place.rs` | where digests are, and whether a file has them |
@@ -26,9 +27,13 @@ mod merge;
 mod place;
 mod record;
 mod rice;
+mod run;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use aside::{forget, set_aside, settle};
 pub(crate) use keeper::{Keeper, refuse_digests, remove_digests_of};
 pub use kept::{KeptDigests, digests_path};
+pub(crate) use merge::for_each as for_each_of_runs;
+pub(crate) use record::Run;
+pub(crate) use run::write_run;

@@ -29,12 +29,12 @@ pub(super) fn decode_header(bytes: &[u8; HEADER_BYTES]) -> Result<Meaning, mayha
 
 /// Sorted digests in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(crate) struct Run {
     pub(super) count: u64,
     /// The offset of the codes.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// Bytes of the codes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Their checksum.
     pub(super) checksum: u64,
 }
