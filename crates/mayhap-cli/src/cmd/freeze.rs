@@ -30,8 +30,8 @@ pub struct Args {
     /// Build a fuse filter in place of a ribbon filter: 12 % more bits, faster queries
     #[arg(long)]
     fuse: bool,
-    /// Refuse to take more memory: about 31 bytes per key while it is built [default: the memory
-    /// of the machine or container]
+    /// Use files beside FILTER if building it takes more memory: 24 bytes per key [default: the
+    /// memory of the machine or container]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
     /// Print the summary as JSON, on stdout

@@ -106,8 +106,8 @@ fn what_has_no_keys_is_refused_by_name_and_nothing_is_written() {
         (&["--seed", "3", "f"], "whose keys are digests already"),
         (&["-p", "1e-12", "list"], "cannot keep the rate"),
         (&["-p", "1e-12", "f"], "cannot keep the rate"),
-        (&["--max-memory", "50", "list"], "above the limit"),
-        (&["--max-memory", "50", "f"], "above the limit"),
+        (&["--max-memory", "40", "list"], "above the limit"),
+        (&["--max-memory", "40", "f"], "above the limit"),
         (&["none"], "none"),
     ] {
         let talk = fail(folder, &[&["freeze", "-o", "g"], more].concat(), b"");

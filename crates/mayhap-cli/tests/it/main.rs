@@ -22,6 +22,7 @@ mod foreign;
 mod foreign_answers;
 mod foreign_files;
 mod freeze;
+mod freeze_large;
 mod grow;
 mod health;
 mod help;

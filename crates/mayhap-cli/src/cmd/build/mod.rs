@@ -10,7 +10,7 @@ use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::set::create::matrix::Lists;
 use crate::set::create::segment::Part;
-use crate::set::create::{self, Create, NewSystemFile};
+use crate::set::create::{self, Create, NewSystemFile, frozen};
 use crate::set::fill::{self, Counts, Inserter};
 use crate::set::kept::Kept;
 use crate::set::notes::{say, say_options};
@@ -270,7 +270,8 @@ fn build_frozen(
     (waiting, stop): (&Waiting, &Stop),
     talk: Reporter,
 ) -> Result<(), Error> {
-    let mut filter = create::frozen::build(&args.size, &args.digest, reader, progress)?;
+    let site = frozen::Site::beside(&args.output, stop);
+    let mut filter = frozen::build((&args.size, &args.digest), &site, reader, progress)?;
     let counts = Counts {
         lines: reader.lines(),
         new: filter.items(),

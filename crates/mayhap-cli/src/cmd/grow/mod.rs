@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::{Reporter, counted, grouped, rate};
 use crate::io::progress::Progress;
-use crate::memory;
-use crate::set::create::{Create, frozen};
+use crate::set::create::Create;
+use crate::set::create::frozen::{self, Collected, Site};
 use crate::set::kept::Kept;
 use crate::set::session::{Rebuilt, Waiting};
 use mayhap::native::{Header, Kind};
@@ -189,17 +189,17 @@ impl Job<'_> {
         progress: &mut Progress,
     ) -> Result<OwnSet, Error> {
         frozen::check(size)?;
-        let bytes = frozen::building_bytes(self.distinct_items);
-        memory::check(bytes, size.max_bytes())?;
-        let mut all = Vec::new();
-        let reserved = all.try_reserve_exact(self.distinct_items as usize);
-        reserved.map_err(|_| mayhap::Error::OutOfMemory { bytes })?;
+        let output = self.args.output.as_ref().unwrap_or(&self.args.file);
+        let site = Site::beside(output, self.stop);
+        let mut all = Collected::new(size, self.function, &site);
+        let mut done = self.distinct_items;
         rebuilt.for_each_digest(|digests| {
-            all.extend_from_slice(digests);
-            progress.tick_bytes((self.distinct_items + all.len() as u64) * 8);
+            all.extend(digests)?;
+            done += digests.len() as u64;
+            progress.tick_bytes(done * 8);
             self.stop.check().map_err(Into::into)
         })?;
-        frozen::of_digests(size, self.function, all)
+        all.build(progress)
     }
 
     /// The given numbers, and for the others the numbers of the old filter.
