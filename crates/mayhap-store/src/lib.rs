@@ -36,7 +36,7 @@
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
 //! | keep others from changing a file | [`FilterLock`] | – | – |
 //! | warnings about work that succeeded | [`notices`] | – | – |
-//! | build a filter of more digests than fit into memory | [`DigestSorter`], [`ScratchFile`] | – | the filter, and a buffer |
+//! | sort more digests than fit into memory | [`DigestSorter`] | – | a buffer of your size |
 //! | read the digests of all keys, where they are kept | [`KeptDigests`] | all of them | 64 KiB |
 //!
 //! # Guarantees
@@ -137,7 +137,7 @@ pub use disk::sync_names;
 #[doc(hidden)]
 pub use disk::{Positioned, make_private, read_up_to, write_all_at};
 pub use error::Error;
-pub use external::{DigestSorter, ScratchFile, SortedFile, SortedFileWriter};
+pub use external::{DigestSorter, ScratchFile, SortedFile};
 pub use holder::Holder;
 pub use image::Image;
 pub use load::{load, load_as, read_header, verify, verify_with};

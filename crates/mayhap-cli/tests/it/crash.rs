@@ -1,13 +1,14 @@
 //! Signals, kill -9, full disks and inputs that end too early: no file is partial, no line is lost.
 
 use crate::support::{
-    fail, file, folder, json, lines, mayhap, numbers, run, send_signal, start, stderr, succeed,
+    fail, file, folder, json, limited, lines, mayhap, names, numbers, run, send_signal, start,
+    stderr, succeed,
 };
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use test_servers::tool;
 
 /// A state of each kind that can be one, with room for all lines of these tests: in a time window
@@ -45,14 +46,6 @@ fn check_union(what: &str, input: &[u8], outputs: &[Vec<u8>], again: usize) {
     assert_eq!(printed.len(), wanted.len(), "{what}: lines that were not in the input");
     let repeats: usize = printed.values().map(|count| count - 1).sum();
     assert!(repeats <= again, "{what}: {repeats} lines were repeated");
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
-    let mut names: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|e| name(e).into_string().unwrap()).collect();
-    names.sort();
-    names
 }
 
 #[test]
@@ -210,14 +203,6 @@ fn add_and_remove_that_are_stopped_have_saved_what_they_read() {
         assert!(output.stdout == lines("key", expected), "{verb} {make:?}");
         assert_eq!(names(folder.path()), ["f"]);
     }
-}
-
-/// Runs with a limit on the size of files, in blocks of 512 bytes.
-fn limited(folder: &Path, blocks: u32, arguments: &[&str]) -> Output {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_mayhap")]).args(arguments);
-    command.current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Running the binary.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -188,4 +189,21 @@ pub(crate) fn verbs(folder: &Path) -> Vec<String> {
     // A continuation line is indented further.
     let rows = rows.filter(|line| !line.starts_with("   "));
     rows.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+/// Runs with a limit on the size of files, in blocks of 512 bytes.
+pub(crate) fn limited(folder: &Path, blocks: u32, arguments: &[&str]) -> Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_mayhap")]).args(arguments);
+    command.current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+/// The names in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|e| name(e).into_string().unwrap()).collect();
+    names.sort();
+    names
 }

@@ -1,5 +1,5 @@
-//! What a filter of more digests than there is memory for is built from: files without a name,
-//! which are gone when they are closed, also by kill -9.
+//! Temporary files for building a filter of more digests than fit into memory: they have no names,
+//! and vanish when they are closed, even by kill -9.
 //!
 //! | file | contents |
 //! |---|---|
@@ -14,7 +14,7 @@ mod sorter;
 mod tests;
 
 pub use scratch::ScratchFile;
-pub use sorted::{SortedFile, SortedFileWriter};
+pub use sorted::SortedFile;
 pub use sorter::DigestSorter;
 
 use crate::Error;

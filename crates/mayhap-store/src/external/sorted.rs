@@ -12,7 +12,7 @@ const WRITE: usize = 1 << 17;
 
 /// A sorted file that is being written.
 #[derive(Debug)]
-pub struct SortedFileWriter {
+pub(super) struct SortedFileWriter {
     file: File,
     folder: PathBuf,
     unwritten: Vec<Digest>,
@@ -27,7 +27,7 @@ impl SortedFileWriter {
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn new(folder: &Path) -> Result<Self, Error> {
+    pub(super) fn new(folder: &Path) -> Result<Self, Error> {
         Ok(Self {
             file: unnamed(folder)?,
             folder: folder.into(),
@@ -47,7 +47,7 @@ impl SortedFileWriter {
     /// # Panics
     ///
     /// If they are not.
-    pub fn extend(&mut self, digests: &[Digest]) -> Result<(), Error> {
+    pub(super) fn extend(&mut self, digests: &[Digest]) -> Result<(), Error> {
         for &digest in digests {
             assert!(self.last < Some(digest), "digests in order");
             self.last = Some(digest);
@@ -75,7 +75,7 @@ impl SortedFileWriter {
     /// # Errors
     ///
     /// Same as [`SortedFileWriter::extend`].
-    pub fn finish(mut self) -> Result<SortedFile, Error> {
+    pub(super) fn finish(mut self) -> Result<SortedFile, Error> {
         self.write()?;
         let checksum = self.bytes.get();
         let Self { file, folder, written: count, .. } = self;

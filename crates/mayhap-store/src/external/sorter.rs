@@ -1,6 +1,7 @@
 //! Digests in any order → a sorted file.
 
-use super::{SortedFile, SortedFileWriter, changed, unnamed};
+use super::sorted::{SortedFile, SortedFileWriter};
+use super::{changed, unnamed};
 use crate::Error;
 use crate::digests::{Run, for_each_of_runs, write_run};
 use crate::disk::write_all_at;
@@ -47,7 +48,7 @@ pub struct DigestSorter {
 }
 
 impl DigestSorter {
-    /// With at most so many digests in memory, of 8 bytes each; files are in this folder.
+    /// Keeps at most `max_in_memory` digests in memory, 8 bytes each; its files are in `folder`.
     pub fn new(folder: &Path, max_in_memory: usize) -> Self {
         let full_at = max_in_memory.max(1);
         Self { folder: folder.into(), full_at, digests: Vec::new(), runs: None }

@@ -1,5 +1,6 @@
-//! Nothing is lost or changed on the way through files, and what has changed there is told.
+//! Digests and equations come back from files as they were written, and damage is reported.
 
+use super::sorted::SortedFileWriter;
 use super::*;
 use mayhap::{Digest, DigestFunction, Scratch, SortedDigests};
 use std::os::unix::fs::FileExt;

@@ -15,7 +15,7 @@ pub trait SortedDigests<E> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong in finding out.
+    /// The errors of the implementation.
     fn count_below(&mut self, limit: u64) -> Result<u64, E>;
 
     /// Appends the next digests, at least one and at most `at_most`. It is not called once all were
@@ -23,7 +23,7 @@ pub trait SortedDigests<E> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong in reading them.
+    /// The errors of the implementation.
     fn read(&mut self, digests: &mut Vec<u64>, at_most: usize) -> Result<(), E>;
 }
 
@@ -35,14 +35,14 @@ pub trait Scratch<E> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong in writing them.
+    /// The errors of the implementation.
     fn put(&mut self, words: &[u64]) -> Result<(), E>;
 
     /// Takes the last words back: exactly as many as were put away together.
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong in reading them, so that words are never taken for others.
+    /// The errors of the implementation, which must never return other words than were put away.
     fn take(&mut self, words: &mut [u64]) -> Result<(), E>;
 }
 
