@@ -60,8 +60,9 @@ impl RemoteBackup {
     pub async fn read(&self, path: &str, offset: u64) -> Result<Option<Vec<u8>>, Error> {
         let mut read = cmd(BACKUP);
         read.arg("READ").arg(path).arg(offset).arg(READ_BYTES);
-        // Never resent: the backup belongs to this connection.
-        let reply = self.server.one(Command::once("", read)).await;
+        // Resent if the reply is late: to a connection that replaced this one, the server says that
+        // no backup was begun there.
+        let reply = self.server.one(Command::write("", read)).await;
         let value =
             reply.and_then(|reply| reply.of("", BACKUP)).map_err(|error| self.broken(error));
         match value? {

@@ -9,6 +9,7 @@ use std::net::{Shutdown, TcpListener};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A rate so low that an absent key is not found.
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
@@ -40,7 +41,14 @@ fn a_backup_under_load_has_all_that_was_acknowledged_before_it_began() {
 /// Over a connection, by the same server.
 #[test]
 fn a_backup_by_url_under_load_has_all_that_was_acknowledged_before_it_began() {
-    under_load(|server| vec![url(server), "--with-key".into()]);
+    // Saves wait for a disk that compilers may keep busy.
+    under_load(|server| {
+        ["--with-key", "--timeout", "2min"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([url(server)])
+            .collect()
+    });
 }
 
 fn url(server: &Server) -> String {
@@ -227,6 +235,43 @@ fn breaking(port: u16, after: u64, is_open: bool) -> u16 {
         }
     });
     own
+}
+
+/// A proxy to a server that withholds everything after `after` bytes of answers for this long,
+/// once.
+fn pausing(port: u16, after: u64, pause: Duration) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (client, _) = listener.accept().unwrap();
+        let server = Server::connect_tcp(port);
+        let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        std::thread::spawn(move || io::copy(&mut from, &mut to));
+        let _ = io::copy(&mut (&server).take(after), &mut &client);
+        std::thread::sleep(pause);
+        let _ = io::copy(&mut &server, &mut &client);
+    });
+    own
+}
+
+#[test]
+fn an_answer_that_comes_within_the_timeout_is_waited_for() {
+    let folder = damage::folder();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let mut client = server.connect();
+    assert_eq!(client.ask("BF.RESERVE large 0.001 2000000 NONSCALING"), ok());
+    assert_eq!(client.ask("BF.ADD large 1"), Answer::Number(1));
+    assert_eq!(client.ask("SAVE"), ok());
+    let port = server.port("Redis clients: 127.0.0.1:");
+    // Longer than a reply may take before it is asked for again, which is a third of the time.
+    let url = format!("redis://127.0.0.1:{}", pausing(port, 2_000_000, Duration::from_secs(4)));
+    let output =
+        mayhap(folder.path(), &["backup", &url, "-o", "copy", "--with-key", "--timeout", "9s"]);
+    assert!(output.status.success(), "{}", text(&output));
+    server.stop();
+    let restored = restored(&folder.path().join("copy"));
+    let server = Server::start(restored.path(), &ARGUMENTS);
+    assert!(damage::has(&server, "large", "1") && damage::has(&server, "logged", "99"));
 }
 
 #[test]
