@@ -132,27 +132,31 @@ async fn answer(
     match &*command {
         b"bf.add" | b"bf.madd" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
-            let added = front.in_time(front.insert(name(word(1))?, &keys)).await?;
+            let name = name(word(1))?;
+            let added = front.ask(name, front.insert(name, &keys)).await?;
             counts.add(Counter::ItemsAdded, keys.len() as u64);
             Ok(if is_one { Answer::Yes(added == [true]) } else { Answer::Each(added) })
         }
         b"bf.exists" | b"bf.mexists" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
-            let found = front.in_time(front.contains(name(word(1))?, &keys)).await?;
+            let name = name(word(1))?;
+            let found = front.ask(name, front.contains(name, &keys)).await?;
             counts.checked(found.len(), found.iter().filter(|&&found| found).count());
             Ok(if is_one { Answer::Yes(found == [true]) } else { Answer::Each(found) })
         }
         b"bf.insert" => insert(front, config, words, counts).await,
         b"bf.reserve" => {
             let options = options(&reserved(words, config)?, config)?;
-            if front.in_time(front.create(name(word(1))?, options)).await? {
+            let name = name(word(1))?;
+            if front.ask(name, front.create(name, options)).await? {
                 Ok(Answer::Done)
             } else {
                 Err("ERR item exists".into())
             }
         }
         b"bf.card" => {
-            let info = front.in_time(front.info(name(word(1))?)).await?;
+            let name = name(word(1))?;
+            let info = front.ask(name, front.info(name)).await?;
             Ok(Answer::Count(items(&info)))
         }
         b"bf.info" => info(front, words).await,
@@ -169,7 +173,8 @@ async fn info(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
     if wanted.is_some_and(|wanted| !FIELDS.iter().any(|(option, ..)| is(wanted, option))) {
         return Err("Invalid information value".into());
     }
-    let info = front.in_time(front.info(name(words.get(1).unwrap_or_default())?)).await?;
+    let name = name(words.get(1).unwrap_or_default())?;
+    let info = front.ask(name, front.info(name)).await?;
     let is_wanted = |option: &str| wanted.is_none_or(|wanted| is(wanted, option));
     let fields = FIELDS.iter().filter(|(option, ..)| is_wanted(option));
     let fields = fields.map(|(_, name, value)| (*name, value(&info))).collect();
@@ -181,14 +186,18 @@ async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer,
     let names: Vec<&str> = words.from(1).iter().map(name).collect::<Result<_, _>>()?;
     let count = async {
         let mut number = 0;
-        for name in names {
+        for &name in &names {
             let is_one =
                 if deletes { front.delete(name).await? } else { front.exists(name).await? };
             number += u64::from(is_one);
         }
         Ok(number)
     };
-    Ok(Answer::Count(front.in_time(count).await?))
+    Ok(Answer::Count(match names[..] {
+        [name] => front.ask(name, count).await?,
+        // They may be on several nodes of a cluster.
+        _ => front.in_time(count).await?,
+    }))
 }
 
 /// Option of the request, name in the answer, value.
@@ -238,7 +247,7 @@ async fn insert(
         }
         front.insert(name, &keys).await
     };
-    let added = front.in_time(added).await?;
+    let added = front.ask(name, added).await?;
     counts.add(Counter::ItemsAdded, keys.len() as u64);
     Ok(Answer::Each(added))
 }

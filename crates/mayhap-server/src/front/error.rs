@@ -26,6 +26,17 @@ pub enum Error {
     /// By the store.
     #[error(transparent)]
     Store(#[from] mayhap_redis::Error),
+    /// The request was not sent: the store has not answered those before it.
+    #[error(
+        "{store} has not answered {unanswered} requests in a row; this one was not sent, but one a \
+         second is"
+    )]
+    NotSent {
+        /// The store, without its password.
+        store: String,
+        /// The number of requests.
+        unanswered: u32,
+    },
     /// The filter's keys are made of lines, and those of a request are not.
     #[error(
         "the keys of the filter {name} are made of lines ({options}), which only the command does; \

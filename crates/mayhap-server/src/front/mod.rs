@@ -6,12 +6,14 @@
 //! was acknowledged is there, and without a reply the answer is an error. Single keys of all
 //! clients share pipelines ([`NativeFilter::insert`]).
 
+mod breaker;
 mod error;
 
 pub use error::{ConnectError, Error};
 
 use crate::config::{Config, read_key_file_of};
 use crate::lock::lock;
+use breaker::Breakers;
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_engine::Count;
 use mayhap_redis::{
@@ -23,7 +25,7 @@ use std::future::Future;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -53,6 +55,7 @@ pub struct Front {
     /// Dropped with the front: the thread of the store ends.
     _stop: oneshot::Sender<()>,
     is_reached: AtomicBool,
+    breakers: Breakers,
     /// Requests that had no answer of the store.
     unanswered: Count,
 }
@@ -70,6 +73,7 @@ impl Front {
             _ => address.clone(),
         };
         let (options, secret_key) = (options(config)?, read_key_file_of(config)?);
+        let breakers = Breakers::new(address.is_cluster());
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ConnectError::Thread)?;
         let handle = runtime.handle().clone();
@@ -87,9 +91,16 @@ impl Front {
         let ended = |_| ConnectError::Thread(std::io::Error::other("the thread has ended"));
         let server = receiver.recv().map_err(ended)??;
         let (known, unanswered) = (Mutex::default(), Count::default());
-        let is_reached = AtomicBool::new(true);
-        let front = Self { server, secret_key, known, handle, _stop: stop, is_reached, unanswered };
-        Ok(Some(front))
+        Ok(Some(Self {
+            server,
+            secret_key,
+            known,
+            handle,
+            _stop: stop,
+            is_reached: AtomicBool::new(true),
+            breakers,
+            unanswered,
+        }))
     }
 
     /// The address of the store, without its password.
@@ -113,11 +124,33 @@ impl Front {
         self.handle.spawn(request);
     }
 
-    /// Waits for a request within `store_timeout`, and notes whether the store has answered.
+    /// Waits for a request on this filter within `store_timeout`, and notes whether the store has
+    /// answered. Where it has not answered several in a row, one a second is sent.
     ///
     /// # Errors
     ///
-    /// The errors of the request; [`mayhap_redis::Error::Unavailable`] if it takes longer.
+    /// The errors of the request; [`mayhap_redis::Error::Unavailable`] if it takes longer,
+    /// [`Error::NotSent`].
+    pub(crate) async fn ask<T>(
+        &self,
+        name: &str,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        if let Err(unanswered) = self.breakers.check(name, Instant::now()) {
+            self.unanswered.add(1);
+            return Err(Error::NotSent { store: self.name().into(), unanswered });
+        }
+        let result = self.in_time(request).await;
+        let is_answered = !matches!(&result, Err(error) if error.is_unanswered());
+        self.breakers.note(name, is_answered, Instant::now());
+        result
+    }
+
+    /// Like [`Front::ask`], for requests that are always sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`Front::ask`], except for [`Error::NotSent`].
     pub(crate) async fn in_time<T>(
         &self,
         request: impl Future<Output = Result<T, Error>>,

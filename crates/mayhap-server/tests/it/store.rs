@@ -278,7 +278,11 @@ fn without_an_answer_of_the_store_the_answer_is_an_error() {
     redis.resume().unwrap();
     // A request that was sent before may still be executed: DEL has an error, not an answer.
     let mut until = |words: &str, answer: &str| {
-        let is_so = (0..100).any(|_| client.ask(words) == answer);
+        let is_so = (0..100).any(|_| {
+            // Requests are sent once a second until one has an answer.
+            std::thread::sleep(Duration::from_millis(50));
+            client.ask(words) == answer
+        });
         assert!(is_so, "{words} is never {answer}");
     };
     until("EXISTS h", ":0\r\n");
@@ -294,6 +298,56 @@ fn without_an_answer_of_the_store_the_answer_is_an_error() {
     redis.kill();
     let refused = Server::start(hurried).map(drop);
     assert!(matches!(refused, Err(StartError::Store(_))), "{refused:?}");
+}
+
+#[test]
+fn while_the_store_is_away_requests_fail_without_waiting_for_it() {
+    let Some(redis) = redis() else { return };
+    let hurried = Config { store_timeout_ms: 600, ..config(&redis.url()) };
+    let front = Server::start(hurried).unwrap();
+    let http = front.http_addresses()[0];
+    let mut client = Client::of(&front);
+    client.ask("BF.RESERVE f 0.01 1000");
+    client.ask("BF.ADD f a");
+    redis.pause().unwrap();
+    let not_sent = "this one was not sent";
+    // Those of all clients count.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let refused = Client::of(&front).ask("BF.EXISTS f a");
+                assert!(refused.starts_with("-ERR redis://"), "{refused}");
+                assert!(!refused.contains(not_sent), "{refused}");
+            });
+        }
+    });
+    let (mut sent, mut others) = (0, 0);
+    for i in 0..1000 {
+        for words in ["BF.EXISTS f a", "BF.ADD f b", "BF.INFO f", "EXISTS f", "BF.RESERVE g 0.1 9"]
+        {
+            let refused = client.ask(words);
+            assert!(refused.starts_with("-ERR redis://"), "{words}: {refused}");
+            let counts = if refused.contains(not_sent) { &mut others } else { &mut sent };
+            *counts += 1;
+        }
+        if i % 100 == 0 {
+            assert_eq!(client.ask("PING"), "+PONG\r\n");
+        }
+    }
+    // One a second.
+    assert!(others >= 4_900, "{sent} sent, {others} not");
+    let metrics = get(http, "/metrics").1;
+    let unanswered = metrics.lines().find(|line| line.starts_with("mayhap_store_unanswered_total"));
+    assert_eq!(unanswered, Some("mayhap_store_unanswered_total 5008"), "{metrics}");
+    redis.resume().unwrap();
+    let is_back = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        client.ask("BF.EXISTS f a") == ":1\r\n"
+    });
+    assert!(is_back);
+    for _ in 0..100 {
+        assert_eq!(client.ask("BF.EXISTS f a"), ":1\r\n");
+    }
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! Circuit breakers: requests to a store that does not answer fail at once, and do not all wait
+//! for it.
+
+use crate::lock::lock;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Requests in a row without an answer that open a circuit. A single one means little.
+const MANY: u32 = 8;
+/// While a circuit is open, one request in this time is sent.
+const RETRY: Duration = Duration::from_secs(1);
+/// The most circuits of a cluster; requests beyond them all wait.
+const MAX_CIRCUITS: usize = 10_000;
+
+/// One circuit for a server, which answers for all filters or for none; one for each filter of a
+/// cluster, whose other nodes may well answer.
+#[derive(Debug)]
+pub(super) struct Breakers {
+    is_cluster: bool,
+    /// Those with a failure, by the filter's name.
+    failing: Mutex<HashMap<Box<str>, Circuit>>,
+}
+
+#[derive(Debug)]
+struct Circuit {
+    /// In a row.
+    failures: u32,
+    /// Until then nothing is sent, if there were [`MANY`] failures.
+    open_until: Instant,
+}
+
+impl Breakers {
+    pub(super) fn new(is_cluster: bool) -> Self {
+        Self { is_cluster, failing: Mutex::default() }
+    }
+
+    fn key<'a>(&self, name: &'a str) -> &'a str {
+        if self.is_cluster { name } else { "" }
+    }
+
+    /// Checks whether to send a request for this filter now.
+    ///
+    /// # Errors
+    ///
+    /// The number of requests in a row that had no answer.
+    pub(super) fn check(&self, name: &str, now: Instant) -> Result<(), u32> {
+        let mut failing = lock(&self.failing);
+        let Some(circuit) = failing.get_mut(self.key(name)) else { return Ok(()) };
+        if circuit.failures < MANY {
+            return Ok(());
+        }
+        if now < circuit.open_until {
+            return Err(circuit.failures);
+        }
+        // This one is the trial; the others fail until it has an answer.
+        circuit.open_until = now + RETRY;
+        Ok(())
+    }
+
+    /// Notes whether a request for this filter was answered.
+    pub(super) fn note(&self, name: &str, is_answered: bool, now: Instant) {
+        let mut failing = lock(&self.failing);
+        let name = self.key(name);
+        if is_answered {
+            failing.remove(name);
+            return;
+        }
+        if !failing.contains_key(name) && failing.len() >= MAX_CIRCUITS {
+            return;
+        }
+        let first = || Circuit { failures: 0, open_until: now };
+        let circuit = failing.entry(name.into()).or_insert_with(first);
+        circuit.failures = circuit.failures.saturating_add(1);
+        circuit.open_until = now + RETRY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circuit_opens_after_failures_in_a_row_and_closes_with_an_answer() {
+        let (breakers, start) = (Breakers::new(false), Instant::now());
+        for _ in 0..MANY - 1 {
+            breakers.note("f", false, start);
+        }
+        // An answer between them.
+        breakers.note("g", true, start);
+        for _ in 0..MANY {
+            assert_eq!(breakers.check("f", start), Ok(()));
+            breakers.note("f", false, start);
+        }
+        let soon = start + RETRY / 2;
+        for name in ["f", "g"] {
+            assert_eq!(breakers.check(name, soon), Err(MANY), "one server for all");
+        }
+        // One trial a second, and no more while it lasts.
+        for second in 1..4 {
+            let now = start + RETRY * second;
+            assert_eq!(breakers.check("g", now), Ok(()));
+            assert_eq!(breakers.check("f", now), Err(MANY + second - 1));
+            breakers.note("g", false, now);
+            assert_eq!(breakers.check("f", now), Err(MANY + second));
+        }
+        breakers.note("g", true, start);
+        assert_eq!(breakers.check("f", start), Ok(()));
+    }
+
+    #[test]
+    fn filters_of_a_cluster_have_circuits_of_their_own() {
+        let (breakers, now) = (Breakers::new(true), Instant::now());
+        for _ in 0..MANY {
+            breakers.note("f", false, now);
+        }
+        assert_eq!(breakers.check("f", now), Err(MANY));
+        assert_eq!(breakers.check("g", now), Ok(()));
+        for i in 0..MAX_CIRCUITS {
+            breakers.note(&i.to_string(), false, now);
+        }
+        assert_eq!(lock(&breakers.failing).len(), MAX_CIRCUITS);
+        assert_eq!(breakers.check("f", now), Err(MANY), "known before");
+    }
+}
