@@ -132,24 +132,54 @@ impl DigestSorter {
     /// # Errors
     ///
     /// Same as [`DigestSorter::extend`].
-    pub fn finish(mut self) -> Result<SortedFile, Error> {
+    pub fn finish(self) -> Result<SortedFile, Error> {
+        self.finish_watched(|_| Ok(()))
+    }
+
+    /// Like [`DigestSorter::finish`], with the number of digests merged so far passed to `watch`
+    /// now and then, whose error ends it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`DigestSorter::extend`]; those of `watch`.
+    pub fn finish_watched<E: From<Error>>(
+        mut self,
+        mut watch: impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<SortedFile, E> {
         let mut writer = SortedFileWriter::new(&self.folder)?;
         self.digests.sort_unstable();
         self.digests.dedup();
         if self.runs.is_none() {
             writer.extend(&self.digests)?;
-            return writer.finish();
+            return Ok(writer.finish()?);
         }
         self.write_run()?;
         self.digests = Vec::new();
         if let Some((file, runs, _)) = &self.runs {
-            let merged =
-                for_each_of_runs(file, &self.folder, runs, |digests| writer.extend(digests));
-            merged.map_err(|error| match error {
-                Error::DigestsDamaged { .. } => changed(&self.folder),
-                error => error,
+            let mut merged = 0;
+            let each = |digests: &[Digest]| {
+                writer.extend(digests)?;
+                merged += digests.len() as u64;
+                watch(merged).map_err(Ended::Watched)
+            };
+            for_each_of_runs(file, &self.folder, runs, each).map_err(|ended| match ended {
+                Ended::Store(Error::DigestsDamaged { .. }) => changed(&self.folder).into(),
+                Ended::Store(error) => error.into(),
+                Ended::Watched(error) => error,
             })?;
         }
-        writer.finish()
+        Ok(writer.finish()?)
+    }
+}
+
+/// Why merging ended early.
+enum Ended<E> {
+    Store(Error),
+    Watched(E),
+}
+
+impl<E> From<Error> for Ended<E> {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
     }
 }

@@ -70,6 +70,40 @@ fn digests_out_of_order_are_not_written() {
     writer.extend(&[Digest::new(2), Digest::new(2)]).unwrap();
 }
 
+/// The error of a watcher.
+#[derive(Debug)]
+struct Stopped;
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        panic!("{error}")
+    }
+}
+
+#[test]
+fn merging_is_watched_and_ends_with_an_error_of_the_watcher() {
+    let folder = tempfile::tempdir().unwrap();
+    let sorter = || {
+        let mut sorter = DigestSorter::new(folder.path(), 5_000);
+        sorter.extend(&digests(0..20_000)).unwrap();
+        sorter
+    };
+    let mut seen = vec![0];
+    let watched = sorter().finish_watched(|merged| {
+        seen.push(merged);
+        Ok::<(), Error>(())
+    });
+    assert_eq!(watched.unwrap().count(), 20_000);
+    assert!(seen.windows(2).all(|pair| pair[0] < pair[1] && pair[1] <= pair[0] + 1_024));
+    assert_eq!(seen.last(), Some(&20_000));
+
+    let mut calls = 0;
+    let ended = sorter().finish_watched(|_| {
+        calls += 1;
+        if calls == 3 { Err(Stopped) } else { Ok(()) }
+    });
+    assert!(ended.is_err() && calls == 3);
+}
+
 #[test]
 fn a_changed_bit_is_told() {
     let folder = tempfile::tempdir().unwrap();

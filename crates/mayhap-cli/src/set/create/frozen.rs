@@ -159,8 +159,10 @@ impl<'a> Collected<'a> {
     fn build_external(self, progress: &mut Progress) -> Result<OwnSet, Error> {
         let Site { folder, stop } = *self.site;
         stop.check()?;
-        let sorted = self.sorter.finish()?;
-        stop.check()?;
+        let sorted = self.sorter.finish_watched::<Error>(|merged| {
+            progress.tick_bytes(merged * 8);
+            Ok(stop.check()?)
+        })?;
         let (items, target_fpp) = (sorted.count(), target_fpp(self.size));
         let width = ribbon::check_target(items, target_fpp)?;
         let filter = ribbon::num_bits(width, items)? / 8;
