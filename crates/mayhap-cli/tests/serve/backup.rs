@@ -127,8 +127,9 @@ fn under_load(from: impl Fn(&Server) -> Vec<String>) {
             for first in 0..FILTERS.min(before) {
                 let own: Vec<u64> = (first..before).step_by(FILTERS as usize).collect();
                 for keys in own.chunks(1000) {
-                    let words: String = keys.iter().map(|key| format!(" {key}")).collect();
-                    let found = client.ask(&format!("BF.MEXISTS {}{words}", filter(writer, first)));
+                    let words: Vec<_> = keys.iter().map(u64::to_string).collect();
+                    let words = format!("{} {}", filter(writer, first), words.join(" "));
+                    let found = client.ask(&format!("BF.MEXISTS {words}"));
                     let all = Answer::List(vec![Answer::Number(1); keys.len()]);
                     assert_eq!(found, all, "{}, {keys:?}", backup.display());
                 }
