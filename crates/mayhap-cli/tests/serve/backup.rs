@@ -248,6 +248,24 @@ fn breaking(port: u16, after: u64, is_open: bool) -> u16 {
     own
 }
 
+/// A server with a filter whose image has megabytes.
+fn with_large_filter(folder: &Path) -> Server {
+    let server = Server::start(folder, &ARGUMENTS);
+    let mut client = server.connect();
+    assert_eq!(client.ask("BF.RESERVE large 0.001 2000000 NONSCALING"), ok());
+    assert_eq!(client.ask("BF.ADD large 1"), Answer::Number(1));
+    assert_eq!(client.ask("SAVE"), ok());
+    server
+}
+
+/// Stops that server, and opens its backup `copy` with another.
+fn check_large_copy(folder: &Path, server: Server) {
+    server.stop();
+    let restored = restored(&folder.join("copy"));
+    let server = Server::start(restored.path(), &ARGUMENTS);
+    assert!(damage::has(&server, "large", "1") && damage::has(&server, "logged", "99"));
+}
+
 /// A proxy to a server that withholds everything after `after` bytes of answers for this long,
 /// once.
 fn pausing(port: u16, after: u64, pause: Duration) -> u16 {
@@ -268,31 +286,20 @@ fn pausing(port: u16, after: u64, pause: Duration) -> u16 {
 #[test]
 fn an_answer_that_comes_within_the_timeout_is_waited_for() {
     let folder = damage::folder();
-    let server = Server::start(folder.path(), &ARGUMENTS);
-    let mut client = server.connect();
-    assert_eq!(client.ask("BF.RESERVE large 0.001 2000000 NONSCALING"), ok());
-    assert_eq!(client.ask("BF.ADD large 1"), Answer::Number(1));
-    assert_eq!(client.ask("SAVE"), ok());
+    let server = with_large_filter(folder.path());
     let port = server.port("Redis clients: 127.0.0.1:");
     // Longer than a reply may take before it is asked for again, which is a third of the time.
-    let url = format!("redis://127.0.0.1:{}", pausing(port, 2_000_000, Duration::from_secs(4)));
-    let output =
-        mayhap(folder.path(), &["backup", &url, "-o", "copy", "--with-key", "--timeout", "9s"]);
+    let url = format!("redis://127.0.0.1:{}", pausing(port, 2_000_000, Duration::from_secs(8)));
+    let backup = ["backup", &url, "-o", "copy", "--with-key", "--timeout", "18s"];
+    let output = mayhap(folder.path(), &backup);
     assert!(output.status.success(), "{}", text(&output));
-    server.stop();
-    let restored = restored(&folder.path().join("copy"));
-    let server = Server::start(restored.path(), &ARGUMENTS);
-    assert!(damage::has(&server, "large", "1") && damage::has(&server, "logged", "99"));
+    check_large_copy(folder.path(), server);
 }
 
 #[test]
 fn a_backup_whose_connection_breaks_says_so_and_can_be_begun_again() {
     let folder = damage::folder();
-    let server = Server::start(folder.path(), &ARGUMENTS);
-    let mut client = server.connect();
-    assert_eq!(client.ask("BF.RESERVE large 0.001 2000000 NONSCALING"), ok());
-    assert_eq!(client.ask("BF.ADD large 1"), Answer::Number(1));
-    assert_eq!(client.ask("SAVE"), ok());
+    let server = with_large_filter(folder.path());
     let port = server.port("Redis clients: 127.0.0.1:");
     for is_open in [true, false] {
         // In the middle of an image of megabytes.
@@ -307,10 +314,7 @@ fn a_backup_whose_connection_breaks_says_so_and_can_be_begun_again() {
     let url = url(&server);
     let output = mayhap(folder.path(), &["backup", &url, "-o", "copy", "--with-key"]);
     assert!(output.status.success(), "{}", text(&output));
-    server.stop();
-    let restored = restored(&folder.path().join("copy"));
-    let server = Server::start(restored.path(), &ARGUMENTS);
-    assert!(damage::has(&server, "large", "1") && damage::has(&server, "logged", "99"));
+    check_large_copy(folder.path(), server);
 }
 
 #[test]
