@@ -133,7 +133,9 @@ impl<F: Build> Builder<F> {
         };
         match (self.expected_items, self.target_fpp, num_bits) {
             (Some(n), Some(p), None) => match self.num_hashes {
-                None => sizing::for_items(layout(n, p)?, n, p),
+                None => self
+                    .layout
+                    .map_or_else(|| sizing::default_params(n, p), |it| sizing::for_items(it, n, p)),
                 Some(k) => sizing::for_items_and_hashes(layout(n, p)?, k, n, p),
             },
             (Some(n), None, Some(m)) => match self.num_hashes {

@@ -16,7 +16,7 @@
 //! with many keys have the most weight: the textbook formula ignores them and gives too small a
 //! size (1.29 % for a target of 1 %).
 
-use super::search::fewest;
+use super::search::{fewest, fewest_of};
 use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::{Error, Layout};
 use alloc::vec::Vec;
@@ -170,16 +170,25 @@ pub(super) fn solve_blocks_up_to(
     if low > limit {
         return Err(too_large);
     }
-    num_hashes
-        .iter()
-        .filter_map(|&k| {
-            let in_block = once_each(block_fpp(layout.lane_bits(k) as f64, k));
-            let fpp = |blocks| fpp_of_blocks(blocks, items, &in_block);
-            if limit < MAX_NUM_BITS / block_bits && fpp(limit.max(1)) > target_fpp {
-                return None;
-            }
-            Some((fewest(low.max(1), limit, target_fpp, fpp)? * block_bits, k))
-        })
-        .min()
-        .ok_or(too_large)
+    let blocks = |k, at_most: u64| {
+        let in_block = once_each(block_fpp(layout.lane_bits(k) as f64, k));
+        let fpp = |blocks| fpp_of_blocks(blocks, items, &in_block);
+        if at_most < MAX_NUM_BITS / block_bits && fpp(at_most.max(1)) > target_fpp {
+            return None;
+        }
+        fewest(low.max(1), at_most, target_fpp, fpp)
+    };
+    let likely = likely_num_hashes(num_hashes, target_fpp);
+    let (blocks, k) = fewest_of(num_hashes, likely, limit, blocks).ok_or(too_large)?;
+    Ok((blocks * block_bits, k))
+}
+
+/// The k out of these that needs the fewest bits for many keys: see the table above.
+fn likely_num_hashes(num_hashes: &[u32], target_fpp: f64) -> u32 {
+    let best = match target_fpp {
+        _ if target_fpp >= 0.0186 => 4,
+        _ if target_fpp > 1.8e-4 => 8,
+        _ => 16,
+    };
+    if num_hashes.contains(&best) { best } else { num_hashes.first().copied().unwrap_or(best) }
 }

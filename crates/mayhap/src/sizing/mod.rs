@@ -58,7 +58,7 @@ pub use params::FilterParams;
 pub use rate::{estimated_fpp, expected_fpp, textbook_fpp};
 pub(crate) use search::largest;
 
-use crate::{Error, Layout};
+use crate::{Block, Error, Layout};
 use search::fewest;
 
 /// `blocked` is the default if it costs at most this many times the memory of `standard`.
@@ -145,14 +145,49 @@ pub fn for_items_and_hashes(
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn default_layout(expected_items: u64, target_fpp: f64) -> Result<Layout, Error> {
+    default_params(expected_items, target_fpp).map(|params| params.layout())
+}
+
+/// The smallest filter of the default layout that holds `expected_items` at `target_fpp` or less.
+///
+/// # Errors
+///
+/// Same as [`for_items`].
+pub(crate) fn default_params(expected_items: u64, target_fpp: f64) -> Result<FilterParams, Error> {
+    check_target(expected_items, target_fpp)?;
+    if let Some(least) = least_standard_bytes(expected_items, target_fpp) {
+        let limit = least as f64 * BLOCKED_SIZE_RATIO_LIMIT;
+        if let Some(blocked) = blocked_within(limit, expected_items, target_fpp)? {
+            return Ok(blocked);
+        }
+    }
     let standard = for_items(Layout::Standard, expected_items, target_fpp)?;
     let one_line = standard.num_hashes() == 1 || standard.num_blocks() == 1;
     let ratio_limit = if one_line { 1.0 } else { BLOCKED_SIZE_RATIO_LIMIT };
     let limit = standard.num_bytes() as f64 * ratio_limit;
-    Ok(match for_items(Layout::Blocked, expected_items, target_fpp) {
-        Ok(blocked) if blocked.num_bytes() as f64 <= limit => Layout::Blocked,
-        _ => Layout::Standard,
-    })
+    Ok(blocked_within(limit, expected_items, target_fpp)?.unwrap_or(standard))
+}
+
+/// A lower bound for the bytes of a standard filter that has several hashes and blocks; `None` if
+/// it may have only one.
+fn least_standard_bytes(expected_items: u64, target_fpp: f64) -> Option<u64> {
+    let fewest_hashes = libm::floor(standard::ideal_num_hashes(target_fpp)) as u32;
+    let bits = [fewest_hashes, fewest_hashes + 1]
+        .map(|k| standard::least_num_bits(expected_items, target_fpp, k.min(MAX_NUM_HASHES)));
+    let bits = bits[0].min(bits[1]);
+    let has_several = fewest_hashes > 1 && (Block::BITS + 1..=MAX_NUM_BITS / 2).contains(&bits);
+    has_several.then(|| bits.div_ceil(Block::BITS) * (Block::BITS / 8))
+}
+
+/// The smallest `blocked` filter, if it has at most so many bytes.
+fn blocked_within(limit: f64, items: u64, target_fpp: f64) -> Result<Option<FilterParams>, Error> {
+    let (layout, block_bytes) = (Layout::Blocked, Layout::Blocked.block_bits() / 8);
+    let limit = (limit / block_bytes as f64) as u64;
+    let limit = limit.min(MAX_NUM_BITS / layout.block_bits());
+    let found =
+        blocked::solve_blocks_up_to(limit, layout, layout.num_hashes(), items, target_fpp).ok();
+    let params = |(bits, k)| FilterParams::new(layout, bits, k, items, target_fpp);
+    found.map(params).transpose()
 }
 
 /// The filter with the lowest rate for `expected_items` in at most `max_bits` bits.

@@ -4,19 +4,36 @@
 /// The smallest `x ≥ 1` in `low..=high` with `fpp(x) ≤ target_fpp`, if any; `fpp` falls as `x`
 /// grows.
 ///
-/// Uses the secant method on the logarithms of rate and size, whose relation is nearly linear:
-/// evaluating a model costs microseconds, and for a million keys 8 sizes are tried instead of 27 by
-/// bisection. Bisection from the last guess finishes the search, so the result is exact even if the
-/// secant method is not.
+/// Evaluating a model costs up to microseconds, and for a million keys 8 sizes are tried instead of
+/// 27 by bisection: see [`crossing`]. Bisection from there finishes the search, so the result is
+/// exact even if the secant method is not.
 pub(super) fn fewest(
     low: u64,
     high: u64,
     target_fpp: f64,
     fpp: impl Fn(u64) -> f64,
 ) -> Option<u64> {
+    fewest_near(low, high, crossing(low, high, target_fpp, &fpp), target_fpp, fpp)
+}
+
+/// Like [`fewest`]; the closer the result is to `guess`, the fewer sizes are tried: two if it is
+/// the same.
+pub(super) fn fewest_near(
+    low: u64,
+    high: u64,
+    guess: u64,
+    target_fpp: f64,
+    fpp: impl Fn(u64) -> f64,
+) -> Option<u64> {
+    smallest(low, high, guess, |x| fpp(x) <= target_fpp)
+}
+
+/// About where `fpp` falls to `target_fpp`, in `low..=high`: by the secant method on the logarithms
+/// of rate and size, whose relation is nearly linear.
+pub(super) fn crossing(low: u64, high: u64, target_fpp: f64, fpp: impl Fn(u64) -> f64) -> u64 {
     let first = fpp(low);
     if first <= target_fpp {
-        return Some(low);
+        return low;
     }
     let target = libm::log(target_fpp);
     let point = |x: u64, fpp: f64| (libm::log(x as f64), libm::log(fpp));
@@ -31,12 +48,37 @@ pub(super) fn fewest(
         }
         let met = (libm::ceil(met) as u64).clamp(low, high);
         if met.abs_diff(x) <= 1 {
-            x = met;
-            break;
+            return met;
         }
         (last, x) = (next, met);
     }
-    smallest(low, high, x, |x| fpp(x) <= target_fpp)
+    x
+}
+
+/// The fewest bits of several numbers of hashes, and the one of them that needs them; the lowest if
+/// several do. `solve` returns the fewest bits for one number, if these are at most so many; the
+/// result is found sooner if `likely` needs the fewest, since for the others it is enough to see
+/// that they need more.
+pub(super) fn fewest_of(
+    all: &[u32],
+    likely: u32,
+    limit: u64,
+    mut solve: impl FnMut(u32, u64) -> Option<u64>,
+) -> Option<(u64, u32)> {
+    let mut best = None;
+    let others = all.iter().copied().filter(|&k| k != likely);
+    for k in core::iter::once(likely).chain(others) {
+        let at_most = match best {
+            None => limit,
+            Some((size, of)) if k < of => size,
+            Some((1, _)) => continue,
+            Some((size, _)) => size - 1,
+        };
+        if let Some(size) = solve(k, at_most) {
+            best = Some((size, k));
+        }
+    }
+    best
 }
 
 /// The limit on secant steps: three or four suffice if the model is smooth.

@@ -330,3 +330,41 @@ fn params_refuse_what_no_filter_has() {
     }
     assert!(FilterParams::new(Layout::Standard, 64, 32, u64::MAX, 0.1).is_ok());
 }
+
+/// With each number of hashes that comes into question, by bisection alone.
+fn by_bisection(layout: Layout, items: u64, target_fpp: f64) -> (u64, u32) {
+    // For `standard` the two nearest to the ideal one.
+    let ideal = standard::ideal_num_hashes(target_fpp).max(1.0);
+    let nearest = [libm::floor(ideal) as u32, libm::ceil(ideal) as u32];
+    let all = if layout == Layout::Standard { &nearest } else { layout.num_hashes() };
+    let (unit, low) = (layout.block_bits(), layout.min_bits() / layout.block_bits());
+    let size = |k: u32| {
+        let fpp = |units| expected_fpp(layout, units * unit, k, items);
+        let found = search::fewest_near(low, MAX_NUM_BITS / unit, low, target_fpp, fpp);
+        (found.unwrap() * unit, k)
+    };
+    all.iter().map(|&k| size(k)).min().unwrap()
+}
+
+#[test]
+fn the_size_is_the_fewest_bits_of_all_numbers_of_hashes() {
+    let items = [1, 2, 9, 60, 333, 1_000, 20_011, 1_000_003, 987_654_321];
+    let targets = [0.7, 0.4, 0.21, 0.12, 0.0186, 0.01, 2e-3, 1.8e-4, 1.9e-5, 1e-6, 1e-9];
+    for (items, target_fpp) in items.into_iter().flat_map(|n| targets.map(|p| (n, p))) {
+        let sizes = LAYOUTS.map(|layout| {
+            let params = for_items(layout, items, target_fpp).unwrap();
+            let found = (params.num_bits(), params.num_hashes());
+            assert_eq!(
+                found,
+                by_bisection(layout, items, target_fpp),
+                "{layout} {items} {found:?}"
+            );
+            params
+        });
+        let [standard, blocked, ..] = sizes;
+        let one_line = standard.num_hashes() == 1 || standard.num_blocks() == 1;
+        let most = standard.num_bytes() as f64 * if one_line { 1.0 } else { 1.25 };
+        let expected = if blocked.num_bytes() as f64 <= most { blocked } else { standard };
+        assert_eq!(default_params(items, target_fpp).unwrap(), expected, "{items} {target_fpp}");
+    }
+}
