@@ -28,6 +28,8 @@ use tokio_rustls::TlsAcceptor;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests in progress may take once the server is stopping.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
+/// How long their work on other threads may take after that.
+const LAST_WORK: Duration = Duration::from_secs(2);
 const BACKLOG: i32 = 1024;
 
 /// The thread that speaks HTTP.
@@ -92,8 +94,9 @@ impl Http {
         let thread = std::thread::Builder::new().name("mayhap-http".into()).spawn(move || {
             let admission = Admission::new(connections);
             runtime.block_on(serve(listeners, shared, tls, admission, stopped));
-            // Tasks that are still running write nothing that was acknowledged.
-            runtime.shutdown_background();
+            // Tasks that are still running write nothing that was acknowledged, but those that read
+            // filters keep the data folder locked.
+            runtime.shutdown_timeout(LAST_WORK);
         })?;
         Ok(Self { addresses, stop, thread })
     }

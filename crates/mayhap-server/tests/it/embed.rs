@@ -1,8 +1,10 @@
 //! A whole server inside another program.
 
+use crate::support::{Raw, request};
 use mayhap_engine::OpenError;
 use mayhap_server::{Config, Server, StartError};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 #[allow(dead_code, reason = "its `main` is not called")]
 #[path = "../../examples/embed.rs"]
@@ -31,6 +33,28 @@ fn a_server_that_is_dropped_gives_back_its_folder_and_its_port() {
     let again = Server::start(config).unwrap();
     assert_eq!(again.address(), Some(address));
     again.shut_down().unwrap();
+}
+
+/// What it does for the dashboard with all filters ends before its folder is free.
+#[test]
+fn a_server_with_many_filters_is_dropped_and_started_again_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Some(folder.path().to_path_buf());
+    let config = Config { data, port: 0, http_port: Some(0), ..Config::default() };
+    let running = Server::start(config.clone()).unwrap();
+    let mut client = Raw::connect(running.address().unwrap());
+    for filter in 0..3_000 {
+        client.send(request(&["BF.ADD", &format!("filter-{filter}"), "key"]));
+    }
+    client.send(request(&["SHUTDOWN"]));
+    running.wait();
+    running.shut_down().unwrap();
+    for round in 0..30 {
+        let running = Server::start(config.clone()).unwrap();
+        assert_eq!(running.shared().keyspace.len(), 3_000);
+        std::thread::sleep(Duration::from_micros(100 * round));
+        drop(running);
+    }
 }
 
 #[test]
