@@ -61,9 +61,27 @@ pub(crate) fn is_on_store(words: Words<'_>) -> bool {
     command.is_some_and(|command| ON_FILTERS.contains(&command.name))
 }
 
-/// Executes a request on filters in the store, and returns its answer.
-pub(crate) async fn on_store(shared: &Shared, words: Words<'_>, session: &Session) -> Vec<u8> {
+/// Whether a request for one key, to which others may be joined already, and the next request are
+/// the same but for the key: they are executed together then. Their order among themselves is
+/// kept, and all other requests of the client wait for them.
+pub(crate) fn are_joined(first: Words<'_>, next: Words<'_>) -> bool {
+    let [Some(command), Some(name)] = [first.get(0), first.get(1)] else { return false };
+    let is_one = is(command, "bf.add") || is(command, "bf.exists");
+    let is_same = next.get(0).is_some_and(|next| next.eq_ignore_ascii_case(command));
+    is_one && first.len() >= 3 && next.len() == 3 && is_same && next.get(1) == Some(name)
+}
+
+/// Executes a request on filters in the store, or several that are joined, and returns the answers.
+pub(crate) async fn on_store(
+    shared: &Shared,
+    (words, requests): (Words<'_>, usize),
+    session: &Session,
+) -> Vec<u8> {
     let (mut out, mut counts) = (Vec::new(), Counts::default());
+    if let Some(command) = table::find(words.get(0).unwrap_or_default()) {
+        // The first was counted where it was parsed.
+        counts.add(command.right.family(), requests as u64 - 1);
+    }
     let answer = match shared.front() {
         Some(front) => answer(front, &shared.config(), words, &mut counts).await,
         None => Err("ERR there is no store".into()),
@@ -72,8 +90,8 @@ pub(crate) async fn on_store(shared: &Shared, words: Words<'_>, session: &Sessio
     match answer {
         Ok(answer) => answer.write(&mut reply),
         Err(fault) => {
-            counts.add(Counter::Errors, 1);
-            reply.error(&fault.0);
+            counts.add(Counter::Errors, requests as u64);
+            (0..requests).for_each(|_| reply.error(&fault.0));
         }
     }
     // Any lane counts correctly.
@@ -84,7 +102,9 @@ pub(crate) async fn on_store(shared: &Shared, words: Words<'_>, session: &Sessio
 /// An answer before it is written.
 enum Answer {
     Done,
-    Yes(bool),
+    /// One answer for each request.
+    Yes(Vec<bool>),
+    /// One answer.
     Each(Vec<bool>),
     Count(u64),
     /// Fields of a filter, and whether it is the only one that was requested.
@@ -95,7 +115,7 @@ impl Answer {
     fn write(&self, reply: &mut Reply<'_>) {
         match self {
             Self::Done => reply.simple("OK"),
-            &Self::Yes(yes) => reply.boolean(yes),
+            Self::Yes(all) => all.iter().for_each(|&yes| reply.boolean(yes)),
             Self::Each(all) => {
                 reply.array(all.len());
                 for &yes in all {
@@ -135,14 +155,14 @@ async fn answer(
             let name = name(word(1))?;
             let added = front.ask(name, front.insert(name, &keys)).await?;
             counts.add(Counter::ItemsAdded, keys.len() as u64);
-            Ok(if is_one { Answer::Yes(added == [true]) } else { Answer::Each(added) })
+            Ok(if is_one { Answer::Yes(added) } else { Answer::Each(added) })
         }
         b"bf.exists" | b"bf.mexists" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
             let name = name(word(1))?;
             let found = front.ask(name, front.contains(name, &keys)).await?;
             counts.checked(found.len(), found.iter().filter(|&&found| found).count());
-            Ok(if is_one { Answer::Yes(found == [true]) } else { Answer::Each(found) })
+            Ok(if is_one { Answer::Yes(found) } else { Answer::Each(found) })
         }
         b"bf.insert" => insert(front, config, words, counts).await,
         b"bf.reserve" => {

@@ -39,7 +39,7 @@ mod word;
 
 pub(crate) use bounds::SHARE_NS;
 pub use execute::execute;
-pub(crate) use front::{is_on_store, on_store};
+pub(crate) use front::{are_joined, is_on_store, on_store};
 pub(crate) use queue::Queue;
 pub(crate) use word::logged;
 

@@ -145,14 +145,15 @@ impl<S: Service> Deferred<S> {
         wall_ms: u64,
     ) {
         for done in self.inbox.take_done() {
-            let Done { session, client, connection: index, answer, writes, outcome, after } = done;
+            let Done { session, client, connection: index, answer, writes, outcome, after, .. } =
+                done;
             // Another client may have taken the place of a closed one.
             let connection = connections.get(index).filter(|to| to.client.id == client.id);
             let Some(connection) = connection else { continue };
             connection.session = session;
             connection.owed.aside = None;
-            connections.note_turn(index, 1, wall_ms);
-            self.service.clients().count_in(1, 0);
+            connections.note_turn(index, done.requests as u64, wall_ms);
+            self.service.clients().count_in(done.requests as u64, 0);
             self.service.clients().count_out(answer.len() as u64);
             if let After::Shutdown { save } = after {
                 control.shut_down(save);

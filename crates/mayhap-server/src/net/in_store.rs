@@ -10,7 +10,8 @@ use std::time::Instant;
 
 /// Begins a request, if it is on filters in the store; returns any other.
 ///
-/// A connection has one at a time, so those of all clients are as many as there are clients.
+/// A connection has one at a time, or several for one key each that the client has sent together,
+/// so those of all clients are as many as there are clients.
 pub(super) fn begin(shared: &Arc<Shared>, job: Box<Job>) -> Option<Box<Job>> {
     let front = shared.front()?;
     if !command::is_on_store(job.request.words.words()) {
@@ -24,12 +25,14 @@ pub(super) fn begin(shared: &Arc<Shared>, job: Box<Job>) -> Option<Box<Job>> {
         }
         let began = Instant::now();
         let words = request.words.words();
-        let answer = command::on_store(&shared, words, &session).await;
+        let requests = request.requests;
+        let answer = command::on_store(&shared, (words, requests), &session).await;
         let took = began.elapsed();
         shared.metrics.jobs.took(took);
         shared.slow_log.note(words, &session, mayhap_engine::unix_ms(), took);
         let (writes, outcome, after) = (None, Outcome::Safe, After::Go);
-        inbox.put_done(Done { session, client, connection, answer, writes, outcome, after });
+        let done = Done { session, client, connection, requests, answer, writes, outcome, after };
+        inbox.put_done(done);
         inbox.wake();
     });
     None

@@ -18,13 +18,14 @@ pub(crate) struct Arrival {
     pub(super) address: Option<SocketAddr>,
 }
 
-/// A long request that was executed.
+/// A long request that was executed, or several that were executed together.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(super) session: Session,
     pub(super) client: Arc<Client>,
     /// The connection's index in its loop, which another client may have by now.
     pub(super) connection: usize,
+    pub(super) requests: usize,
     pub(super) answer: Vec<u8>,
     pub(super) writes: Option<Writes>,
     pub(super) outcome: Outcome,

@@ -26,6 +26,9 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) words: WordList,
+    /// If it is several, they are the same but for the last word: the last words of the others
+    /// follow that of the first.
+    pub(super) requests: usize,
     /// It waits until this time, in milliseconds since 1970.
     pub(super) not_before: u64,
 }
@@ -34,7 +37,7 @@ impl Request {
     pub(super) fn new(request: Words<'_>, not_before: u64) -> Self {
         let mut words = WordList::default();
         words.extend(request.iter());
-        Self { words, not_before }
+        Self { words, requests: 1, not_before }
     }
 }
 
@@ -154,7 +157,7 @@ impl<S: Service> Worker<S> {
         let outcome = Outcome::of(&*self.service, turn);
         let took = began.elapsed();
         self.service.end_job(words, &session, turn, took);
-        Done { session, client, connection, answer, writes, outcome, after }
+        Done { session, client, connection, requests: 1, answer, writes, outcome, after }
     }
 }
 

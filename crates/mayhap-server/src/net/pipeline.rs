@@ -5,10 +5,11 @@ use super::jobs::Request;
 use super::outcome::{Tail, Writes};
 use super::share::{HEAVY_NS, Share};
 use super::{Options, Service};
-use crate::command::After;
+use crate::command::{self, After};
 use crate::metrics::Counter;
 use crate::resp::{Limits, Malformed, Parser, Reply};
 use crate::{Session, Turn};
+use mayhap_engine::Words;
 
 /// The state that a loop thread executes requests with, reused in every turn.
 #[derive(Debug)]
@@ -147,9 +148,9 @@ impl<S: Service> Job<'_, S> {
             self.turn.wrote_from = None;
             let after = self.service.execute(words, self.session, self.turn, self.out);
             if after == After::Later {
-                let not_before = std::mem::take(&mut self.turn.not_before);
-                ran.later = Some(Request::new(words, not_before));
-                ran.end = End::Later;
+                let (request, joined) = self.later(words, &data[ran.used..]);
+                (ran.later, ran.end) = (Some(request), End::Later);
+                ran.used += joined;
                 break;
             }
             ran.requests += 1;
@@ -178,7 +179,19 @@ impl<S: Service> Job<'_, S> {
     }
 }
 
-impl<S> Job<'_, S> {
+impl<S: Service> Job<'_, S> {
+    /// A request that takes long, with those joined to it out of the rest of the data, and their
+    /// bytes.
+    fn later(&mut self, words: Words<'_>, rest: &[u8]) -> (Request, usize) {
+        let not_before = std::mem::take(&mut self.turn.not_before);
+        let mut request = Request::new(words, not_before);
+        let joined = match self.service.in_store() {
+            Some(_) => join(&mut request, rest, limits(self.session, self.options)),
+            None => 0,
+        };
+        (request, joined)
+    }
+
     /// Answers a request that is too large for its limits.
     #[cold]
     fn refuse(&mut self, text: &str) {
@@ -188,6 +201,28 @@ impl<S> Job<'_, S> {
         }
         Reply::new(self.out, false).error(text);
     }
+}
+
+/// The most requests on a filter in a store that are executed together.
+const MAX_JOINED: usize = 1000;
+
+/// Adds to a request on a filter in a store the keys of complete requests after it that are the
+/// same but for the key, and returns the bytes of these requests.
+fn join(request: &mut Request, rest: &[u8], limits: &Limits) -> usize {
+    let (mut parser, mut places, mut used) = (Parser::new(), Vec::new(), 0);
+    while request.requests < MAX_JOINED {
+        // What is incomplete or malformed is the next request, and parsed then.
+        let Some(next) = rest.get(used..) else { break };
+        let Ok(Some(bytes)) = parser.parse(next, &mut places, limits) else { break };
+        let words = parser.words(next, &places);
+        if !command::are_joined(request.words.words(), words) {
+            break;
+        }
+        request.words.extend(words.get(2));
+        request.requests += 1;
+        used += bytes;
+    }
+    used
 }
 
 /// Counts an answer among those that depend on the log, if it does or one before it does. The

@@ -1,6 +1,8 @@
 //! A server in front of filters on Redis: the same answers, nothing kept here, and an error where
 //! the store has not answered.
 
+mod clients;
+
 use crate::support::request;
 use mayhap_redis::{Address, NativeFilter, NativeOptions, ServerOptions};
 use mayhap_server::config::{Rights, Users};
@@ -25,9 +27,14 @@ impl Client {
 
     /// The bytes of the answers to these requests.
     fn ask_all(&mut self, requests: &[&[&str]]) -> String {
+        self.ask_in_parts(requests, usize::MAX)
+    }
+
+    /// The same, with the requests written in parts of so many bytes.
+    fn ask_in_parts(&mut self, requests: &[&[&str]], part: usize) -> String {
         let mut bytes: Vec<u8> = requests.iter().flat_map(|words| request(words)).collect();
         bytes.extend(request(&["ECHO", "end-of-answer"]));
-        self.0.write_all(&bytes).unwrap();
+        bytes.chunks(part).for_each(|part| self.0.write_all(part).unwrap());
         let (mut got, mut part) = (Vec::new(), [0; 4096]);
         while !got.ends_with(MARK.as_bytes()) {
             let len = self.0.read(&mut part).unwrap();
@@ -298,56 +305,6 @@ fn without_an_answer_of_the_store_the_answer_is_an_error() {
     redis.kill();
     let refused = Server::start(hurried).map(drop);
     assert!(matches!(refused, Err(StartError::Store(_))), "{refused:?}");
-}
-
-#[test]
-fn while_the_store_is_away_requests_fail_without_waiting_for_it() {
-    let Some(redis) = redis() else { return };
-    let hurried = Config { store_timeout_ms: 600, ..config(&redis.url()) };
-    let front = Server::start(hurried).unwrap();
-    let http = front.http_addresses()[0];
-    let mut client = Client::of(&front);
-    client.ask("BF.RESERVE f 0.01 1000");
-    client.ask("BF.ADD f a");
-    redis.pause().unwrap();
-    let not_sent = "this one was not sent";
-    // Those of all clients count.
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                let refused = Client::of(&front).ask("BF.EXISTS f a");
-                assert!(refused.starts_with("-ERR redis://"), "{refused}");
-                assert!(!refused.contains(not_sent), "{refused}");
-            });
-        }
-    });
-    let (mut sent, mut others) = (0, 0);
-    for i in 0..1000 {
-        for words in ["BF.EXISTS f a", "BF.ADD f b", "BF.INFO f", "EXISTS f", "BF.RESERVE g 0.1 9"]
-        {
-            let refused = client.ask(words);
-            assert!(refused.starts_with("-ERR redis://"), "{words}: {refused}");
-            let counts = if refused.contains(not_sent) { &mut others } else { &mut sent };
-            *counts += 1;
-        }
-        if i % 100 == 0 {
-            assert_eq!(client.ask("PING"), "+PONG\r\n");
-        }
-    }
-    // One a second.
-    assert!(others >= 4_900, "{sent} sent, {others} not");
-    let metrics = get(http, "/metrics").1;
-    let unanswered = metrics.lines().find(|line| line.starts_with("mayhap_store_unanswered_total"));
-    assert_eq!(unanswered, Some("mayhap_store_unanswered_total 5008"), "{metrics}");
-    redis.resume().unwrap();
-    let is_back = (0..100).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        client.ask("BF.EXISTS f a") == ":1\r\n"
-    });
-    assert!(is_back);
-    for _ in 0..100 {
-        assert_eq!(client.ask("BF.EXISTS f a"), ":1\r\n");
-    }
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Clients of a server in front of Redis: with many requests at once, and while Redis is away.
+
+use super::{Client, config, get, redis};
+use crate::support::request;
+use mayhap_server::{Config, Server};
+use std::io::{Read, Write};
+use std::time::Duration;
+
+#[test]
+fn pipelined_requests_are_executed_together_and_answered_in_their_order() {
+    let Some(redis) = redis() else { return };
+    let own = Server::start(Config { port: 0, ..Config::default() }).unwrap();
+    let front = Server::start(config(&redis.url())).unwrap();
+    let jobs = || {
+        let metrics = get(front.http_addresses()[0], "/metrics").1;
+        let count = metrics.lines().find_map(|line| line.strip_prefix("mayhap_job_seconds_count "));
+        count.unwrap().parse::<u64>().unwrap()
+    };
+    let (mut own, mut other) = (Client::of(&own), Client::of(&front));
+    // Filters so sparse that both agree on every key.
+    for name in ["f", "g"] {
+        let create = format!("BF.RESERVE {name} 1e-9 20000 NONSCALING");
+        assert_eq!(own.ask(&create), other.ask(&create));
+    }
+    let keys: Vec<String> = (0..400).map(|key| format!("key-{key}")).collect();
+    let mut state = 1u64;
+    let mut below = |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((state >> 33) % bound) as usize
+    };
+    for round in 0..30 {
+        let mut requests: Vec<Vec<&str>> = Vec::new();
+        while requests.len() < [10, 300, 3_000][round % 3] {
+            let command = ["BF.ADD", "BF.EXISTS", "bf.add"][below(3)];
+            let name = ["f", "g"][below(2)];
+            let run = [1, 2, 40, 1_100][below(4)];
+            requests.extend((0..run).map(|_| vec![command, name, &keys[below(400)]]));
+            match below(9) {
+                0 => requests.push(vec!["PING"]),
+                1 => requests.push(vec!["BF.MADD", name, "a", "b"]),
+                2 => requests.push(vec!["BF.ADD", name]),
+                3 => requests.push(vec!["BF.EXISTS", name, "a", "b"]),
+                4 => requests.push(vec!["NONE", name]),
+                _ => {}
+            }
+        }
+        let requests: Vec<&[&str]> = requests.iter().map(Vec::as_slice).collect();
+        let part = [usize::MAX, 1_000, 37][round / 3 % 3];
+        assert!(own.ask_all(&requests) == other.ask_in_parts(&requests, part), "round {round}");
+    }
+    let before = jobs();
+    let requests: Vec<Vec<&str>> = keys.iter().map(|key| vec!["BF.EXISTS", "f", key]).collect();
+    let requests: Vec<&[&str]> = requests.iter().map(Vec::as_slice).collect();
+    other.ask_all(&requests);
+    assert!(jobs() - before <= 4, "{} for 400 requests", jobs() - before);
+    let missing: Vec<&[&str]> = vec![&["BF.ADD", "none", "a"]; 50];
+    let refused = other.ask_all(&missing);
+    assert_eq!(refused.matches("-ERR not found").count(), 50, "{refused}");
+    assert_eq!(refused.lines().count(), 50);
+    // Malformed bytes after them: the answers, then an error.
+    let mut bytes = request(&["BF.ADD", "f", "last"]);
+    bytes.extend_from_slice(b"*1\r\n%nonsense\r\n");
+    other.0.write_all(&bytes).unwrap();
+    let mut rest = String::new();
+    other.0.read_to_string(&mut rest).unwrap();
+    assert!(rest.starts_with(":1\r\n-ERR Protocol error"), "{rest}");
+}
+
+#[test]
+fn while_the_store_is_away_requests_fail_without_waiting_for_it() {
+    let Some(redis) = redis() else { return };
+    let hurried = Config { store_timeout_ms: 600, ..config(&redis.url()) };
+    let front = Server::start(hurried).unwrap();
+    let http = front.http_addresses()[0];
+    let mut client = Client::of(&front);
+    client.ask("BF.RESERVE f 0.01 1000");
+    client.ask("BF.ADD f a");
+    redis.pause().unwrap();
+    let not_sent = "this one was not sent";
+    // Those of all clients count.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let refused = Client::of(&front).ask("BF.EXISTS f a");
+                assert!(refused.starts_with("-ERR redis://"), "{refused}");
+                assert!(!refused.contains(not_sent), "{refused}");
+            });
+        }
+    });
+    let (mut sent, mut others) = (0, 0);
+    for i in 0..1000 {
+        for words in ["BF.EXISTS f a", "BF.ADD f b", "BF.INFO f", "EXISTS f", "BF.RESERVE g 0.1 9"]
+        {
+            let refused = client.ask(words);
+            assert!(refused.starts_with("-ERR redis://"), "{words}: {refused}");
+            let counts = if refused.contains(not_sent) { &mut others } else { &mut sent };
+            *counts += 1;
+        }
+        if i % 100 == 0 {
+            assert_eq!(client.ask("PING"), "+PONG\r\n");
+        }
+    }
+    // One a second.
+    assert!(others >= 4_900, "{sent} sent, {others} not");
+    let metrics = get(http, "/metrics").1;
+    let unanswered = metrics.lines().find(|line| line.starts_with("mayhap_store_unanswered_total"));
+    assert_eq!(unanswered, Some("mayhap_store_unanswered_total 5008"), "{metrics}");
+    redis.resume().unwrap();
+    let is_back = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        client.ask("BF.EXISTS f a") == ":1\r\n"
+    });
+    assert!(is_back);
+    for _ in 0..100 {
+        assert_eq!(client.ask("BF.EXISTS f a"), ":1\r\n");
+    }
+}
