@@ -288,7 +288,7 @@ fn an_answer_that_comes_within_the_timeout_is_waited_for() {
     let folder = damage::folder();
     let server = with_large_filter(folder.path());
     let port = server.port("Redis clients: 127.0.0.1:");
-    // Longer than a reply may take before it is asked for again, which is a third of the time.
+    // A reply is requested again after a third of the timeout: the pause is longer.
     let url = format!("redis://127.0.0.1:{}", pausing(port, 2_000_000, Duration::from_secs(8)));
     let backup = ["backup", &url, "-o", "copy", "--with-key", "--timeout", "18s"];
     let output = mayhap(folder.path(), &backup);

@@ -1,5 +1,4 @@
-//! Circuit breakers: requests to a store that does not answer fail at once, and do not all wait
-//! for it.
+//! Circuit breakers: while the store does not answer, requests fail at once instead of waiting.
 
 use crate::lock::lock;
 use std::collections::HashMap;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 const MANY: u32 = 8;
 /// While a circuit is open, one request in this time is sent.
 const RETRY: Duration = Duration::from_secs(1);
-/// The most circuits of a cluster; requests beyond them all wait.
+/// The most circuits of a cluster; requests for other filters always wait for the store.
 const MAX_CIRCUITS: usize = 10_000;
 
 /// One circuit for a server, which answers for all filters or for none; one for each filter of a
@@ -18,13 +17,13 @@ const MAX_CIRCUITS: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Breakers {
     is_cluster: bool,
-    /// Those with a failure, by the filter's name.
+    /// Circuits with failures, by filter name; empty for a server.
     failing: Mutex<HashMap<Box<str>, Circuit>>,
 }
 
 #[derive(Debug)]
 struct Circuit {
-    /// In a row.
+    /// The number of failures in a row.
     failures: u32,
     /// Until then nothing is sent, if there were [`MANY`] failures.
     open_until: Instant,

@@ -211,7 +211,7 @@ const MAX_JOINED: usize = 1000;
 fn join(request: &mut Request, rest: &[u8], limits: &Limits) -> usize {
     let (mut parser, mut places, mut used) = (Parser::new(), Vec::new(), 0);
     while request.requests < MAX_JOINED {
-        // What is incomplete or malformed is the next request, and parsed then.
+        // Incomplete and malformed requests are left for the next turn.
         let Some(next) = rest.get(used..) else { break };
         let Ok(Some(bytes)) = parser.parse(next, &mut places, limits) else { break };
         let words = parser.words(next, &places);

@@ -35,7 +35,7 @@ fn a_server_that_is_dropped_gives_back_its_folder_and_its_port() {
     again.shut_down().unwrap();
 }
 
-/// What it does for the dashboard with all filters ends before its folder is free.
+/// The dashboard's recorder stops reading filters before the folder is unlocked.
 #[test]
 fn a_server_with_many_filters_is_dropped_and_started_again_at_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -30,7 +30,7 @@ impl Client {
         self.ask_in_parts(requests, usize::MAX)
     }
 
-    /// The same, with the requests written in parts of so many bytes.
+    /// Like [`Client::ask_all`], with the requests written in parts of this many bytes.
     fn ask_in_parts(&mut self, requests: &[&[&str]], part: usize) -> String {
         let mut bytes: Vec<u8> = requests.iter().flat_map(|words| request(words)).collect();
         bytes.extend(request(&["ECHO", "end-of-answer"]));

@@ -4,6 +4,7 @@ use super::sorted::SortedFileWriter;
 use super::*;
 use mayhap::{Digest, DigestFunction, Scratch, SortedDigests};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 fn digests(keys: impl IntoIterator<Item = u64>) -> Vec<Digest> {
     let function = DigestFunction::xxh3(1);
@@ -70,6 +71,13 @@ fn digests_out_of_order_are_not_written() {
     writer.extend(&[Digest::new(2), Digest::new(2)]).unwrap();
 }
 
+/// A sorter of 20,000 digests, most of them in runs.
+fn with_runs(folder: &Path) -> DigestSorter {
+    let mut sorter = DigestSorter::new(folder, 5_000);
+    sorter.extend(&digests(0..20_000)).unwrap();
+    sorter
+}
+
 /// The error of a watcher.
 #[derive(Debug)]
 struct Stopped;
@@ -82,11 +90,7 @@ impl From<Error> for Stopped {
 #[test]
 fn merging_is_watched_and_ends_with_an_error_of_the_watcher() {
     let folder = tempfile::tempdir().unwrap();
-    let sorter = || {
-        let mut sorter = DigestSorter::new(folder.path(), 5_000);
-        sorter.extend(&digests(0..20_000)).unwrap();
-        sorter
-    };
+    let sorter = || with_runs(folder.path());
     let mut seen = vec![0];
     let watched = sorter().finish_watched(|merged| {
         seen.push(merged);
@@ -107,11 +111,7 @@ fn merging_is_watched_and_ends_with_an_error_of_the_watcher() {
 #[test]
 fn a_changed_bit_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let sorter = || {
-        let mut sorter = DigestSorter::new(folder.path(), 5_000);
-        sorter.extend(&digests(0..20_000)).unwrap();
-        sorter
-    };
+    let sorter = || with_runs(folder.path());
     let flip = |file: &File, at: u64| {
         let mut byte = [0];
         file.read_exact_at(&mut byte, at).unwrap();

@@ -179,7 +179,7 @@ fn least_standard_bytes(expected_items: u64, target_fpp: f64) -> Option<u64> {
     has_several.then(|| bits.div_ceil(Block::BITS) * (Block::BITS / 8))
 }
 
-/// The smallest `blocked` filter, if it has at most so many bytes.
+/// The smallest `blocked` filter, unless it is larger than `limit` bytes.
 fn blocked_within(limit: f64, items: u64, target_fpp: f64) -> Result<Option<FilterParams>, Error> {
     let (layout, block_bytes) = (Layout::Blocked, Layout::Blocked.block_bits() / 8);
     let limit = (limit / block_bytes as f64) as u64;

@@ -55,10 +55,10 @@ pub(super) fn crossing(low: u64, high: u64, target_fpp: f64, fpp: impl Fn(u64) -
     x
 }
 
-/// The fewest bits of several numbers of hashes, and the one of them that needs them; the lowest if
-/// several do. `solve` returns the fewest bits for one number, if these are at most so many; the
-/// result is found sooner if `likely` needs the fewest, since for the others it is enough to see
-/// that they need more.
+/// The smallest size for any k out of `all`, and that k; the lowest if several need this size.
+///
+/// `solve(k, limit)` returns the smallest size for one k, `None` if it exceeds the limit. `likely`
+/// should be the best k: the others are then rejected by their rate at that size, in one step.
 pub(super) fn fewest_of(
     all: &[u32],
     likely: u32,

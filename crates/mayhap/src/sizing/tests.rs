@@ -331,7 +331,7 @@ fn params_refuse_what_no_filter_has() {
     assert!(FilterParams::new(Layout::Standard, 64, 32, u64::MAX, 0.1).is_ok());
 }
 
-/// With each number of hashes that comes into question, by bisection alone.
+/// By bisection alone, for each candidate k.
 fn by_bisection(layout: Layout, items: u64, target_fpp: f64) -> (u64, u32) {
     // For `standard` the two nearest to the ideal one.
     let ideal = standard::ideal_num_hashes(target_fpp).max(1.0);

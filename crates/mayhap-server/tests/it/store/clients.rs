@@ -77,7 +77,7 @@ fn while_the_store_is_away_requests_fail_without_waiting_for_it() {
     client.ask("BF.ADD f a");
     redis.pause().unwrap();
     let not_sent = "this one was not sent";
-    // Those of all clients count.
+    // Failures of all clients count.
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -96,12 +96,12 @@ fn while_the_store_is_away_requests_fail_without_waiting_for_it() {
             let counts = if refused.contains(not_sent) { &mut others } else { &mut sent };
             *counts += 1;
         }
+        // One a second, each for 600 ms.
+        assert!(sent <= 50, "{sent} sent, {others} not");
         if i % 100 == 0 {
             assert_eq!(client.ask("PING"), "+PONG\r\n");
         }
     }
-    // One a second.
-    assert!(others >= 4_900, "{sent} sent, {others} not");
     let metrics = get(http, "/metrics").1;
     let unanswered = metrics.lines().find(|line| line.starts_with("mayhap_store_unanswered_total"));
     assert_eq!(unanswered, Some("mayhap_store_unanswered_total 5008"), "{metrics}");
