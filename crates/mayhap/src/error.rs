@@ -155,6 +155,15 @@ pub enum Error {
         /// Its value in the other filter.
         right: u64,
     },
+    /// Bytes that are no whole blocks of a filter.
+    NoPiece {
+        /// Where they begin in its bits, in bytes.
+        offset: u64,
+        /// How many they are.
+        bytes: u64,
+        /// The bytes of the filter.
+        num_bytes: u64,
+    },
     /// The bytes do not begin with the magic of a mayhap filter.
     NotAFilter,
     /// The file was written by a newer version of the format.
@@ -177,6 +186,8 @@ pub enum Error {
     HeaderDamaged,
     /// A packed file is not in the form that `pack` writes.
     PackedDamaged,
+    /// A short file does not have its checksum, its length or its kind.
+    ShortDamaged,
     /// The checksum of the header's identity does not match its bytes.
     IdentityDamaged,
     /// A header field holds a value that no filter can have.
@@ -380,9 +391,15 @@ impl Error {
             }
             Self::HeaderDamaged => f.write_str("the header is damaged (checksum mismatch)"),
             Self::PackedDamaged => f.write_str("the packed filter is damaged or cut short"),
+            Self::ShortDamaged => f.write_str("the short file is damaged, cut off or too long"),
             Self::IdentityDamaged => {
                 f.write_str("the identity in the header is damaged (checksum mismatch)")
             }
+            Self::NoPiece { offset, bytes, num_bytes } => write!(
+                f,
+                "{bytes} bytes at {offset} are not blocks of 64 bytes of a filter that has \
+                 {num_bytes}"
+            ),
             Self::BadField { field, found } => {
                 write!(f, "header field {field} is {found}, which no filter can have")
             }

@@ -87,7 +87,7 @@ pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
     Builder, Charge, ClearingFilter, ClockJumps, CompactBuilder, CompactFilter,
     ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
-    CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, FuseParams, Health,
+    CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, FuseParams, Gain, Health,
     MatrixBuilder, OnceFilter, Preset, RibbonFilter, RibbonParams, ScalableBloomFilter, Scratch,
     Segment, SegmentFields, Segments, Sets, SortedDigests, Window, WindowBloomFilter,
     WindowBuilder,

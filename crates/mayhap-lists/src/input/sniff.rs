@@ -88,7 +88,9 @@ pub(super) fn may_begin_data(line: &[u8], separator: u8) -> bool {
 fn other_data(sample: &Sample<'_>) -> Option<NotAList> {
     let bytes = sample.bytes;
     if bytes.starts_with(&MAGIC) {
-        let header = bytes.get(..HEADER_BYTES).and_then(|header| Header::decode(header).ok());
+        // A short file is decoded as a whole.
+        let header = bytes.get(..HEADER_BYTES).or(sample.is_whole.then_some(bytes));
+        let header = header.and_then(|header| Header::decode(header).ok());
         let keys = header.map(|header| header.inserted_items());
         return Some(NotAList::Filter { system: "mayhap", keys });
     }

@@ -11,6 +11,10 @@ use core::ptr::NonNull;
 /// From this size on, memory is aligned to huge pages and the kernel is advised to use them.
 const HUGE_THRESHOLD: usize = 1 << 20;
 const HUGE_PAGE: usize = 2 << 20;
+/// Up to this size the allocator aligns the memory. If it aligned more, it would write the zeros
+/// itself, page by page, before they are needed and before huge pages can be requested: more is
+/// allocated there, and aligned by hand.
+const SMALL: usize = 4096;
 
 /// Zeroed, 64-byte aligned blocks that a filter owns.
 ///
@@ -20,8 +24,17 @@ const HUGE_PAGE: usize = 2 << 20;
 pub struct OwnedBlocks {
     blocks: NonNull<Block>,
     len: usize,
-    base: NonNull<u8>,
-    allocation: Layout,
+    /// Bytes of the allocation before the blocks: fewer than a huge page has.
+    padding: u32,
+}
+
+/// The allocation for blocks of this size, and the alignment that they get in it.
+fn allocation_of(size: usize) -> Option<(Layout, usize)> {
+    if size <= SMALL {
+        return Some((Layout::from_size_align(size, Block::BYTES).ok()?, Block::BYTES));
+    }
+    let align = if size >= HUGE_THRESHOLD { HUGE_PAGE } else { Block::BYTES };
+    Some((Layout::from_size_align(size.checked_add(align)?, 16).ok()?, align))
 }
 
 // SAFETY: the memory is owned by this value alone and `Block` is plain data.
@@ -41,24 +54,19 @@ impl OwnedBlocks {
         let size = usize::try_from(bytes).map_err(|_| out_of_memory.clone())?;
         let len = size / Block::BYTES;
         Error::check_range("num_blocks", 1..=u64::MAX, len as u64)?;
-        let align = if size >= HUGE_THRESHOLD { HUGE_PAGE } else { Block::BYTES };
-        // If the allocator aligned the memory, it would write the zeros itself, page by page,
-        // before huge pages can be requested; so allocate more and align by hand.
-        let allocation = size
-            .checked_add(align)
-            .and_then(|padded| Layout::from_size_align(padded, 16).ok())
-            .ok_or_else(|| out_of_memory.clone())?;
+        let (allocation, align) = allocation_of(size).ok_or_else(|| out_of_memory.clone())?;
         // SAFETY: `allocation` has a size above 0.
         let base = NonNull::new(unsafe { alloc_zeroed(allocation) }).ok_or(out_of_memory)?;
         let padding = base.as_ptr().align_offset(align);
-        // SAFETY: `padding < align` and the allocation is `align` bytes larger than `size`, so
-        // `padding .. padding + size` is within it.
+        // SAFETY: `padding` is 0 if the allocation is aligned. Else it is below `align`, and the
+        // allocation is `align` bytes larger than `size`, so `padding .. padding + size` is within
+        // it.
         let start = unsafe { base.add(padding) };
         // SAFETY: as above; no other code has the memory, and any contents are valid.
         advise_huge_pages::<u8>(unsafe {
             core::slice::from_raw_parts_mut(start.as_ptr().cast(), size)
         });
-        Ok(Self { blocks: start.cast(), len, base, allocation })
+        Ok(Self { blocks: start.cast(), len, padding: padding as u32 })
     }
 
     /// A copy of `blocks`.
@@ -97,8 +105,12 @@ impl AsMut<[Block]> for OwnedBlocks {
 
 impl Drop for OwnedBlocks {
     fn drop(&mut self) {
-        // SAFETY: `base` is from `alloc_zeroed(allocation)` and is freed only here.
-        unsafe { dealloc(self.base.as_ptr(), self.allocation) }
+        let Some((allocation, _)) = allocation_of(self.len * Block::BYTES) else { return };
+        // SAFETY: the allocation began `padding` bytes before the blocks.
+        let base = unsafe { self.blocks.cast::<u8>().sub(self.padding as usize) };
+        // SAFETY: `base` is from `alloc_zeroed(allocation)`, with this size, and is freed only
+        // here.
+        unsafe { dealloc(base.as_ptr(), allocation) }
     }
 }
 
@@ -146,8 +158,8 @@ mod tests {
 
     #[test]
     fn blocks_are_zeroed_aligned_and_writable_at_every_size() {
-        for num_blocks in [1, 2, 63, (HUGE_THRESHOLD / 64) as u64 - 1, (HUGE_THRESHOLD / 64) as u64]
-        {
+        let (small, huge) = ((SMALL / 64) as u64, (HUGE_THRESHOLD / 64) as u64);
+        for num_blocks in [1, 2, 5, small, small + 1, huge - 1, huge] {
             let mut blocks = OwnedBlocks::zeroed(num_blocks).unwrap();
             assert_eq!(blocks.as_ref().len() as u64, num_blocks);
             let step = if cfg!(miri) { 997 } else { 1 };

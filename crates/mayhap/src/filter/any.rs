@@ -1,6 +1,6 @@
 //! A filter whose layout is known only at run time: from a file, or from a command line.
 
-use super::{Build, Builder, Estimate, Filter, Health};
+use super::{Build, Builder, Estimate, Filter, Gain, Health};
 use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, InstructionSet, Key, Layout};
@@ -78,6 +78,27 @@ impl<S: Storage> AnyFilter<S> {
         with_filter!(self, filter => filter.count_ones())
     }
 
+    /// What a piece of the bits of a filter like this one would add to it, if it were united with
+    /// it ([`AnyFilter::union_bytes`]). Reads the blocks where the piece lies.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`AnyFilter::union_bytes`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Gain};
+    /// let filter = AnyFilter::builder().num_bytes(128).expected_items(10).build()?;
+    /// let mut piece = [0; 64];
+    /// piece[7] = 0b101;
+    /// assert_eq!(filter.gain_of(64, &piece)?, Gain { ones: 0, lacking: 2 });
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn gain_of(&self, offset: u64, bytes: &[u8]) -> Result<Gain, Error> {
+        with_filter!(self, filter => filter.gain_of(offset, bytes))
+    }
+
     /// Same as [`crate::Filter::fill_ratio`].
     pub fn fill_ratio(&self) -> f64 {
         with_filter!(self, filter => filter.fill_ratio())
@@ -125,6 +146,30 @@ impl AnyFilter<SharedBlocks> {
             (Self::Blocked64(ours), AnyFilter::Blocked64(theirs)) => ours.union_with(theirs),
             _ => self.params().check_same_shape(other.params()),
         }
+    }
+
+    /// [`AnyFilter::union_bytes`] of a filter for one thread, while it may be in use.
+    ///
+    /// # Errors
+    ///
+    /// Same as there; nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::AnyFilter;
+    /// let new = || AnyFilter::builder().num_bytes(128).expected_items(10).build();
+    /// let (filter, mut other) = (new()?.into_concurrent(), new()?);
+    /// other.insert("key");
+    /// for (at, block) in other.blocks().iter().enumerate() {
+    ///     let bytes: Vec<u8> = block.0.iter().flat_map(|lane| lane.to_le_bytes()).collect();
+    ///     filter.union_bytes(64 * at as u64, &bytes)?;
+    /// }
+    /// assert!(filter.contains_digest(other.digest_function().digest("key")));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn union_bytes(&self, offset: u64, bytes: &[u8]) -> Result<u64, Error> {
+        with_filter!(self, filter => filter.union_bytes(offset, bytes))
     }
 
     /// A copy of the current bits while other threads continue: it holds at least every key whose
@@ -276,6 +321,30 @@ impl<S: StorageMut> AnyFilter<S> {
             (Self::Blocked64(ours), AnyFilter::Blocked64(theirs)) => ours.union_with(theirs),
             _ => self.params().check_same_shape(other.params()),
         }
+    }
+
+    /// Ors a piece of the bits of a filter like this one into it: `bytes` of its body in the native
+    /// format, from byte `offset` on. Returns the number of bits that it lacked. The pieces of a
+    /// filter may come in any order and more than once. [`AnyFilter::inserted_items`] stays as it
+    /// is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoPiece`] unless the piece is one or more whole blocks of 64 bytes within the body;
+    /// [`Error::BadField`] for a bit past `num_bits`. Nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Error};
+    /// let mut filter = AnyFilter::builder().num_bytes(128).expected_items(10).build()?;
+    /// assert_eq!(filter.union_bytes(64, &[0b11; 64])?, 128);
+    /// assert_eq!((filter.union_bytes(64, &[0b110; 64])?, filter.count_ones()), (64, 192));
+    /// assert!(matches!(filter.union_bytes(128, &[0; 64]), Err(Error::NoPiece { .. })));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn union_bytes(&mut self, offset: u64, bytes: &[u8]) -> Result<u64, Error> {
+        with_filter!(self, filter => filter.union_bytes(offset, bytes))
     }
 
     /// Sets the number of insertions that were new, if it is known more exactly than from the bits.

@@ -5,6 +5,7 @@
 //! gets the answer "new"; exactly one thread sees each bit clear, so two may both get that answer
 //! if each was the first to set some of the bits.
 
+use super::piece::{place_of, words_of};
 use super::{Filter, OnceFilter, for_each_digest_chunk};
 use crate::bits::{OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::LayoutKind;
@@ -109,6 +110,20 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
             }
         }
         Ok(())
+    }
+
+    /// Ors a piece of bits into it while it is in use: see [`crate::AnyFilter::union_bytes`].
+    pub(super) fn union_bytes(&self, offset: u64, bytes: &[u8]) -> Result<u64, Error> {
+        let at = place_of(&self.params, offset, bytes)?;
+        let words = &self.blocks.words()[at.start * 8..at.end * 8];
+        let mut new = 0;
+        for (word, bits) in words.iter().zip(words_of(bytes)) {
+            // ORDERING: Relaxed, as in an insertion: bits are only ever added.
+            if bits & !word.load(Ordering::Relaxed) != 0 {
+                new += u64::from((bits & !word.fetch_or(bits, Ordering::Relaxed)).count_ones());
+            }
+        }
+        Ok(new)
     }
 
     /// The same filter for one owner, without copying its bits; the count of inserted items is then

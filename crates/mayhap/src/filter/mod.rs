@@ -3,7 +3,7 @@
 //! Here are the type and its statistics, with `estimate.rs`; `owned.rs` queries and fills filters
 //! of one thread, `concurrent.rs` shared ones. `builder.rs` and `preset.rs` build a filter,
 //! `any.rs` is the layout as a run-time value, `native.rs` the native form of both, `budget.rs` a
-//! limit on the memory of several.
+//! limit on the memory of several, `piece.rs` a piece of the bits as bytes.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `compact/`, `counting/`,
 //! `fuse/`, `matrix/`, `once.rs`, `ribbon/`, `scalable/` and `window/`; `segment/` is a part of a
@@ -58,6 +58,7 @@ mod matrix;
 mod native;
 mod once;
 mod owned;
+mod piece;
 mod preset;
 mod ribbon;
 mod scalable;
@@ -78,6 +79,7 @@ pub use estimate::{Estimate, Health};
 pub use fuse::{BinaryFuse, FuseParams};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use once::OnceFilter;
+pub use piece::Gain;
 pub use preset::Preset;
 pub use ribbon::{RibbonFilter, RibbonParams, Scratch, SortedDigests};
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
@@ -243,6 +245,12 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
+    }
+
+    /// What a piece of bits would add: see [`crate::AnyFilter::gain_of`].
+    pub(super) fn gain_of(&self, offset: u64, bytes: &[u8]) -> Result<Gain, Error> {
+        let at = piece::place_of(&self.params, offset, bytes)?;
+        Ok(piece::gain_of(&self.blocks, at, bytes))
     }
 
     /// Checks that `other` has the same layout, m, k, digest function, and seed or key.

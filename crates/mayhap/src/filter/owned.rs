@@ -1,6 +1,7 @@
 //! Filters of one thread: queries of blocks that can be borrowed (owned, mapped or lent), and
 //! insertions into those that can be changed; folds, by which a filter shrinks.
 
+use super::piece::{place_of, words_of};
 use super::{ClearingFilter, Estimate, Filter, for_each_digest_chunk};
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, StorageMut, block};
 use crate::layout::{Layout, LayoutKind};
@@ -76,6 +77,18 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
         }
         self.settle_inserted_items();
         Ok(())
+    }
+
+    /// Ors a piece of bits into it: see [`crate::AnyFilter::union_bytes`].
+    pub(super) fn union_bytes(&mut self, offset: u64, bytes: &[u8]) -> Result<u64, Error> {
+        let at = place_of(&self.params, offset, bytes)?;
+        let words = block::words_mut(&mut self.blocks.as_mut()[at]);
+        let mut new = 0;
+        for (word, bits) in words.iter_mut().zip(words_of(bytes)) {
+            new += u64::from((bits & !*word).count_ones());
+            *word |= bits;
+        }
+        Ok(new)
     }
 
     /// Derives [`Filter::inserted_items`] from the bits, as a union does. Reads every block.

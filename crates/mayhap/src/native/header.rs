@@ -3,7 +3,7 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
-//! | 8 | 2 | `version` | 3; 1 and 2 in earlier files; 4 for ribbon filters and fuse filters of new widths |
+//! | 8 | 2 | `version` | 3; others: see [`NEWEST_VERSION`](super::NEWEST_VERSION) |
 //! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
 //! | 12 | 2 | `layout` | 1: standard, 2: blocked, 3: blocked128, 4: blocked64 |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
@@ -26,24 +26,17 @@
 
 use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 use super::kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES, segment_pages};
+use super::place::{
+    CHECKSUM, EXTRA, HEADER_BYTES, KEY_OPTIONS, LAYERS, MAGIC, MAX_KEY_OPTIONS_BYTES, NUM_LAYERS,
+    TABLE_CHECKSUM, array_at, u16_at, u64_at,
+};
+use super::short::lengthened;
 use super::version::{self, NEWEST_VERSION, VERSION};
 use crate::{AnyFilter, Block, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
 use alloc::string::String;
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes in a header.
-pub const HEADER_BYTES: usize = 4096;
-/// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
-pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The longest text of key options.
-pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
-
-const EXTRA: usize = 72;
-const KEY_OPTIONS: usize = 128;
-const LAYERS: usize = KEY_OPTIONS + MAX_KEY_OPTIONS_BYTES;
-const NUM_LAYERS: usize = LAYERS + 32 * MAX_LAYERS;
-const CHECKSUM: usize = HEADER_BYTES - 8;
 const IDENTITY_END: usize = IDENTITY_OFFSET + IDENTITY_BYTES;
 /// Version 3 has the identity in place of the last layer entry.
 pub(super) const MAX_LAYERS_WITH_IDENTITY: usize = MAX_LAYERS - 1;
@@ -327,7 +320,7 @@ impl Header {
         put(40, &fields.expected_items.to_le_bytes());
         put(48, &fields.target_fpp.to_le_bytes());
         put(56, &fields.inserted_items.to_le_bytes());
-        put(64, &table_checksum.to_le_bytes());
+        put(TABLE_CHECKSUM, &table_checksum.to_le_bytes());
         for (i, number) in fields.extra.iter().enumerate() {
             put(EXTRA + 8 * i, &number.to_le_bytes());
         }
@@ -346,15 +339,18 @@ impl Header {
         bytes
     }
 
-    /// Reads the header at the start of `bytes`, which may continue after it.
+    /// Reads the header at the start of `bytes`, which may continue after it. Of a [short
+    /// file](super::is_short), which has to be there as a whole, it is the header of the file with
+    /// pages that has the same filter ([`lengthen`](super::lengthen)).
     ///
     /// # Errors
     ///
     /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::WrongLength`] if there are fewer
     /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], [`Error::IdentityDamaged`], and
-    /// [`Error::BadField`] or a sizing error for values that no filter can have.
+    /// [`Error::BadField`] or a sizing error for values that no filter can have; the errors of
+    /// [`lengthen`](super::lengthen).
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        Self::decode_with(bytes, Kind::segment_blocks)
+        Self::decode_with(&lengthened(bytes)?, Kind::segment_blocks)
     }
 
     /// Like [`Header::decode`], for a file that has to be of one kind, without the code of the
@@ -464,7 +460,7 @@ impl Header {
             segment_blocks,
             digest_id,
             digest_parameter: u64_at(header, 16),
-            table_checksum: u64_at(header, 64),
+            table_checksum: u64_at(header, TABLE_CHECKSUM),
             key_options: key_options.into(),
         })
     }
@@ -475,16 +471,4 @@ fn check_kind(found: Kind, wanted: Kind) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::WrongKind { wanted: wanted.name(), found: found.name() })
-}
-
-fn array_at<const N: usize>(header: &[u8; HEADER_BYTES], offset: usize) -> [u8; N] {
-    core::array::from_fn(|i| header[offset + i])
-}
-
-fn u16_at(header: &[u8; HEADER_BYTES], offset: usize) -> u16 {
-    u16::from_le_bytes(array_at(header, offset))
-}
-
-fn u64_at(header: &[u8; HEADER_BYTES], offset: usize) -> u64 {
-    u64::from_le_bytes(array_at(header, offset))
 }

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The body's bytes are the filter's memory: opening by `mmap` needs no decoding. All numbers are
-//! little-endian. No I/O happens here; `mayhap-store` reads and writes files.
+//! little-endian. No I/O happens here; `mayhap-store` reads and writes files. A small filter may be
+//! in a short file instead ([`encode_short`]): every decoder reads both.
 //!
 //! ```
 //! use mayhap::{AnyFilter, native};
@@ -30,6 +31,9 @@
 //! | `kinds.rs` | the table of kinds |
 //! | `packed.rs` | a small file without its zeros |
 //! | `pages.rs` | the body: blocks as little-endian bytes in pages, each with a checksum |
+//! | `place.rs` | the places of fields in a header, and the numbers there |
+//! | `short.rs` | the short form: a small plain filter in a file smaller than a page |
+//! | `shorten.rs` | writes short files |
 //! | `sniff.rs` | the kind of a file that is not one of our filters |
 //! | `version.rs` | the version of the format that a file has |
 
@@ -39,21 +43,28 @@ mod kind;
 mod kinds;
 mod packed;
 mod pages;
+mod place;
+mod short;
+mod shorten;
 mod sniff;
 #[cfg(test)]
 mod tests;
 mod version;
 
-pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES};
+pub use header::Header;
 pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 pub(crate) use kind::only_segment;
 pub use kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES};
-pub use packed::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, unpack};
+pub use packed::{MAX_PACKED_BYTES, PACKED_MAGIC, pack, packed_file_bytes, unpack};
 pub use pages::{
     body_bytes, body_from_le, check_padding, page_checksums, table_checksum, verify_pages,
 };
+pub use place::{HEADER_BYTES, MAGIC, MAX_KEY_OPTIONS_BYTES};
+pub(crate) use short::lengthened;
+pub use short::{MAX_SHORT_BYTES, is_short, lengthen, paged};
+pub use shorten::encode_short;
 pub use sniff::looks_like;
-pub use version::{NEWEST_VERSION, VERSION};
+pub use version::{NEWEST_VERSION, SHORT_VERSION, VERSION};
 
 use crate::bits::{Block, OwnedBlocks};
 use crate::{AnyFilter, DigestFunction, Error, SecretKey};
@@ -97,12 +108,13 @@ pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter,
 ///
 /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::HeaderDamaged`], [`Error::BadField`],
 /// [`Error::WrongKind`], [`Error::WrongLength`], [`Error::PageDamaged`], [`Error::WrongKey`],
-/// [`Error::OutOfMemory`]. Nothing is allocated before the length of `bytes` has been found to
-/// agree with the header.
+/// [`Error::OutOfMemory`], and for short files the errors of [`lengthen`]. Nothing is allocated
+/// before the length of `bytes` has been found to agree with the header.
 pub fn decode_as<F: Native>(
     bytes: &[u8],
     secret_key: Option<SecretKey>,
 ) -> Result<(F, Header), Error> {
+    let bytes = &*lengthened(bytes)?;
     let header = Header::decode_as::<F>(bytes)?;
     let (function, segments) = decode_body(bytes, &header, secret_key)?;
     Ok((F::from_segments(header.fields(), function, segments)?, header))

@@ -94,6 +94,13 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, Error> {
     if pack(&file).as_deref() == Some(packed) { Ok(file) } else { Err(Error::PackedDamaged) }
 }
 
+/// The length that [`unpack`] would allocate for a packed file, as its bytes say; `None` for bytes
+/// that are not packed.
+pub fn packed_file_bytes(start: &[u8]) -> Option<u32> {
+    let length = start.get(12..HEADER_BYTES)?.first_chunk()?;
+    start.starts_with(&PACKED_MAGIC).then(|| u32::from_le_bytes(*length))
+}
+
 /// The zeros that bytes begin with, and the bytes after them up to the next zeros that count.
 fn first_run(bytes: &[u8]) -> (usize, usize) {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();

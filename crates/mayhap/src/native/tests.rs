@@ -1,5 +1,7 @@
 //! The decoder refuses every field outside its range, every cut and every flipped bit.
 
+mod short;
+
 use super::{
     HEADER_BYTES, Header, IDENTITY_BYTES, Identity, Kind, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES,
     decode, encode,
@@ -148,11 +150,13 @@ fn the_longest_key_options_survive() {
 
 #[test]
 fn a_newer_version_is_named_even_if_its_checksum_is_elsewhere() {
-    for version in [5u16, 6, u16::MAX] {
+    for version in [6u16, 7, u16::MAX] {
         let mut bytes = small();
         bytes[8..10].copy_from_slice(&version.to_le_bytes());
-        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 4 });
+        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 5 });
     }
+    // Version 5 is that of short files.
+    assert_eq!(refused(&with_field(8, &[5])), Error::ShortDamaged);
     // Version 4 is written only for what no earlier one has.
     assert_eq!(bad_field(8, &4u16.to_le_bytes()), ("version", 4));
     // Version 2 was never written for files that version 1 can express.

@@ -38,14 +38,15 @@ pub enum Fits {
 impl Fits {
     /// The memory in which this many bytes fit.
     pub const fn of(bytes: u64, memory: &MemorySizes) -> Self {
-        if bytes <= memory.l2_bytes {
+        // A cache may be larger than the memory that a container has.
+        if bytes > memory.ram_bytes {
+            Self::Nothing
+        } else if bytes <= memory.l2_bytes {
             Self::L2
         } else if bytes <= memory.l3_bytes {
             Self::L3
-        } else if bytes <= memory.ram_bytes {
-            Self::Ram
         } else {
-            Self::Nothing
+            Self::Ram
         }
     }
 }

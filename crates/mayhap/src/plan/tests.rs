@@ -3,7 +3,7 @@
 mod kinds;
 
 use super::memory::{hash_set_bytes, keys_bytes, one_hash_bits, textbook_bytes};
-use super::{Candidate, Costs, Fits, Needs, Plan, Reason, plan};
+use super::{Candidate, Costs, Fits, MemorySizes, Needs, Plan, Reason, plan};
 use crate::native::Kind;
 use crate::sizing::{self, fuse::FuseWidth};
 use crate::{AnyFilter, Error, FilterParams, Layout};
@@ -405,4 +405,16 @@ fn a_bitmap_and_the_ideal_filter_take_the_bits_of_the_textbook() {
         let bits = textbook_bytes(1_000, fpp) * 8.0 / 1_000.0;
         assert!((bits - ideal).abs() < 1e-5, "{fpp}: {bits}");
     }
+}
+
+#[test]
+fn what_is_larger_than_the_memory_fits_into_no_cache() {
+    let container = MemorySizes { l2_bytes: 2 << 20, l3_bytes: 480 << 20, ram_bytes: 192 << 20 };
+    let fits = |mib: u64| Fits::of(mib << 20, &container);
+    assert_eq!([1, 2, 3, 192, 193].map(fits), {
+        use Fits::{L2, L3, Nothing};
+        [L2, L2, L3, L3, Nothing]
+    });
+    let large = MemorySizes { ram_bytes: 1 << 40, ..container };
+    assert_eq!([480, 481].map(|mib: u64| Fits::of(mib << 20, &large)), [Fits::L3, Fits::Ram]);
 }

@@ -1,7 +1,7 @@
 //! Filters of any kind as bytes of the native format.
 
 use super::{Set, from_segments};
-use crate::native::{Header, decode_body, encode_parts};
+use crate::native::{Header, decode_body, encode_parts, lengthened};
 use crate::{Error, SecretKey};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,6 +24,7 @@ pub fn decode(
     bytes: &[u8],
     secret_key: Option<SecretKey>,
 ) -> Result<(Box<dyn Set>, Header), Error> {
+    let bytes = &*lengthened(bytes)?;
     let header = Header::decode(bytes)?;
     let (function, segments) = decode_body(bytes, &header, secret_key)?;
     Ok((from_segments(&header, function, segments)?, header))

@@ -26,6 +26,7 @@
 //! | `matrix.rs` | the rate model of a `crate::BloomMatrix`'s sets: `blocked` with k lanes |
 //! | `params.rs` | the parameters of a filter, checked once and carried everywhere |
 //! | `rate.rs` | the predicted rate of each layout, and that of the textbook for comparison |
+//! | `remembered.rs` | the last sizes that a thread has solved |
 //! | `ribbon.rs` | the size and rate of a ribbon filter |
 //! | `scalable.rs` | the sizes of a chain of layers for an unknown number of keys |
 //! | `search.rs` | searches for the smallest size that keeps a rate |
@@ -41,6 +42,7 @@ pub(crate) mod limits;
 pub mod matrix;
 mod params;
 mod rate;
+mod remembered;
 pub mod ribbon;
 pub mod scalable;
 mod search;
@@ -77,13 +79,15 @@ pub fn for_items(
     target_fpp: f64,
 ) -> Result<FilterParams, Error> {
     check_target(expected_items, target_fpp)?;
-    let (num_bits, num_hashes) = match layout {
-        Layout::Standard => standard::solve_bits(expected_items, target_fpp)?,
-        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
-            blocked::solve_bits(layout, layout.num_hashes(), expected_items, target_fpp)?
-        }
-    };
-    FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
+    remembered::or_solve(Some(layout), expected_items, target_fpp, || {
+        let (num_bits, num_hashes) = match layout {
+            Layout::Standard => standard::solve_bits(expected_items, target_fpp)?,
+            Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
+                blocked::solve_bits(layout, layout.num_hashes(), expected_items, target_fpp)?
+            }
+        };
+        FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
+    })
 }
 
 /// The smallest filter of this layout with this k that holds `expected_items` at `target_fpp` or
@@ -155,6 +159,11 @@ pub fn default_layout(expected_items: u64, target_fpp: f64) -> Result<Layout, Er
 /// Same as [`for_items`].
 pub(crate) fn default_params(expected_items: u64, target_fpp: f64) -> Result<FilterParams, Error> {
     check_target(expected_items, target_fpp)?;
+    let solve = || solve_default(expected_items, target_fpp);
+    remembered::or_solve(None, expected_items, target_fpp, solve)
+}
+
+fn solve_default(expected_items: u64, target_fpp: f64) -> Result<FilterParams, Error> {
     if let Some(least) = least_standard_bytes(expected_items, target_fpp) {
         let limit = least as f64 * BLOCKED_SIZE_RATIO_LIMIT;
         if let Some(blocked) = blocked_within(limit, expected_items, target_fpp)? {

@@ -368,3 +368,26 @@ fn the_size_is_the_fewest_bits_of_all_numbers_of_hashes() {
         assert_eq!(default_params(items, target_fpp).unwrap(), expected, "{items} {target_fpp}");
     }
 }
+
+#[cfg(feature = "std")]
+#[test]
+fn a_remembered_size_is_that_of_a_thread_that_remembers_nothing() {
+    let all: Vec<_> = (0..5u64)
+        .flat_map(|i| [0.01, 1e-4, 1e-7].map(|p| (500 * i + 1, p)))
+        .flat_map(|(n, p)| [None, Some(Layout::Standard), Some(Layout::Blocked)].map(|l| (l, n, p)))
+        .collect();
+    let size = |(layout, n, p): (Option<Layout>, u64, f64)| {
+        layout.map_or_else(|| default_params(n, p), |layout| for_items(layout, n, p)).unwrap()
+    };
+    let fresh: Vec<_> =
+        all.iter().map(|&one| std::thread::spawn(move || size(one)).join().unwrap()).collect();
+    // In orders in which some are still remembered, and others no more.
+    for step in [1, 2, 7, 44] {
+        for i in (0..3 * all.len()).map(|i| i * step / 2 % all.len()) {
+            assert_eq!(size(all[i]), fresh[i], "{:?}", all[i]);
+        }
+    }
+    assert!(for_items(Layout::Blocked, 0, 0.01).is_err() && default_params(9, 0.0).is_err());
+    let too_low = || for_items(Layout::Standard, 1 << 40, 1e-12);
+    assert_eq!(too_low().unwrap_err(), too_low().unwrap_err());
+}

@@ -21,6 +21,7 @@ mod keys;
 mod matrix;
 mod matrix_names;
 mod model;
+mod piece;
 mod positions;
 mod presets;
 mod ribbon;

@@ -70,7 +70,7 @@ pub(super) const MERGE: &[Case] = &[
     both("EXISTS v", ":0"),
 ];
 
-/// `BF.SCANDUMP`, `BF.LOADCHUNK`.
+/// `BF.SCANDUMP`, `BF.LOADCHUNK`, `BF.MERGECHUNK`.
 pub(super) const DUMP: &[Case] = &[
     both("BF.SCANDUMP f 0", "-ERR not found"),
     both("BF.SCANDUMP f x", "-Second argument must be numeric"),
@@ -83,6 +83,10 @@ pub(super) const DUMP: &[Case] = &[
     both("BF.LOADCHUNK f 0 abc", "-ERR not found"),
     both("BF.LOADCHUNK f -1 abc", "-ERR not found"),
     both("BF.LOADCHUNK f 1", "-ERR wrong number of arguments for 'bf.loadchunk' command"),
+    both("BF.MERGECHUNK f abc x abc", "-ERR Third argument must be an offset in bytes"),
+    both("BF.MERGECHUNK f abc -1 abc", "-ERR Third argument must be an offset in bytes"),
+    both("BF.MERGECHUNK f abc 0 abc", "-ERR received bad data: ..."),
+    both("BF.MERGECHUNK f 0 abc", "-ERR wrong number of arguments for 'bf.mergechunk' command"),
     both("EXISTS f", ":0"),
     both("BF.RESERVE f 0.01 100", "+OK"),
     both("BF.SCANDUMP f 9223372036854775807", "-ERR no dump was started; start with cursor 0"),

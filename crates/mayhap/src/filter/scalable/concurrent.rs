@@ -10,6 +10,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 /// [`ScalableBloomFilter`] with `insert(&self)`, lock-free except while a layer is added.
 ///
@@ -42,13 +43,18 @@ use alloc::sync::Arc;
 /// assert!(seen.num_layers() >= 3 && seen.into_exclusive().expected_fpp() < 1e-4);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
+//
+// In this order: what queries read is at the front, and not in the cache line that insertions
+// write, that of the first layer's counter.
 #[derive(Debug)]
+#[repr(C)]
 pub struct ConcurrentScalableBloomFilter {
-    first: Arc<SharedLayer>,
-    /// The layers after it, made when there is a second one. Most filters of a server have none.
+    /// The layers after the first, made when there is a second one. Most filters of a server have
+    /// none.
     later: Slot<Later>,
     /// A lower bound for the number of published layers, from which to look for more.
     num_layers: AtomicU64,
+    first: SharedLayer,
     pub(super) limits: Limits,
     pub(super) digest_function: DigestFunction,
     /// The number of other chains united into this one since it is in memory.
@@ -86,10 +92,10 @@ fn later_of(layers: impl IntoIterator<Item = Arc<SharedLayer>>) -> Box<Later> {
 }
 
 impl SharedLayer {
-    pub(super) fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
+    pub(super) fn new(layer: Layer<BlockedBloomFilter>) -> Self {
         let taken = AtomicU64::new(layer.inserted_items);
         let (next, ahead, notified) = (Slot::new(), Slot::new(), AtomicBool::new(false));
-        Arc::new(Self { layer: layer.into_concurrent(), taken, next, ahead, notified })
+        Self { layer: layer.into_concurrent(), taken, next, ahead, notified }
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
@@ -157,7 +163,8 @@ impl ConcurrentScalableBloomFilter {
         let later = if layers.is_empty() {
             Slot::new()
         } else {
-            Slot::with_value(later_of(layers.into_iter().map(SharedLayer::new)))
+            let later = layers.into_iter().map(SharedLayer::new).map(Arc::new);
+            Slot::with_value(later_of(later))
         };
         let growing = Lock::new();
         Self {
@@ -175,16 +182,17 @@ impl ConcurrentScalableBloomFilter {
     /// The same filter for one owner, without copying its bits.
     pub fn into_exclusive(self) -> ScalableBloomFilter {
         let Self { first, later, limits, digest_function, num_united, .. } = self;
-        let mut shared = alloc::vec![first];
         let slots = later.get().into_iter().flatten();
-        shared.extend(slots.filter_map(|slot| slot.get().cloned()));
+        let shared: Vec<_> = slots.filter_map(|slot| slot.get().cloned()).collect();
         drop(later);
-        // The slots are dropped, and with each layer its reference to the next, so these are the
-        // only references.
-        let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
+        let exclusive = |shared: SharedLayer| {
             let inserted_items = shared.inserted_items();
             shared.layer.into_exclusive(inserted_items)
-        });
+        };
+        let first = core::iter::once(exclusive(first));
+        // The slots are dropped, and with each layer its reference to the next, so these are the
+        // only references.
+        let owned = first.chain(shared.into_iter().filter_map(Arc::into_inner).map(exclusive));
         let Limits { first_items, target_fpp, max_bytes } = limits;
         let layers = owned.collect();
         ScalableBloomFilter {

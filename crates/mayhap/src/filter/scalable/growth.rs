@@ -104,7 +104,7 @@ impl ConcurrentScalableBloomFilter {
         match Layer::empty(params, self.limits.step_after(newest.layer.step), self.digest_function)
         {
             Ok(layer) => {
-                let _ = newest.ahead.set(Box::new(SharedLayer::new(layer)));
+                let _ = newest.ahead.set(Box::new(Arc::new(SharedLayer::new(layer))));
             }
             Err(error) => {
                 self.charge.iter().for_each(|charge| charge.give_back(params.num_bytes()));

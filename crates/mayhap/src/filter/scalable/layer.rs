@@ -7,7 +7,7 @@ use crate::positions::PROBE_MULTIPLIERS;
 use crate::sizing::limits;
 use crate::sizing::scalable::LayerParams;
 use crate::{Bitmap, BlockedBloomFilter, Digest, DigestFunction, Error, Storage};
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
 /// The number of keys that pass through the layers together, on the stack.
 pub(super) const CHUNK: usize = DIGESTS_AT_ONCE;
@@ -56,7 +56,8 @@ pub(super) struct Layer<F> {
     pub(super) params: LayerParams,
     /// The step of this layer in the chain; after a union several layers may have the same.
     pub(super) step: u32,
-    pub(super) parts: Vec<F>,
+    /// Exactly as long as it is: most layers of small filters have one.
+    pub(super) parts: Box<[F]>,
     /// Keys inserted; a shared layer counts them elsewhere.
     pub(super) inserted_items: u64,
     /// The count at which it is full.
@@ -64,7 +65,12 @@ pub(super) struct Layer<F> {
 }
 
 impl<F> Layer<F> {
-    pub(super) fn new(params: LayerParams, step: u32, parts: Vec<F>, inserted_items: u64) -> Self {
+    pub(super) fn new(
+        params: LayerParams,
+        step: u32,
+        parts: Box<[F]>,
+        inserted_items: u64,
+    ) -> Self {
         let full_at = params.inserted_when_full();
         Self { params, step, parts, inserted_items, full_at }
     }
@@ -164,12 +170,13 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
 
     pub(super) fn into_exclusive(self, inserted_items: u64) -> Layer<BlockedBloomFilter> {
         let Self { params, step, parts, full_at, .. } = self;
-        let parts = parts.into_iter().map(|part| {
+        let exclusive = |part| {
             let Filter { layout, blocks, params, digest_function, is_settled, .. } = part;
-            let blocks = blocks.into_owned();
+            let blocks = SharedBlocks::into_owned(blocks);
             Filter { layout, blocks, params, digest_function, inserted_items: 0, is_settled }
-        });
-        Layer { params, step, parts: parts.collect(), inserted_items, full_at }
+        };
+        let parts = parts.into_iter().map(exclusive).collect();
+        Layer { params, step, parts, inserted_items, full_at }
     }
 }
 

@@ -102,7 +102,7 @@ impl Native for ScalableBloomFilter {
     }
 
     fn segments(&self) -> Vec<&[Block]> {
-        let parts = self.layers.iter().flat_map(|layer| &layer.parts);
+        let parts = self.layers.iter().flat_map(|layer| &*layer.parts);
         parts.map(|part| part.storage().as_ref()).collect()
     }
 

@@ -64,7 +64,7 @@ impl ScalableBloomFilter {
             match plan {
                 LayerUnion::Or { ours, theirs, items } => {
                     let theirs = &other.layers[theirs].parts;
-                    for (ours, theirs) in self.layers[ours].parts.iter_mut().zip(theirs) {
+                    for (ours, theirs) in self.layers[ours].parts.iter_mut().zip(&**theirs) {
                         ours.union_with(theirs)?;
                     }
                     self.layers[ours].inserted_items = items;
@@ -215,7 +215,7 @@ impl ScalableBloomFilter {
         let inserted = libm::round(params.intake().counted(items as f64)) as u64;
         let mut layer = OwnedLayer::empty(params, 0, self.digest_function)?;
         for from in &self.layers {
-            for (part, from) in layer.parts.iter_mut().zip(&from.parts) {
+            for (part, from) in layer.parts.iter_mut().zip(&*from.parts) {
                 or_folded(part, from)?;
             }
         }
