@@ -65,7 +65,9 @@ fn absurd_numbers_are_refused_before_memory_is_asked_for() {
                         made += 1;
                         let bytes = entry.info().num_bytes;
                         assert!(bytes <= limit, "{shape:?}");
-                        assert_eq!(keyspace.used_bytes(), bytes + overhead_bytes(1), "{shape:?}");
+                        let more = keyspace.used_bytes() - bytes - overhead_bytes(1);
+                        let is_window = matches!(shape, Shape::Window { .. });
+                        assert!(more < 4_096 && (more > 0) == is_window, "{shape:?} {more}");
                         drop(entry);
                         keyspace.remove(b"a", 1, None).unwrap();
                     }

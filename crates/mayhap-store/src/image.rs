@@ -5,6 +5,7 @@ use crate::body::{Body, verify_body};
 use crate::disk::{
     self, Disk, DiskFile, How, open_regular, read_exact_at, read_up_to, write_all_at,
 };
+use crate::short::ShortFile;
 use mayhap::native::{
     self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, Kind, MAGIC, Native, looks_like,
 };
@@ -26,14 +27,57 @@ pub struct Image {
     file: Box<dyn DiskFile>,
     path: PathBuf,
     header: Header,
+    /// The length of a short file, which is read as if it had pages.
+    short_bytes: Option<u64>,
+}
+
+/// The front of a file: its header, and all of it if it is short.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) header: Header,
+    /// The length of the file, and the file with pages for which it stands.
+    pub(crate) short: Option<(u64, Vec<u8>)>,
 }
 
 impl Image {
     /// Opens a file and checks its header and length.
     pub(crate) fn open(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
         let file = open_regular(disk, path, How::Read)?;
-        let header = read_header_at_rest(&*file, path, |time| disk.pause(time))?;
-        Ok(Self { file, path: path.into(), header })
+        let Start { header, short } = read_start_at_rest(&*file, path, |time| disk.pause(time))?;
+        let path = path.into();
+        Ok(match short {
+            None => Self { file, path, header, short_bytes: None },
+            Some((bytes, pages)) => {
+                let file = Box::new(ShortFile::new(file, pages));
+                Self { file, path, header, short_bytes: Some(bytes) }
+            }
+        })
+    }
+
+    /// Whether it is a short file ([`mayhap::native::encode_short`]).
+    pub const fn is_short(&self) -> bool {
+        self.short_bytes.is_some()
+    }
+
+    /// The length of the file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("seen.mayhap");
+    /// use mayhap_store::{Snapshot, save, save_short};
+    ///
+    /// let filter = mayhap::AnyFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// for (short, file_bytes) in [(true, 200), (false, 8200)] {
+    ///     if short { save_short(path, &filter, "", false)? } else { save(path, &filter, "")? }
+    ///     let file = Snapshot::open(path)?;
+    ///     assert_eq!((file.image().is_short(), file.image().file_bytes()), (short, file_bytes));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file_bytes(&self) -> u64 {
+        self.short_bytes.unwrap_or_else(|| self.header.file_bytes())
     }
 
     /// The header of the file.
@@ -123,7 +167,7 @@ impl Image {
 
     /// The segments of the body.
     fn read_body(&self, mut progress: impl FnMut(u64, u64)) -> Result<Vec<OwnedBlocks>, Error> {
-        let Self { file, path, header } = self;
+        let Self { file, path, header, .. } = self;
         let mut body = Body::new(&**file, path, header);
         let mut segments = Vec::new();
         for &num_blocks in header.segment_blocks() {
@@ -146,14 +190,14 @@ impl Image {
     }
 
     /// The file in which to rewrite the identity; `None` if the image must be replaced instead: a
-    /// file of an earlier version, one with several names, which would all get the identity, or one
-    /// that is not writable.
+    /// file of an earlier version, a short one, one with several names, which would all get the
+    /// identity, or one that is not writable.
     pub(crate) fn open_to_rewrite(
         &self,
         disk: &dyn Disk,
     ) -> Result<Option<Box<dyn DiskFile>>, Error> {
         let ours = self.file.look().map_err(Error::io("look at", &self.path))?;
-        if self.header.version() < native::VERSION || ours.links > 1 {
+        if self.header.version() < native::VERSION || self.is_short() || ours.links > 1 {
             return Ok(None);
         }
         let Ok(file) = disk.open(&self.path, How::Change) else { return Ok(None) };
@@ -180,29 +224,35 @@ impl Image {
     }
 }
 
-/// [`read_header`], repeated while the identity is being rewritten.
-pub(crate) fn read_header_at_rest(
+/// [`read_start`], repeated while the identity is being rewritten.
+pub(crate) fn read_start_at_rest(
     file: &dyn DiskFile,
     path: &Path,
     pause: impl Fn(Duration),
-) -> Result<Header, Error> {
+) -> Result<Start, Error> {
     for _ in 1..MAX_READS {
-        match read_header(file, path) {
+        match read_start(file, path) {
             // A reader sees this while the identity is being rewritten.
             Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. }) => {
                 pause(BETWEEN_READS);
             }
-            header => return header,
+            start => return start,
         }
     }
-    read_header(file, path)
+    read_start(file, path)
 }
 
 /// Reads and checks a header, and checks the length of the file against it.
-fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
+fn read_start(file: &dyn DiskFile, path: &Path) -> Result<Start, Error> {
     let mut start = [0; HEADER_BYTES];
     let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
     let start = &start[..found];
+    // A short file ends before the first page does.
+    if native::is_short(start) {
+        let pages = native::lengthen(start).map_err(Error::format(path))?;
+        let header = Header::decode(&pages).map_err(Error::format(path))?;
+        return Ok(Start { header, short: Some((found as u64, pages)) });
+    }
     let header = Header::decode(start).map_err(|source| match source {
         // Too short for a whole magic, but the existing part is right.
         mayhap::Error::NotAFilter if found > 0 && MAGIC.starts_with(start) => {
@@ -217,7 +267,7 @@ fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
     })?;
     let file_bytes = file.look().map_err(Error::io("look at", path))?.bytes;
     header.check_file_bytes(file_bytes).map_err(Error::format(path))?;
-    Ok(header)
+    Ok(Start { header, short: None })
 }
 
 /// Like [`Image::open`], for a file of this machine.

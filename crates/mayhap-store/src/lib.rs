@@ -29,6 +29,7 @@
 //! | query while others add | [`Snapshot`] | all, and its log | the filter, once |
 //! | verify a file | [`verify()`] | all | 1 MiB |
 //! | write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
+//! | write a small filter without whole pages | [`save_short`] | – | 8 KiB |
 //! | merge many files into one | [`FilterLock::merge`] | all of all, checked | 1 MiB |
 //! | copy a filter to another place, or from one | [`Image::blocks`], [`Incoming::begin`] | all, checked | 1 MiB |
 //! | files of other systems, as bytes | [`read_bytes`], [`save_bytes`] | all | the file, once |
@@ -97,6 +98,7 @@
 // | `pieces.rs` | plain filters that are read and written in pieces |
 // | `save.rs` | filter → file, atomically |
 // | `segments.rs` | files of segments → one file of the whole filter |
+// | `short.rs` | short files, seen as files with pages |
 // | `stamp.rs` | whether a file is the one that was opened, unchanged |
 // | `state/` | filters that change over time: an image, and a log of the changes since |
 // | `temporary.rs` | the temporary file that becomes the saved one |
@@ -126,6 +128,7 @@ mod pages;
 mod pieces;
 mod save;
 mod segments;
+mod short;
 mod stamp;
 mod state;
 mod temporary;
@@ -149,7 +152,7 @@ pub use mapped::{MappedFilter, open_mapped, open_trusted};
 pub use merge::{MergeOptions, common_key_options};
 pub use notice::{Notice, notices};
 pub use pieces::Incoming;
-pub use save::{read_bytes, save, save_bytes, save_new, save_set};
+pub use save::{read_bytes, save, save_bytes, save_new, save_set, save_short};
 pub use segments::assemble;
 pub use stamp::{Changed, FileStamp};
 pub use state::{

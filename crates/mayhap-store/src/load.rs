@@ -1,10 +1,12 @@
 //! File → filter, every byte checked.
 
+use crate::image::{Start, read_start_at_rest};
 use crate::{Error, Loaded, Snapshot, image};
 use mayhap::SecretKey;
 use mayhap::native::{Header, Native};
 use std::fs::File;
 use std::path::Path;
+use std::thread;
 
 /// Reads a filter into memory (in huge pages if it is large) and checks every byte of it.
 ///
@@ -97,9 +99,15 @@ pub fn verify_with(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Header
 }
 
 /// Opens a file that is the whole filter, for mapping.
-pub(crate) fn open_filter(path: &Path) -> Result<(File, Header), Error> {
+pub(crate) fn open_filter(path: &Path) -> Result<(File, Start), Error> {
     let snapshot = Snapshot::open(path)?;
     snapshot.check_alone()?;
-    let file = snapshot.image().try_clone_file()?;
-    Ok((file, snapshot.header().clone()))
+    let image = snapshot.image();
+    let file = image.try_clone_file()?;
+    let start = if image.is_short() {
+        read_start_at_rest(&file, path, thread::sleep)?
+    } else {
+        Start { header: image.header().clone(), short: None }
+    };
+    Ok((file, start))
 }

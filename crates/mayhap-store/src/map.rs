@@ -5,7 +5,7 @@
 use crate::guard::Guard;
 use mayhap::Block;
 use mayhap::native::PAGE_BYTES;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -30,14 +30,25 @@ impl MappedBlocks {
     /// Maps the first `len` bytes of `file`: the blocks are `body`, in whole pages, and the table
     /// follows these.
     pub(crate) fn new(file: &File, body: Range<usize>, len: usize) -> io::Result<Self> {
-        let Range { start, end } = body;
-        let table = end.next_multiple_of(PAGE_BYTES);
         // SAFETY: the map is only read, as `u64`s, for which every bit pattern is a value, and no
         // reference to it is taken for more than a call, so that a change by another process gives
         // old or new bits and no broken invariant. Pages that are lost become zeros (`guard.rs`);
         // where there is no guard, touching one ends the process. Results computed from changed or
         // lost bytes are discarded: `MappedFilter::check` reports when.
         let map = unsafe { memmap2::MmapOptions::new().len(len).map(file)? };
+        Self::of(map, body)
+    }
+
+    /// The same of the bytes of a file, in memory of their own.
+    pub(crate) fn of_bytes(bytes: &[u8], body: Range<usize>) -> io::Result<Self> {
+        let mut map = MmapMut::map_anon(bytes.len())?;
+        map.copy_from_slice(bytes);
+        Self::of(map.make_read_only()?, body)
+    }
+
+    fn of(map: Mmap, body: Range<usize>) -> io::Result<Self> {
+        let Range { start, end } = body;
+        let table = end.next_multiple_of(PAGE_BYTES);
         // So that the casts in `as_ref` cannot fail: a map starts at a page, `start` is a whole
         // number of blocks from it, and so is `end`.
         if !start.is_multiple_of(Block::BYTES) || !end.is_multiple_of(Block::BYTES) {

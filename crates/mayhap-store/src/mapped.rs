@@ -1,7 +1,7 @@
 //! Filters that are queried in place: in the file.
 
 use crate::body::verify_body;
-use crate::image::read_header_at_rest;
+use crate::image::{Start, read_start_at_rest};
 use crate::load::open_filter;
 use crate::map::MappedBlocks;
 use crate::pages::Pages;
@@ -95,13 +95,12 @@ fn open(
     secret_key: Option<SecretKey>,
     is_trusted: bool,
 ) -> Result<MappedFilter, Error> {
-    let (file, header, stamp) = open_still(path)?;
-    map(path, (file, header, stamp), secret_key, is_trusted)
+    map(path, open_still(path)?, secret_key, is_trusted)
 }
 
 fn map(
     path: &Path,
-    (file, header, stamp): (File, Header, FileStamp),
+    (file, start, stamp): (File, Start, FileStamp),
     secret_key: Option<SecretKey>,
     is_trusted: bool,
 ) -> Result<MappedFilter, Error> {
@@ -109,6 +108,7 @@ fn map(
         let what = "a big-endian machine cannot map filters; load it instead";
         return Err(Error::Unsupported { path: path.into(), what });
     }
+    let Start { header, short } = start;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
     let params = header.params().map_err(Error::format(path))?;
     let Ok(len) = usize::try_from(header.file_bytes()) else {
@@ -116,7 +116,12 @@ fn map(
         return Err(Error::Unsupported { path: path.into(), what });
     };
     let body = HEADER_BYTES..HEADER_BYTES + params.num_bytes() as usize;
-    let blocks = MappedBlocks::new(&file, body, len).map_err(Error::io("map", path))?;
+    // A short file is in memory already.
+    let blocks = match short {
+        Some((_, pages)) => MappedBlocks::of_bytes(&pages, body),
+        None => MappedBlocks::new(&file, body, len),
+    };
+    let blocks = blocks.map_err(Error::io("map", path))?;
     let filter = AnyFilter::from_parts(params, digest_function, blocks, header.inserted_items())
         .map_err(Error::format(path))?;
     let marked = Mutex::new(Marked { stamp, identity: header.identity() });
@@ -125,14 +130,14 @@ fn map(
 }
 
 /// Opens a file whose header does not change while it is read.
-fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
+fn open_still(path: &Path) -> Result<(File, Start, FileStamp), Error> {
     for _ in 0..ATTEMPTS {
         // Opening reports any problem with the path.
         let before = FileStamp::at(path).ok();
-        let (file, header) = open_filter(path)?;
+        let (file, start) = open_filter(path)?;
         let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
         if before == Some(stamp) {
-            return Ok((file, header, stamp));
+            return Ok((file, start, stamp));
         }
     }
     Err(Error::Changed { path: path.into(), what: Changed::Overwritten })
@@ -152,11 +157,11 @@ impl MappedFilter {
     ) -> Result<Self, Error> {
         let (path, file) = (image.path(), image.try_clone_file()?);
         let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
-        let header = read_header_at_rest(&file, path, thread::sleep)?;
-        if !header.is_same_image(image.header()) {
+        let start = read_start_at_rest(&file, path, thread::sleep)?;
+        if !start.header.is_same_image(image.header()) {
             return Err(Error::Changed { path: path.into(), what: Changed::Overwritten });
         }
-        map(path, (file, header, stamp), secret_key, is_trusted)
+        map(path, (file, start, stamp), secret_key, is_trusted)
     }
 
     /// Whether the key may have been inserted; `false` is certain.
@@ -318,9 +323,10 @@ impl MappedFilter {
     /// Whether the only change to the file is a new mark of a log; then this is its state from now
     /// on.
     fn is_marked(&self, marked: &mut Marked, found: FileStamp) -> bool {
-        let Ok(header) = read_header_at_rest(&self.file, &self.path, thread::sleep) else {
+        let Ok(start) = read_start_at_rest(&self.file, &self.path, thread::sleep) else {
             return false;
         };
+        let header = start.header;
         let identity = header.identity();
         // Read before the stamp: anything written in between is another change.
         let is_mark = FileStamp::of(&self.file).is_ok_and(|stamp| stamp == found)
@@ -361,6 +367,10 @@ impl MappedFilter {
     ///
     /// [`Error::Format`] with the damaged pages, [`Error::Io`].
     pub fn verify(&self) -> Result<(), Error> {
+        if self.stamp().bytes() < HEADER_BYTES as u64 {
+            // A short file, which is checked as a whole.
+            return read_start_at_rest(&self.file, &self.path, thread::sleep).map(drop);
+        }
         verify_body(&self.file, &self.path, &self.header, |_, _| {})
     }
 }

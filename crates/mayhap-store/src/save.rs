@@ -70,6 +70,37 @@ pub fn save_set(path: &Path, set: &dyn Set, key_options: &str, replace: bool) ->
     lock.save(&set.header(key_options), &set.segments(), replace)
 }
 
+/// Like [`save_set`], as a short file ([`mayhap::native::encode_short`]).
+///
+/// # Errors
+///
+/// Same as [`save_set`]; [`Error::Format`] for a filter that has no short form: one that is too
+/// large for it, or not a plain one.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let mut filter = mayhap::AnyFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+/// filter.insert("one");
+/// mayhap_store::save_short(path, &filter, "", false)?;
+/// assert_eq!(std::fs::metadata(path)?.len(), 200);
+/// let copy = mayhap_store::load(path, None)?.filter;
+/// assert!(copy.contains("one") && !copy.contains("two"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save_short(
+    path: &Path,
+    set: &dyn Set,
+    key_options: &str,
+    replace: bool,
+) -> Result<(), Error> {
+    let lock = FilterLock::take(path, &mut LockOptions::new("save"))?;
+    check_key_options(path, key_options)?;
+    lock.save_short(&set.header(key_options), &set.segments(), replace)
+}
+
 fn header_of<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<Header, Error> {
     check_key_options(path, key_options)?;
     Ok(Header::of(filter, key_options))
@@ -116,6 +147,22 @@ impl FilterLock {
         new.commit()
     }
 
+    /// Like [`FilterLock::save`], as a short file.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`save_short`], except for the lock.
+    pub fn save_short(
+        &self,
+        header: &Header,
+        segments: &[&[Block]],
+        replace: bool,
+    ) -> Result<(), Error> {
+        let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
+        let short = header.encode_short(segments).map_err(Error::format(self.path()))?;
+        self.save_whole(&short, header.is_keyed(), replace)
+    }
+
     /// Like [`FilterLock::save`], but also writes the digests of all keys of the filter, in any
     /// order, to a file beside it ([`crate::digests_path`]), from which [`crate::KeptDigests`]
     /// reads them. Digests beside a replaced filter are replaced with it: after any error or crash
@@ -151,7 +198,11 @@ impl FilterLock {
     ///
     /// Same as [`save_bytes`], except for the lock.
     pub fn save_bytes(&self, bytes: &[u8], replace: bool) -> Result<(), Error> {
-        let new = Replacement::begin(self, false, replace)?;
+        self.save_whole(bytes, false, replace)
+    }
+
+    fn save_whole(&self, bytes: &[u8], keyed: bool, replace: bool) -> Result<(), Error> {
+        let new = Replacement::begin(self, keyed, replace)?;
         write_all_at(new.file(), bytes, 0)
             .map_err(Error::write(self.path(), bytes.len() as u64))?;
         new.commit()
@@ -218,6 +269,14 @@ fn replaced(lock: &FilterLock, replace: bool) -> Result<Option<Header>, Error> {
         Err(error @ Error::Io { .. }) if !error.is_not_found() && !error.is_denied() => Err(error),
         Err(_) => Ok(None),
     }
+}
+
+/// Saves a short file at the path of the lock in the place of another, regardless of any log.
+pub(crate) fn save_short_image(lock: &FilterLock, short: &[u8], keyed: bool) -> Result<(), Error> {
+    let temporary = begin(lock, keyed, true)?;
+    write_all_at(temporary.file(), short, 0)
+        .map_err(Error::write(lock.path(), short.len() as u64))?;
+    temporary.commit(true)
 }
 
 /// Saves a filter with its identity at the path of the lock, regardless of any log. The digests

@@ -30,7 +30,7 @@ impl<'a> Contents<'a> {
     /// [`Refused`]: the filter must not be created.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Refused> {
         let (id, part) = (self.id, self.parts);
-        drop(self.journal.now(&Operation::Load { id, part, bytes })?);
+        drop(self.journal.now(&Operation::Load { id, part, bytes }, None)?);
         self.parts += 1;
         Ok(())
     }

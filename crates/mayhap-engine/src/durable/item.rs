@@ -22,12 +22,13 @@
 //! | 20 | expire | 0 | `expires_at` (8) |
 //! | 21 | clear | 0 | |
 //! | 22 | fold | bytes of the size | size |
+//! | 23 | unite | bytes of the piece | `num_bits` (8), `offset` (8), `items` (8), piece |
 //!
 //! All numbers are little-endian. Parts of contents belong to the filter that a later item creates
 //! with them; one without parts is empty.
 
 use super::input::Input;
-use super::replay::Nobody;
+use super::replay::{Nobody, Piece};
 use super::{Answered, Operation, Replay, ReplayError};
 use mayhap::Digest;
 use std::collections::HashSet;
@@ -44,6 +45,7 @@ const RENAME: u8 = 19;
 const EXPIRE: u8 = 20;
 const CLEAR: u8 = 21;
 const FOLD: u8 = 22;
+const UNITE: u8 = 23;
 
 /// Bytes of an item before the fields that differ by kind.
 pub(super) const HEAD_BYTES: usize = 16;
@@ -66,6 +68,7 @@ pub(super) fn operation_bytes(operation: &Operation<'_>) -> usize {
         Operation::Create { name, spec, .. } => name.len() + spec.len(),
         Operation::Load { bytes, .. } => bytes.len(),
         Operation::Fold { to, .. } => to.len(),
+        Operation::Unite { bits, .. } => 8 + bits.len(),
         Operation::Rename { name, .. } => name.len(),
         Operation::Remove { .. } | Operation::Expire { .. } | Operation::Clear => 0,
     };
@@ -99,6 +102,13 @@ pub(super) fn encode_operation(out: &mut Vec<u8>, operation: &Operation<'_>) {
         Operation::Fold { id, to } => {
             encode_head(out, FOLD, to.len(), id);
             out.extend_from_slice(to);
+        }
+        Operation::Unite { id, num_bits, offset, items, bits } => {
+            encode_head(out, UNITE, bits.len(), id);
+            for number in [num_bits, offset, items] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            out.extend_from_slice(bits);
         }
     }
 }
@@ -196,7 +206,7 @@ fn replay_item<'a>(
             }
         }
     }
-    if [INSERT, KEYS, ORDERED, NEW, THERE, LOAD, FOLD].contains(&(kind as u8)) {
+    if [INSERT, KEYS, ORDERED, NEW, THERE, LOAD, FOLD, UNITE].contains(&(kind as u8)) {
         done.filters.insert(id);
     }
     Ok(input.0)
@@ -237,6 +247,10 @@ fn replay_operation(
             Ok(())
         }
         FOLD => replay.fold(id, input.bytes(count)?),
+        UNITE => {
+            let (num_bits, offset, items) = (input.u64()?, input.u64()?, input.u64()?);
+            replay.unite(id, Piece { num_bits, offset, items, bits: input.bytes(count)? })
+        }
         kind => Err(ReplayError::UnknownItem { kind: kind.into() }),
     }
 }

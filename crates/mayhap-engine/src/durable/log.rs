@@ -7,7 +7,7 @@ use super::ticket::{Logged, State, Ticket};
 use super::watch::Watcher;
 use super::{
     DataFolder, Error, Filters, Lease, LeaseError, Operation, Options, Progress, Recorder, Refused,
-    Replay, Report, Stats, recover,
+    Replay, Report, Stats, Tally, recover,
 };
 use std::sync::Arc;
 
@@ -66,7 +66,22 @@ impl Log {
     ///
     /// [`Refused`]: it is not in the log and must not be applied.
     pub fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
-        self.journal.now(operation)
+        self.journal.now(operation, None)
+    }
+
+    /// [`Log::now`] for an operation after which a filter counts more keys: they are counted as
+    /// those of this record, whose tally this is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::now`].
+    pub fn now_counting(
+        &self,
+        operation: &Operation<'_>,
+        tally: &Arc<Tally>,
+        items: u64,
+    ) -> Result<Logged<'_>, Refused> {
+        self.journal.now(operation, Some((tally, items)))
     }
 
     /// As [`Log::now`] for an operation of a turn that commits before it answers: the record gets

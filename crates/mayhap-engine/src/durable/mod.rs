@@ -90,7 +90,7 @@ pub use operation::Operation;
 pub use options::{Options, Policy};
 pub use recorder::Recorder;
 pub use repair::{Repaired, repair};
-pub use replay::{Answered, Filters, ReadBack, Replay, Saved, Snapshot};
+pub use replay::{Answered, Filters, Piece, ReadBack, Replay, Saved, Snapshot};
 pub use report::{Dropped, Progress, Report};
 pub use source::Source;
 pub use stats::Stats;

@@ -51,6 +51,20 @@ pub enum Operation<'a> {
         /// The size and the promise, in the keyspace's own encoding.
         to: &'a [u8],
     },
+    /// A piece of the bits of a filter like it is in it.
+    Unite {
+        /// The filter.
+        id: u64,
+        /// The number of its bits.
+        num_bits: u64,
+        /// Where the piece begins, in bytes.
+        offset: u64,
+        /// By how many keys its count grows, for which the log has to be given its counts too
+        /// ([`Log::now_counting`](super::Log::now_counting)).
+        items: u64,
+        /// At most 64 MiB.
+        bits: &'a [u8],
+    },
     /// All filters are gone.
     Clear,
 }
@@ -65,14 +79,18 @@ impl Operation<'_> {
     pub(super) const fn listed(&self) -> Option<u64> {
         match *self {
             Self::Create { id, .. } | Self::Rename { id, .. } | Self::Expire { id, .. } => Some(id),
-            Self::Load { .. } | Self::Remove { .. } | Self::Fold { .. } | Self::Clear => None,
+            Self::Load { .. }
+            | Self::Remove { .. }
+            | Self::Fold { .. }
+            | Self::Unite { .. }
+            | Self::Clear => None,
         }
     }
 
     /// The filter whose contents it changes, or will be.
     pub(super) const fn filled(&self) -> Option<u64> {
         match *self {
-            Self::Load { id, .. } | Self::Fold { id, .. } => Some(id),
+            Self::Load { id, .. } | Self::Fold { id, .. } | Self::Unite { id, .. } => Some(id),
             _ => None,
         }
     }

@@ -112,6 +112,17 @@ pub trait Replay: Sync {
         Ok(())
     }
 
+    /// Unites a filter with a piece of bits: as given to
+    /// [`Operation::Unite`](super::Operation::Unite). An image may have the bits already, or a
+    /// smaller size, in which it has them too; it counts none of its keys.
+    ///
+    /// # Errors
+    ///
+    /// If these bytes are no piece of it.
+    fn unite(&self, _id: u64, _piece: Piece<'_>) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
     /// Removes a filter.
     fn remove(&self, _id: u64) {}
 
@@ -123,6 +134,19 @@ pub trait Replay: Sync {
 
     /// Removes all filters.
     fn clear(&self) {}
+}
+
+/// A piece of bits, as [`Operation::Unite`](super::Operation::Unite) has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The number of bits of the filter.
+    pub num_bits: u64,
+    /// Where the piece begins, in bytes.
+    pub offset: u64,
+    /// By how many keys its count grows.
+    pub items: u64,
+    /// The bits.
+    pub bits: &'a [u8],
 }
 
 /// Checks records without keeping them.

@@ -2,8 +2,9 @@
 //! that take the place of larger ones.
 
 use super::kind::{Contents, Filter};
-use super::resources::overhead_bytes;
-use super::{ChangeError, CreateError, Entry, Keyspace, Shape, Shrunk, Spec, fold};
+use super::resources::{large_object_bytes, overhead_bytes};
+use super::{ChangeError, CreateError, Entry, Keyspace, PieceOf, Sender, Shape, Shrunk, Spec};
+use super::{UniteError, fold, unite};
 use crate::durable::{self, Log, Operation, Recorder, Refused};
 use crate::fail_point::fail_point;
 use mayhap::sizing::Shrink;
@@ -121,6 +122,28 @@ impl Keyspace {
         ready.publish(self, now, log.map(|log| (log, Record::Now)))
     }
 
+    /// Unites a fixed filter with a piece of the bits of one like it, and creates it from the
+    /// header of that one if there is none of this name. Returns the number of bits that it lacked.
+    ///
+    /// The log has the piece before its bits are set. Pieces may come in any order and more than
+    /// once. Insertions and queries continue meanwhile. The count of keys becomes an estimate from
+    /// the bits, with the last piece from all of them, and may exceed the capacity: then the filter
+    /// takes no more keys.
+    ///
+    /// # Errors
+    ///
+    /// [`UniteError`]; then nothing was changed, except that the filter may have been created,
+    /// empty, if the log refused its first piece.
+    pub fn unite(
+        &self,
+        name: &[u8],
+        (piece, sender): (PieceOf<'_>, Sender),
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<u64, UniteError> {
+        unite::unite(self, name, (piece, sender), now, log)
+    }
+
     /// Folds a filter that does not grow to a smaller size, without its keys. It keeps its name,
     /// its count of keys and its expiry; [`Info::capacity`](super::Info::capacity) and the promised
     /// rate are those of the smaller size.
@@ -220,7 +243,8 @@ impl<'a> Ready<'a> {
     ) -> Result<Arc<Entry>, CreateError> {
         let Ready { name, spec, filter, dump, replaces, expires_at } = self;
         // Before anything is written.
-        let overhead = keyspace.resources.budget.charge(overhead_bytes(name.len()))?;
+        let overhead = overhead_bytes(name.len()) + large_object_bytes(&*filter);
+        let overhead = keyspace.resources.budget.charge(overhead)?;
         let id = {
             let mut next_id = keyspace.names.change();
             // Before anything is written for a name that is taken.

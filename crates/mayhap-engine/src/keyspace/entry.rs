@@ -41,8 +41,8 @@ pub struct Entry {
     over_said: Count,
     /// Its memory other than its bits, returned with it.
     overhead: Charge,
-    /// A dump in progress.
-    outgoing: Mutex<Option<Outgoing>>,
+    /// A dump in progress; few filters have one.
+    outgoing: Mutex<Option<Box<Outgoing>>>,
 }
 
 impl Entry {
@@ -452,12 +452,11 @@ impl Entry {
     }
 
     /// Its dump in progress.
-    pub(super) fn outgoing(&self) -> MutexGuard<'_, Option<Outgoing>> {
+    pub(super) fn outgoing(&self) -> MutexGuard<'_, Option<Box<Outgoing>>> {
         unpoisoned(self.outgoing.lock())
     }
 
     /// The log's counts of its keys.
-    #[cfg(test)]
     pub(super) const fn tally(&self) -> &Arc<Tally> {
         &self.tally
     }

@@ -1,6 +1,6 @@
 //! Why filters could not be created, filled or changed.
 
-use super::SpecError;
+use super::{BadFilter, SpecError, Unreadable};
 use crate::durable::Refused;
 use mayhap::Budget;
 use thiserror::Error;
@@ -144,6 +144,42 @@ pub enum InsertError {
     /// The log refuses the key.
     #[error(transparent)]
     Log(Refused),
+}
+
+/// Why a filter was not united with a piece of another one.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum UniteError {
+    /// The header is none of a filter for this server.
+    #[error("received bad data: {0}")]
+    Header(BadFilter),
+    /// One of the two is of another kind; with that kind.
+    #[error(
+        "a {0} filter does not take pieces of others; only fixed filters do (NONSCALING, option \
+         fixed)"
+    )]
+    Kind(&'static str),
+    /// The two are not alike, or the bytes are no piece of the filter.
+    #[error(transparent)]
+    Piece(mayhap::Error),
+    /// The bits are those of a keyed filter.
+    #[error(
+        "pieces of a keyed filter are accepted from users with the right admin only: they are bits \
+         that the sender chooses"
+    )]
+    Keyed,
+    /// It is a file.
+    #[error("{}", READ_ONLY)]
+    ReadOnly,
+    /// It does not answer.
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// It was not created.
+    #[error(transparent)]
+    Create(CreateError),
+    /// The log refuses it.
+    #[error(transparent)]
+    Log(#[from] Refused),
 }
 
 /// An operation that only filters of another kind support; with the kind of this one, as in

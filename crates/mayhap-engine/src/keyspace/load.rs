@@ -3,15 +3,19 @@
 //!
 //! Our dump is the file in the native format: its header, 4096 bytes, then the rest in chunks. A
 //! filter of `RedisBloom` is dumped as that module does. In both, the cursor of a chunk is 1 plus
-//! the bytes after the header up to the chunk's end.
+//! the bytes after the header up to the chunk's end. A small filter of ours is one chunk, with
+//! cursor 1: its file in the short form or the packed one.
 
 use super::create::{Ready, Record};
 use super::dumps::{Incoming, Outgoing};
+use super::kind::{Contents, Dump};
 use super::loading::Loading;
 use super::{BadFilter, ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
 use crate::sync::unpoisoned;
+use mayhap::native::{self, PACKED_MAGIC};
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 /// The most bytes of a chunk of a dump.
@@ -84,14 +88,14 @@ impl Keyspace {
             // Neither copied nor freed under the lock: a loop may wait for it with a chunk.
             let before = entry.outgoing().take();
             drop(before);
-            let begun = self.begin_dump(entry, now)?;
+            let begun = self.begin(entry, now, |contents| contents.small_dump())?;
             let header = begun.dump.bytes[..begun.dump.header_bytes].to_vec();
-            let before = entry.outgoing().replace(begun);
+            let before = entry.outgoing().replace(Box::new(begun));
             drop(before);
             return Ok((1, header));
         }
         let mut outgoing = entry.outgoing();
-        let Some(Outgoing { dump, touched, .. }) = &mut *outgoing else {
+        let Some(Outgoing { dump, touched, .. }) = outgoing.as_deref_mut() else {
             return Err(ChangeError::NoDump);
         };
         *touched = now;
@@ -110,17 +114,26 @@ impl Keyspace {
         Ok((next, dump.bytes[start..end].to_vec()))
     }
 
-    /// The whole dump at once, charged until it is dropped.
+    /// The whole filter as a file, charged until it is dropped.
     ///
     /// # Errors
     ///
     /// [`ChangeError`]: a filter that cannot be dumped, or too little memory.
     pub fn begin_dump(&self, entry: &Entry, now: u64) -> Result<Outgoing, ChangeError> {
+        self.begin(entry, now, |contents| contents.dump())
+    }
+
+    fn begin(
+        &self,
+        entry: &Entry,
+        now: u64,
+        dump: impl FnOnce(&dyn Contents) -> io::Result<Dump>,
+    ) -> Result<Outgoing, ChangeError> {
         let filter_bytes = entry.num_bytes();
         // The copy and its bytes, for a moment; then only the bytes.
         let charge = self.resources.budget.charge(filter_bytes.saturating_mul(2))?;
         let contents = entry.filter().snapshot()?.ok_or(ChangeError::ReadOnly)?;
-        let dump = contents.dump();
+        let dump = dump(&*contents);
         let dump = dump.map_err(|_| ChangeError::OutOfMemory { bytes: contents.num_bytes() })?;
         drop(contents);
         charge.give_back(charge.bytes());
@@ -135,7 +148,8 @@ impl Keyspace {
     /// The chunks of an incomplete dump are only in memory, charged, and forgotten by a restart or
     /// a minute after the last one. Cursor 1 starts over at any time. At most 64 dumps are loaded
     /// at a time; one more replaces the one that has waited longest for its next chunk, if that is
-    /// 5 seconds or more.
+    /// 5 seconds or more. A [short](native::is_short) file is one chunk, with cursor 1, and so is a
+    /// [packed](native::pack) one.
     ///
     /// With `replaces`, a filter that may have the name is replaced. It answers until the last
     /// chunk was found sound: every client sees either the old or the new filter, and so does a
@@ -159,6 +173,13 @@ impl Keyspace {
         let (mut all, budget) = (unpoisoned(self.loads.lock()), &self.resources.budget);
         if cursor == 1 {
             all.remove(name);
+            if native::is_short(bytes) || bytes.starts_with(&PACKED_MAGIC) {
+                // It is whole: nothing follows.
+                drop(all);
+                let file = native::paged(bytes).map_err(BadFilter::from)?;
+                let loading = Loading::of_bytes(&file, self.options())?;
+                return self.load_whole(name, &loading, replaces, now, log).map(Some);
+            }
             make_room(&mut all, now)?;
             let loading = Loading::new(bytes, self.options())?;
             if loading.needed > budget.left() {

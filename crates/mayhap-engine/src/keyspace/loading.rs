@@ -3,7 +3,7 @@
 //! An announced length is not trusted: a header states how many bytes follow, and none of them is
 //! allocated before it has arrived.
 
-use super::kind::{Contents, check_header, decode, redisbloom};
+use super::kind::{Contents, check_header, decode, empty, redisbloom};
 use super::{BadFilter, Options, Shape, Spec};
 use mayhap::native::{HEADER_BYTES, Header, MAGIC};
 
@@ -70,6 +70,20 @@ impl Loading {
         self.bytes.try_reserve(bytes.len()).map_err(|_| BadFilter::OutOfMemory)?;
         self.bytes.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Whether there is a header and nothing of the bits that it speaks of: of a filter that came
+    /// in pieces, before the first of them.
+    pub(super) const fn is_empty(&self) -> bool {
+        !self.redisbloom && self.received() == 0 && self.needed > 0
+    }
+
+    /// The empty filter of a header.
+    pub(super) fn decode_empty(
+        &self,
+        options: &Options,
+    ) -> Result<(Box<dyn Contents>, Spec), BadFilter> {
+        empty(&Header::decode(&self.bytes)?, options)
     }
 
     /// The filter, every byte of it checked as far as its format allows; `shape` if its bytes do

@@ -2,7 +2,8 @@
 //!
 //! `filters.rs` has them all and changes their names, `names.rs` maps names to filters by the table
 //! of `table.rs`, `index.rs` has them in the order of scans, `create.rs` creates them, also as
-//! unions of others, `fold.rs` (`fold_size.rs`) shrinks them, `which.rs` queries several,
+//! unions of others, `unite.rs` unites them with pieces of others that come from elsewhere,
+//! `fold.rs` (`fold_size.rs`) shrinks them, `which.rs` queries several,
 //! `upkeep.rs` does their regular maintenance. `entry.rs` is one filter with its state, `spec.rs`
 //! its specification at creation, `info.rs` its description; the kinds are in `kind/`.
 //! `resources.rs` is what they share: the limits of `options.rs`, memory, computed sizes
@@ -42,6 +43,7 @@ mod spec;
 mod table;
 #[cfg(test)]
 mod tests;
+mod unite;
 mod unsound;
 mod upkeep;
 mod watched;
@@ -51,7 +53,7 @@ pub use create::Pages;
 pub use dumps::Outgoing;
 pub use entry::Entry;
 pub use error::{
-    ChangeError, CreateError, DigestError, InsertError, LongName, TooLarge, WrongKind,
+    ChangeError, CreateError, DigestError, InsertError, LongName, TooLarge, UniteError, WrongKind,
 };
 pub use filters::{Keyspace, Page};
 pub use fold::Shrunk;
@@ -60,12 +62,13 @@ pub use glob::{MAX_PATTERN_BYTES, matches};
 pub use growth::Growing;
 pub use growth_limit::{compact_room_within, room_within};
 pub use info::{Info, LayerInfo, Measured};
-pub use kind::FEWEST_ITEMS;
+pub use kind::{FEWEST_ITEMS, SMALL_FILE_BYTES};
 pub use load::{CHUNK_BYTES, LoadError};
 pub use options::Options;
 pub use recovery::Recovery;
 pub use resources::overhead_bytes;
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec, SpecError};
+pub use unite::{PieceOf, Sender};
 pub use unsound::{BadFilter, FileError, FileProblem, RecoveryError, Unreadable};
 pub use upkeep::Upkeep;
 pub use watched::{FileState, FileTrouble, Files};

@@ -6,7 +6,7 @@ use super::kind::{Contents, read_image};
 use super::loading::Loading;
 use super::resources::Resources;
 use super::{Options, RecoveryError, Spec};
-use crate::durable::{Answered, Image, Replay, ReplayError, Saved};
+use crate::durable::{Answered, Image, Piece, Replay, ReplayError, Saved};
 use crate::sync::unpoisoned;
 use mayhap::{Bitmap, Digest};
 use std::collections::{BTreeMap, HashMap};
@@ -164,6 +164,10 @@ impl Replay for Recovery {
             return Ok(());
         }
         let state = match filled.contents.remove(&id) {
+            Some(contents) if contents.is_empty() => {
+                let empty = contents.decode_empty(&self.resources.options.unlimited());
+                Stage::ready(empty.map_err(RecoveryError::Contents)?.0)
+            }
             Some(contents) if !contents.is_whole() => {
                 return Err(RecoveryError::NotWhole.into());
             }
@@ -248,6 +252,11 @@ impl Replay for Recovery {
     fn fold(&self, id: u64, to: &[u8]) -> Result<(), ReplayError> {
         let to = Size::decode(to).ok_or(RecoveryError::NoSize)?;
         self.with(id, |contents, _, _| contents.fold(&to));
+        Ok(())
+    }
+
+    fn unite(&self, id: u64, piece: Piece<'_>) -> Result<(), ReplayError> {
+        self.with(id, |contents, _, _| contents.unite(piece));
         Ok(())
     }
 

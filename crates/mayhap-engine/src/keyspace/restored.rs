@@ -3,6 +3,7 @@
 use super::index::Named;
 use super::kind::{Filter, Placeholder};
 use super::recovery::{Coming, Stage};
+use super::resources::large_object_bytes;
 use super::{Entry, Keyspace, Recovery, RecoveryError, Spec, Unreadable};
 use crate::cores::num_cores;
 use crate::durable::{Error, Filters, ReadBack, Saved, Snapshot};
@@ -81,7 +82,9 @@ fn entry_of(
     filter: Box<dyn Filter>,
     name: &[u8],
 ) -> Arc<Entry> {
-    keyspace.entry(id, spec, expires_at, filter, keyspace.resources.force_overhead(name))
+    let overhead = keyspace.resources.force_overhead(name);
+    overhead.force(large_object_bytes(&*filter));
+    keyspace.entry(id, spec, expires_at, filter, overhead)
 }
 
 /// The filter of a recovered state; `None` if it was never visible. One that could not be

@@ -161,6 +161,9 @@ pub enum RecoveryError {
     /// A fold to a size that is none.
     #[error("a fold to a size that is none")]
     NoSize,
+    /// A piece of bits that is none of the filter.
+    #[error("a piece of bits that is none of the filter")]
+    NoPiece,
     /// Keys for a filter that takes digests.
     #[error("keys for a filter that accepts digests")]
     NoKeys,

@@ -2,6 +2,7 @@
 
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
 use mayhap::SecretKey;
+use mayhap::native::HEADER_BYTES;
 use mayhap_engine::durable::Log;
 use mayhap_engine::keyspace::{
     CHUNK_BYTES, ChangeError, CreateError, Entry, Files, Hash, InsertError, Keyspace, LoadError,
@@ -27,7 +28,11 @@ pub(crate) fn dump(keyspace: &Keyspace, entry: &Entry) -> Chunks {
     }
 }
 
-fn load(keyspace: &Keyspace, name: &[u8], chunks: &Chunks) -> Result<Arc<Entry>, LoadError> {
+pub(crate) fn load(
+    keyspace: &Keyspace,
+    name: &[u8],
+    chunks: &Chunks,
+) -> Result<Arc<Entry>, LoadError> {
     load_in(keyspace, name, chunks, None)
 }
 
@@ -44,6 +49,13 @@ pub(crate) fn load_in(
         assert_eq!(keyspace.get(name, 1).is_some(), last, "visible half done at chunk {i}");
     }
     Ok(keyspace.get(name, 1).unwrap())
+}
+
+/// The chunks of earlier versions: the header of the file, and what follows it.
+pub(crate) fn pages(keyspace: &Keyspace, entry: &Entry) -> Chunks {
+    let dump = keyspace.begin_dump(entry, 1).unwrap();
+    let (header, rest) = dump.bytes().split_at(HEADER_BYTES);
+    vec![(1, header.to_vec()), (1 + rest.len().cast_signed() as i64, rest.to_vec())]
 }
 
 fn specs() -> Vec<Spec> {
@@ -138,7 +150,7 @@ fn damaged_and_foreign_dumps_are_refused_and_leave_nothing() {
     let entry = keyspace.create(b"a", Spec::growing(3_000, 0.01, 2), 1, None).unwrap();
     with_words(&numbered(0..10_000), |words| entry.insert_many(words, &mut turn)).unwrap();
     let used = keyspace.used_bytes();
-    let chunks = dump(&keyspace, &entry);
+    let chunks = pages(&keyspace, &entry);
     // Every byte of the header, and some of the body.
     let changes =
         (0..4_096).map(|at| (0, at)).chain((0..chunks[1].1.len()).step_by(97).map(|at| (1, at)));

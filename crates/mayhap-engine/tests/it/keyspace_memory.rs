@@ -28,7 +28,7 @@ fn names_and_a_constant_for_each_filter_are_charged() {
         let refused = (0..).find_map(|number| create(number).err()).unwrap();
         assert!(matches!(refused, CreateError::TooLarge(_)), "{refused}");
         let filters = keyspace.len() as u64;
-        assert!(filters * (2_048 + 4 * name_bytes as u64) <= max_memory);
+        assert!(filters * (1_152 + 4 * name_bytes as u64) <= max_memory);
         let one = overhead_bytes(name_bytes) + keyspace.all()[0].1.num_bytes();
         assert_eq!(keyspace.used_bytes(), filters * one);
         assert!((filters + 1) * one > max_memory);

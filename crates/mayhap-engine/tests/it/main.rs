@@ -16,5 +16,7 @@ mod keyspace_memory;
 mod keyspace_promise;
 mod keyspace_recovery;
 mod keyspace_replace;
+mod keyspace_small_dump;
 mod keyspace_threads;
+mod keyspace_unite;
 mod windows;

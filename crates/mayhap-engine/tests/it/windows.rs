@@ -1,7 +1,7 @@
 //! Windows created by the command: pushed, in `import/`, and their times.
 
 use crate::keyspace::{KEY, keyspace, numbered, turn, with_words};
-use mayhap::native::{HEADER_BYTES, Header};
+use mayhap::native::{HEADER_BYTES, Header, paged};
 use mayhap::{DigestFunction, WindowBloomFilter};
 use mayhap_engine::keyspace::{
     Files, Hash, InsertError, Keyspace, LoadError, Shape, Spec, Unreadable,
@@ -133,7 +133,7 @@ fn the_file_of_a_window_of_the_server_states_the_unit_of_its_times() {
         let entry = keyspace.create(b"w", spec, NOW, None).unwrap();
         let (next, header) = keyspace.dump(&entry, 0, NOW).unwrap();
         assert_eq!(next, 1);
-        let header = Header::decode(&header).unwrap();
+        let header = Header::decode(&paged(&header).unwrap()).unwrap();
         assert_eq!(header.key_options().lines().any(|it| it == "clock=unix-ms"), says);
     }
 }

@@ -89,7 +89,14 @@ impl Session {
         let header = header.with_identity(identity).map_err(Error::format(&path))?;
         let segments = memory.segments();
         let keeper = self.unsaved.keeper.as_mut();
-        let saved = crate::save::save_image(self.turn.held(), &header, &segments, true, keeper);
+        let lock = self.turn.held();
+        // A short file stays short while it fits and is no state.
+        let stays_short = self.at.image.is_short() && identity.is_none() && keeper.is_none();
+        let short = if stays_short { header.encode_short(&segments).ok() } else { None };
+        let saved = match short {
+            Some(short) => crate::save::save_short_image(lock, &short, header.is_keyed()),
+            None => crate::save::save_image(lock, &header, &segments, true, keeper),
+        };
         if let Err(error) = saved {
             // It may already be in place, though not durably. Then the log belongs to the image
             // that a power cut may bring back, and nothing more is appended to it.

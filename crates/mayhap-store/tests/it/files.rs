@@ -168,10 +168,10 @@ fn a_newer_version_is_named_even_if_its_header_is_unlike_ours() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let mut bytes = native::encode(&filter(Layout::Blocked, 512, 0..1), "");
-    bytes[8] = 5;
+    bytes[8] = 6;
     fs::write(path, &bytes).unwrap();
     let text = load(path, None).unwrap_err().to_string();
-    assert!(text.contains("format version is 5, this program reads up to 4"), "{text}");
+    assert!(text.contains("format version is 6, this program reads up to 5"), "{text}");
 }
 
 #[test]

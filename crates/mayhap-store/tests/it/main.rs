@@ -18,3 +18,4 @@ mod merge;
 mod page_checks;
 mod save;
 mod segments;
+mod short;

@@ -15,7 +15,7 @@ use super::tail::{Current, Tail};
 use super::ticket::{Logged, Ticket};
 use super::trouble::Trouble;
 use super::turns::{Turns, UnderWay, Unwritten};
-use super::{Operation, Options, Refused, Store};
+use super::{Operation, Options, Refused, Store, Tally};
 use crate::sync::{
     AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock, RwLockWriteGuard,
     unpoisoned,
@@ -204,11 +204,18 @@ impl Journal {
         unpoisoned(self.operations.write())
     }
 
-    /// As [`Log::now`](super::Log::now).
-    pub(super) fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
+    /// As [`Log::now`](super::Log::now), and [`Log::now_counting`](super::Log::now_counting).
+    pub(super) fn now(
+        &self,
+        operation: &Operation<'_>,
+        counts: Option<(&Arc<Tally>, u64)>,
+    ) -> Result<Logged<'_>, Refused> {
         let mut batch = Batch::default();
         batch.add(operation)?;
         batch.filters.extend(operation.filled());
+        let of =
+            |(tally, new): (&Arc<Tally>, u64)| Unsafe { tally: tally.clone(), inserted: 0, new };
+        batch.counts.extend(counts.map(of));
         let operations = unpoisoned(self.operations.read());
         batch.seal(self.log_id);
         let written = self.append_locked(&mut self.lock(), &mut batch, Some(operation));

@@ -1,7 +1,7 @@
 //! Filters as sets of digests, which a log has to restore.
 
 use crate::durable::{
-    Answered, Error, Filters, Image, ReadBack, Replay, ReplayError, Saved, Snapshot, Tally,
+    Answered, Error, Filters, Image, Piece, ReadBack, Replay, ReplayError, Saved, Snapshot, Tally,
 };
 use mayhap::Digest;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,8 @@ pub(super) struct Set {
     /// changes.
     pub(super) counts: BTreeMap<u64, u64>,
     pub(super) mark: u64,
+    /// How many pieces came, each with a digest.
+    pub(super) pieces: u64,
     pub(super) done_above_mark: BTreeSet<u64>,
 }
 
@@ -114,13 +116,13 @@ impl Replay for Model {
         image.read_to_end(&mut bytes).map_err(wrong)?;
         let numbers: Vec<u64> =
             bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        let (&[tallied, keys, digests], rest) =
+        let (&[tallied, keys, pieces, digests], rest) =
             numbers.split_first_chunk().ok_or_else(|| wrong("no image"))?;
         let (digests, counts) =
             rest.split_at_checked(digests as usize).ok_or_else(|| wrong("a short image"))?;
         self.with(id, |set| {
             set.digests.extend(digests);
-            (set.tallied, set.keys) = (tallied, keys);
+            (set.tallied, set.keys, set.pieces) = (tallied, keys, pieces);
             set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n)).collect();
             set.mark = mark;
         });
@@ -181,6 +183,22 @@ impl Replay for Model {
         let digests = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         contents.extend(digests);
         Ok(())
+    }
+
+    /// The pieces of a filter are numbered: an image may have some of those that follow in the log,
+    /// but none is missing before one that is there.
+    fn unite(&self, id: u64, piece: Piece<'_>) -> Result<(), ReplayError> {
+        let digest = piece.bits.try_into().map_err(|_| wrong("no piece of the test"))?;
+        let mut done = Ok(());
+        self.with(id, |set| {
+            if piece.offset > set.pieces {
+                done = Err(wrong(format!("piece {} after {}", piece.offset, set.pieces)));
+            }
+            set.pieces = set.pieces.max(piece.offset + 1);
+            set.digests.insert(u64::from_le_bytes(digest));
+            set.tallied += piece.items;
+        });
+        done
     }
 
     fn remove(&self, id: u64) {
@@ -250,7 +268,7 @@ impl Snapshot for Set {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        for number in [self.tallied, self.keys, self.digests.len() as u64] {
+        for number in [self.tallied, self.keys, self.pieces, self.digests.len() as u64] {
             out.write_all(&number.to_le_bytes())?;
         }
         for digest in &self.digests {

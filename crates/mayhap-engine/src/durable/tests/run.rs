@@ -6,8 +6,8 @@ use super::model::Model;
 use super::note::{Note, What};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Error, Filters, Log, Operation, Options, Policy, ReadBack, Recorder,
-    Replay, Saved, Snapshot, State, Ticket,
+    Answered, DataFolder, Error, Filters, Log, Operation, Options, Piece, Policy, ReadBack,
+    Recorder, Replay, Saved, Snapshot, State, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
 use std::collections::BTreeMap;
@@ -139,9 +139,8 @@ impl Run {
                 }
                 5..=12 => self.tick(),
                 13 => self.insert_while_saving(),
-                14 => {
-                    self.create_whole();
-                }
+                14 => self.create_whole(),
+                15..=16 => self.unite(),
                 _ => {
                     self.insert();
                     self.commit();
@@ -308,6 +307,25 @@ impl Run {
         self.operate_on(&log, id, &Operation::Create { id, name: &name, spec: b"", expires_at: 0 });
     }
 
+    /// A piece of a filter, with a key that counts, which the log has before the filter.
+    fn unite(&mut self) {
+        let (Some(log), Some(id)) = (self.log.clone(), self.some_filter()) else { return };
+        let digest = self.random.next();
+        let offset = self.model.copy(id).map_or(0, |set| set.pieces);
+        let bits = &digest.to_le_bytes()[..];
+        let tally = self.model.tally(id);
+        self.issue(What::Inserted(id, digest));
+        let operation = Operation::Unite { id, num_bits: 512, offset, items: 1, bits };
+        let Ok(logged) = log.now_counting(&operation, &tally, 1) else {
+            self.refused += 1;
+            return self.put_back();
+        };
+        let piece = Piece { num_bits: 512, offset, items: 1, bits };
+        self.model.unite(id, piece).unwrap();
+        let what = vec![What::Inserted(id, digest)];
+        self.waiting.extend(logged.ticket.map(|ticket| (ticket, what)));
+    }
+
     fn commit(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let turn = std::mem::take(&mut self.turn);
@@ -392,7 +410,10 @@ impl Run {
             Operation::Create { name, spec, expires_at, .. } => {
                 self.model.create(id, name, spec, expires_at).unwrap();
             }
-            Operation::Load { .. } | Operation::Fold { .. } | Operation::Clear => {}
+            Operation::Load { .. }
+            | Operation::Fold { .. }
+            | Operation::Unite { .. }
+            | Operation::Clear => {}
         }
         self.names.push(names(&self.model));
         match logged.ticket {

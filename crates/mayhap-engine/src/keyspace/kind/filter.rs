@@ -2,7 +2,7 @@
 
 use super::fixed::Fixed;
 use crate::Work;
-use crate::durable::{Answered, Snapshot, Tally};
+use crate::durable::{Answered, Piece, Snapshot, Tally};
 use crate::keyspace::fold_size::Size;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{
@@ -224,6 +224,15 @@ pub(in crate::keyspace) trait Contents: Snapshot + Debug + Send {
     /// If there is too little memory.
     fn dump(&self) -> io::Result<Dump>;
 
+    /// Its dump, in a form that no file has if that is smaller.
+    ///
+    /// # Errors
+    ///
+    /// If there is too little memory.
+    fn small_dump(&self) -> io::Result<Dump> {
+        self.dump()
+    }
+
     /// Makes it the union of both; `true` if it has a bit or a counter then that neither of them
     /// had, in kinds whose union can be too full.
     ///
@@ -263,6 +272,11 @@ pub(in crate::keyspace) trait Contents: Snapshot + Debug + Send {
     /// Replays a fold, unless it has that size already, or a smaller one.
     fn fold(&mut self, _to: &Size) -> Result<(), RecoveryError> {
         Err(RecoveryError::NoFold)
+    }
+
+    /// Replays a union with a piece of bits, which it has already if it has a smaller size by now.
+    fn unite(&mut self, _piece: Piece<'_>) -> Result<(), RecoveryError> {
+        Err(RecoveryError::NoPiece)
     }
 
     /// Replays keys of the log.

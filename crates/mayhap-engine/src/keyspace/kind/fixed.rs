@@ -5,14 +5,14 @@ use super::lock_free::{self, LockFree, lock_free};
 use super::own::{Own, Owned};
 use super::{FEWEST_ITEMS, Plan};
 use crate::Work;
-use crate::durable::Answered;
+use crate::durable::{Answered, Piece};
 use crate::keyspace::fold_size::Size;
 use crate::keyspace::info::is_overfull;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Saving, Shape};
 use crate::sync::unpoisoned;
 use mayhap::set::{Set, same_kind};
 use mayhap::{
-    AnyFilter, Bitmap, Build, Charge, Digest, DigestFunction, Error, Estimate, FilterParams,
+    AnyFilter, Bitmap, Build, Charge, Digest, DigestFunction, Error, Estimate, FilterParams, Gain,
     Layout, SharedBlocks,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,6 +119,47 @@ impl Fixed {
             thread::yield_now();
         }
         Closed { fixed: self, _folding: folding }
+    }
+
+    /// Its parameters.
+    pub(in crate::keyspace) const fn params(&self) -> &FilterParams {
+        self.filter.params()
+    }
+
+    /// How keys become digests.
+    pub(in crate::keyspace) const fn function(&self) -> &DigestFunction {
+        self.filter.digest_function()
+    }
+
+    /// Keeps folds waiting; `None` if it was folded.
+    pub(in crate::keyspace) fn hold(&self) -> Option<MutexGuard<'_, ()>> {
+        let folding = unpoisoned(self.folding.lock());
+        self.successor.get().is_none().then_some(folding)
+    }
+
+    /// What a piece of bits would add.
+    pub(in crate::keyspace) fn gain_of(&self, offset: u64, bits: &[u8]) -> Result<Gain, Error> {
+        self.filter.gain_of(offset, bits)
+    }
+
+    /// The bits that are set; reads all of them.
+    pub(in crate::keyspace) fn count_ones(&self) -> u64 {
+        self.filter.count_ones()
+    }
+
+    /// Sets the bits of a piece, and counts its keys; returns how many it lacked. With folds
+    /// waiting.
+    pub(in crate::keyspace) fn unite(
+        &self,
+        offset: u64,
+        bits: &[u8],
+        items: u64,
+    ) -> Result<u64, Error> {
+        let new = self.filter.union_bytes(offset, bits)?;
+        // ORDERING: as in `settle`; a fold, which would find one without the other, waits.
+        self.used.fetch_add(items, Ordering::Release);
+        self.taken.fetch_add(items, Ordering::Relaxed);
+        Ok(new)
     }
 
     fn is_closed(&self) -> bool {
@@ -368,6 +409,18 @@ impl Own for AnyFilter {
         let folded = self.fold(num_bits / to.num_bits, to.target_fpp)?;
         *self = folded.promising(to.expected_items, to.target_fpp)?;
         self.set_inserted_items(items);
+        Ok(())
+    }
+
+    fn unite_piece(&mut self, piece: Piece<'_>) -> Result<(), RecoveryError> {
+        let (num_bits, items) = (self.params().num_bits(), self.inserted_items());
+        if num_bits > piece.num_bits {
+            return Err(RecoveryError::NoPiece);
+        }
+        if num_bits == piece.num_bits {
+            self.union_bytes(piece.offset, piece.bits)?;
+        }
+        self.set_inserted_items(items.saturating_add(piece.items));
         Ok(())
     }
 

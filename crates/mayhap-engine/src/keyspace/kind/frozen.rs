@@ -1,7 +1,7 @@
 //! Frozen filters, fuse and ribbon: built elsewhere from all of their keys, and never changed.
 
 use super::filter::{Contents, Dump, Filter, Home, Target};
-use super::own::dump_of;
+use super::own::{dump_of, small_dump_of};
 use crate::Work;
 use crate::durable::{Image, ImageError, Snapshot, read_set, write_segments};
 use crate::keyspace::spec::hash_of;
@@ -140,5 +140,9 @@ impl Contents for Unchanging {
 
     fn dump(&self) -> io::Result<Dump> {
         dump_of(self)
+    }
+
+    fn small_dump(&self) -> io::Result<Dump> {
+        small_dump_of(self)
     }
 }

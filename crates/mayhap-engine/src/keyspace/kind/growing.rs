@@ -20,9 +20,9 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(in crate::keyspace) struct Growing {
     filter: ConcurrentScalableBloomFilter,
-    /// Its shape at creation; [`Shape::File`] for a file.
-    shape: Shape,
     growth: Arc<Growth>,
+    /// `EXPANSION` at creation; `None` for a file.
+    expansion: Option<u32>,
 }
 
 /// Sizes an empty filter: for few keys if it is reserved for few, since it grows.
@@ -43,7 +43,23 @@ impl Growing {
         filter.set_max_bytes(home.max_filter_bytes);
         let mut filter = filter.into_concurrent();
         filter.set_charge(charge);
-        Self { filter, shape, growth: home.growth.clone() }
+        let expansion = match shape {
+            Shape::Growing { expansion, .. } => Some(expansion),
+            _ => None,
+        };
+        Self { filter, growth: home.growth.clone(), expansion }
+    }
+
+    /// Its shape at creation.
+    fn shape(&self) -> Shape {
+        let first = self.filter.layers().next();
+        match (self.expansion, first) {
+            (Some(expansion), Some((first, _))) => {
+                let (capacity, target_fpp) = (first.expected_items(), self.filter.target_fpp());
+                Shape::Growing { capacity, target_fpp, expansion }
+            }
+            _ => Shape::File,
+        }
     }
 
     /// Calls `insert` between the fail points before and after a growth.
@@ -99,14 +115,10 @@ impl Filter for Growing {
     fn info(&self) -> Info {
         let filter = &self.filter;
         let base = Info::new(self.kind(), self.items(), self.num_bytes());
-        let expansion = match self.shape {
-            Shape::Growing { expansion, .. } => Some(expansion),
-            _ => None,
-        };
         Info {
             capacity: filter.capacity(),
             layers: filter.num_layers() as u64,
-            expansion,
+            expansion: self.expansion,
             distinct_items: filter.distinct_items().rounded(),
             target_fpp: filter.target_fpp(),
             expected_fpp: filter.expected_fpp(),
@@ -145,7 +157,7 @@ impl Filter for Growing {
     }
 
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
-        Ok(Some(Box::new(Owned::new(self.filter.snapshot()?, self.shape))))
+        Ok(Some(Box::new(Owned::new(self.filter.snapshot()?, self.shape()))))
     }
 
     fn chain(&self) -> Option<&ConcurrentScalableBloomFilter> {

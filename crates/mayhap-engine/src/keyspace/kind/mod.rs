@@ -32,6 +32,7 @@ pub(super) use filter::{Contents, Dump, Filter, Home, News, Target};
 pub(super) use fixed::{Closed, Fixed, Successor};
 pub(super) use frozen::Frozen;
 pub(super) use growing::Growing;
+pub use own::SMALL_FILE_BYTES;
 pub use plan::FEWEST_ITEMS;
 pub(super) use plan::Plan;
-pub(super) use table::{check_header, decode, plan, read_image};
+pub(super) use table::{check_header, decode, empty, plan, read_image};

@@ -2,11 +2,11 @@
 //! it.
 
 use super::filter::{Contents, Dump, Filter, Home};
-use crate::durable::{Answered, Snapshot, write_segments};
+use crate::durable::{Answered, Piece, Snapshot, write_segments};
 use crate::keyspace::fold_size::Size;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{RecoveryError, Shape, Spec};
-use mayhap::native::HEADER_BYTES;
+use mayhap::native::{self, HEADER_BYTES};
 use mayhap::set::{Repeats, Set};
 use mayhap::{Bitmap, Charge, Digest, Error};
 use std::io::{self, Write};
@@ -15,6 +15,10 @@ use std::io::{self, Write};
 pub(super) const REMOVAL: u64 = u64::MAX;
 /// In place of a time in the records of insertions of what is absent.
 pub(super) const ABSENT: u64 = u64::MAX - 1;
+
+/// The most bytes of a file whose dump may have a smaller form: of a larger one, its bits are
+/// nearly all.
+pub const SMALL_FILE_BYTES: usize = 64 << 10;
 
 /// A filter of our own for one owner.
 #[derive(Debug)]
@@ -79,6 +83,11 @@ pub(super) trait Own: Set + Sized + 'static {
         Err(RecoveryError::NoFold)
     }
 
+    /// See [`Contents::unite`].
+    fn unite_piece(&mut self, _piece: Piece<'_>) -> Result<(), RecoveryError> {
+        Err(RecoveryError::NoPiece)
+    }
+
     /// See [`Contents::replay`].
     fn replay(
         &mut self,
@@ -96,6 +105,26 @@ pub(super) fn dump_of(filter: &impl Snapshot) -> io::Result<Dump> {
     filter.write(&mut bytes)?;
     let ends = vec![bytes.len()];
     Ok(Dump { bytes, header_bytes: HEADER_BYTES, ends })
+}
+
+/// A dump of one chunk if the filter is small: a short file or a packed one, whichever is smaller;
+/// else its file, as [`dump_of`].
+pub(super) fn small_dump_of(filter: &impl Contents) -> io::Result<Dump> {
+    let file = filter.dump()?;
+    if file.bytes.len() > SMALL_FILE_BYTES {
+        return Ok(file);
+    }
+    let short = filter.set().and_then(|set| {
+        // Plain filters have no key options here.
+        set.header("").encode_short(&set.segments()).ok()
+    });
+    let forms = [short, native::pack(&file.bytes)].into_iter().flatten();
+    let smallest = forms.min_by_key(Vec::len).filter(|bytes| bytes.len() < file.bytes.len());
+    Ok(smallest.map_or(file, |bytes| Dump {
+        header_bytes: bytes.len(),
+        ends: vec![bytes.len()],
+        bytes,
+    }))
 }
 
 impl<F> Owned<F> {
@@ -153,6 +182,10 @@ impl<F: Own> Contents for Owned<F> {
         dump_of(self)
     }
 
+    fn small_dump(&self) -> io::Result<Dump> {
+        small_dump_of(self)
+    }
+
     fn union_with(&mut self, other: &dyn Contents) -> Result<bool, Error> {
         let foreign = Error::NotOfKind { operation: "union", kind: "foreign" };
         self.set.unite(other.set().ok_or(foreign)?)
@@ -164,6 +197,10 @@ impl<F: Own> Contents for Owned<F> {
 
     fn fold(&mut self, to: &Size) -> Result<(), RecoveryError> {
         self.set.fold_to(to)
+    }
+
+    fn unite(&mut self, piece: Piece<'_>) -> Result<(), RecoveryError> {
+        self.set.unite_piece(piece)
     }
 
     fn replay(

@@ -7,8 +7,8 @@ use crate::durable::{Image, ImageError, read_native};
 use crate::keyspace::{BadFilter, Options, RecoveryError, Shape, Spec};
 use mayhap::native::{Header, Kind, MAGIC, decode_as};
 use mayhap::{
-    AnyFilter, BlockedBloomFilter, CompactFilter, CountingBloomFilter, Error, ScalableBloomFilter,
-    WindowBloomFilter,
+    AnyFilter, BlockedBloomFilter, Build, CompactFilter, CountingBloomFilter, Error,
+    ScalableBloomFilter, WindowBloomFilter,
 };
 use std::io::Read;
 
@@ -92,6 +92,20 @@ fn decode_native(
         (Kind::Fuse | Kind::Ribbon, _) => frozen::decode(bytes, key)?,
         (kind, _) => return Err(BadFilter::Kind(kind)),
     })
+}
+
+/// An empty filter with this header, of a plain filter of one size.
+pub(in crate::keyspace) fn empty(
+    header: &Header,
+    options: &Options,
+) -> Result<(Box<dyn Contents>, Spec), BadFilter> {
+    let (params, function) = (header.params()?, header.digest_function(options.key_for(header))?);
+    let (capacity, target_fpp) = (params.expected_items(), params.target_fpp());
+    let shape = Shape::Fixed { capacity, target_fpp, layout: None };
+    let contents = Box::new(Owned::new(<AnyFilter as Build>::empty(params, function)?, shape));
+    let spec = contents.spec();
+    spec.check()?;
+    Ok((contents, spec))
 }
 
 /// A filter that was read: of the known shape if it has that kind, else of the one that it records.

@@ -2,7 +2,8 @@
 
 use crate::Work;
 use crate::keyspace::{BadFilter, CreateError, Keyspace, LoadError, Options, Spec, Upkeep};
-use mayhap::SecretKey;
+use mayhap::native::encode_short;
+use mayhap::{AnyFilter, Layout, SecretKey};
 
 const MINUTE: u64 = 60_000;
 
@@ -12,7 +13,7 @@ fn keyspace() -> Keyspace {
 
 /// A filter `a` with a key, and its dump: the header, and the rest in ten parts with their cursors.
 fn parts(keyspace: &Keyspace) -> (Vec<u8>, Vec<(i64, Vec<u8>)>) {
-    let entry = keyspace.create(b"a", Spec::fixed(10_000, 0.01), 1, None).unwrap();
+    let entry = keyspace.create(b"a", Spec::fixed(100_000, 0.01), 1, None).unwrap();
     entry.insert(b"key", &mut Work::default()).unwrap();
     let (_, header) = keyspace.dump(&entry, 0, 1).unwrap();
     let (_, body) = keyspace.dump(&entry, 1, 1).unwrap();
@@ -165,4 +166,28 @@ fn a_load_for_which_there_is_no_room_is_refused_at_its_header() {
     };
     assert_eq!((too_large.limit, too_large.setting), (whole as u64 / 2, "max_memory"));
     assert!(too_large.requested > too_large.limit && small.used_bytes() == 0, "{too_large}");
+}
+
+/// It is smaller than a header: there is nothing to wait for.
+#[test]
+fn a_short_file_is_loaded_with_one_chunk_or_refused() {
+    let keyspace = keyspace();
+    for layout in [Layout::Standard, Layout::Blocked] {
+        let builder = AnyFilter::builder().layout(layout).expected_items(100).target_fpp(0.01);
+        let mut filter = builder.build().unwrap();
+        filter.insert("key");
+        let short = encode_short(&filter, "").unwrap();
+        for bit in 0..short.len() * 8 {
+            let mut damaged = short.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let refused = keyspace.load_chunk(b"b", 1, &damaged, true, 1, None);
+            assert!(refused.is_err(), "bit {bit}");
+        }
+        let loaded = keyspace.load_chunk(b"b", 1, &short, true, 1, None).unwrap().unwrap();
+        assert!(loaded.contains(b"key", 1) && !loaded.contains(b"other", 1));
+        let exists = keyspace.load_chunk(b"b", 1, &short, false, 1, None);
+        assert!(exists.is_err());
+        let again = keyspace.get(b"b", 1).unwrap();
+        assert!(again.contains(b"key", 1) && again.items() == 1);
+    }
 }
