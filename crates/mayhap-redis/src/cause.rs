@@ -4,8 +4,8 @@
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Loss {
-    /// It expired, or somebody deleted it.
-    #[error("it expired or was deleted")]
+    /// It expired, or somebody deleted it or gave it another name.
+    #[error("it expired, was deleted or was renamed")]
     ExpiredOrDeleted,
     /// The same, of a filter that the server itself keeps.
     #[error("it expired, was evicted or was deleted; create it again")]

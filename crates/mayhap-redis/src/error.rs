@@ -116,6 +116,12 @@ pub enum Error {
         /// The requested operation or value.
         wanted: String,
     },
+    /// A filter, or another value, has the name that a filter was to get.
+    #[error("the name {name} is taken; use another one, or delete what has it")]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
     #[error("the filter {name} is gone: {loss}")]
     Gone {

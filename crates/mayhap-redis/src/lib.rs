@@ -43,6 +43,7 @@
 // | `native/` | mayhap's own layout |
 // | `observe/` | a server's contents, for monitoring: the names of its filters |
 // | `redisson/` | filters of Redisson's `RBloomFilter` |
+// | `rename.rs` | another name for a filter, whatever its layout |
 // | `replies.rs` | replies of servers, and their errors with the key concerned |
 // | `server/` | one server or a cluster of them |
 // | `string.rs` | strings that are read in pieces |
@@ -61,6 +62,7 @@ mod magnus;
 mod native;
 mod observe;
 mod redisson;
+mod rename;
 mod replies;
 mod server;
 mod string;
@@ -78,6 +80,7 @@ pub use native::Meta;
 pub use native::{Download, Merge, NativeFilter, NativeOptions, Orphan, Union, Upload};
 pub use observe::{Client, FilterScheme, Listed, NamedFilter, SlowRequest, Status};
 pub use redisson::RemoteRedisson;
+pub use rename::rename;
 pub use server::{Address, Certificates, Persistence, Server, ServerOptions, WaitReplicas};
 pub use trouble::Trouble;
 

@@ -23,6 +23,10 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
         let what = command.into();
         let reason = match command {
             // valkey-bloom has all the others.
+            "BF.MERGECHUNK" => {
+                "it has no such command: a later mayhap serve has it for filters of its own; copy \
+                 the filter as a whole"
+            }
             "BF.SCANDUMP" | "BF.LOADCHUNK" => {
                 "it has no such command: RedisBloom and mayhap serve copy whole filters, \
                  valkey-bloom does not; fill another filter with the same keys"
@@ -34,7 +38,8 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
         };
         return Error::Refused { what, reason: reason.into() };
     }
-    if words == "not found" {
+    // A server in front of a store says why it creates none.
+    if words == "not found" || words.starts_with("not found; ") {
         return Error::NotFound { name };
     }
     // A reservation that is too large has the message of growth that is.
@@ -63,4 +68,23 @@ pub(super) fn only_serve() -> Error {
 /// of words.
 pub(super) fn is_word_unknown(reason: &str) -> bool {
     reason == "ERROR" || reason.starts_with("ERR wrong number of arguments")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_is_not_there_is_that_whatever_else_the_server_says_of_it() {
+        let refuse = |reason: &str| {
+            let error = Error::Refused { what: "it".into(), reason: reason.into() };
+            refused(error, "f", "BF.INFO")
+        };
+        for reason in ["ERR not found", "not found", "ERR not found; filters in a store do not"] {
+            assert!(matches!(refuse(reason), Error::NotFound { .. }), "{reason}");
+        }
+        for reason in ["ERR not found at all", "ERR received bad data: not found"] {
+            assert!(matches!(refuse(reason), Error::Refused { .. }), "{reason}");
+        }
+    }
 }

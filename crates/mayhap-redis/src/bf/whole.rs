@@ -1,4 +1,4 @@
-//! Whole filters: dumped, loaded, and replaced by empty ones.
+//! Whole filters: dumped, loaded, united piece by piece, and replaced by empty ones.
 
 use super::filter::RemoteBf;
 use crate::replies::{expiry, text};
@@ -22,15 +22,7 @@ impl RemoteBf {
     pub async fn dump(&self, max_bytes: u64) -> Result<Vec<BfChunk>, Error> {
         let (mut chunks, mut cursor, mut bytes) = (Vec::new(), 0i64, 0u64);
         loop {
-            let mut scan = self.read("BF.SCANDUMP");
-            scan.cmd.arg(cursor);
-            let value = self.value(self.server.one(scan).await?, "BF.SCANDUMP")?;
-            let parts = if let Value::Array(parts) = &value { parts.as_slice() } else { &[] };
-            let (next, chunk) = match parts {
-                [Value::Int(next), Value::BulkString(chunk)] => (*next, chunk.clone()),
-                [Value::Int(next), Value::Nil] => (*next, Vec::new()),
-                _ => return Err(Error::strange("BF.SCANDUMP", &value)),
-            };
+            let (next, chunk) = self.dump_chunk(cursor).await?;
             if next == 0 {
                 return Ok(chunks);
             }
@@ -43,6 +35,24 @@ impl RemoteBf {
             }
             cursor = next;
             chunks.push((next, chunk));
+        }
+    }
+
+    /// One reply of `BF.SCANDUMP`, of a dump that begins with cursor 0. On `mayhap serve` a cursor
+    /// may also be 1 plus any number of the bytes after the header.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RemoteBf::dump`]; [`Error::Refused`] if `mayhap serve` has dropped the dump.
+    pub async fn dump_chunk(&self, cursor: i64) -> Result<BfChunk, Error> {
+        let mut scan = self.read("BF.SCANDUMP");
+        scan.cmd.arg(cursor);
+        let value = self.value(self.server.one(scan).await?, "BF.SCANDUMP")?;
+        let parts = if let Value::Array(parts) = &value { parts.as_slice() } else { &[] };
+        match parts {
+            [Value::Int(next), Value::BulkString(chunk)] => Ok((*next, chunk.clone())),
+            [Value::Int(next), Value::Nil] => Ok((*next, Vec::new())),
+            _ => Err(Error::strange("BF.SCANDUMP", &value)),
         }
     }
 
@@ -72,6 +82,58 @@ impl RemoteBf {
             reply.value.map_err(|error| super::error::refused(error, name, "BF.LOADCHUNK"))?;
         }
         Self::attach(server, name).await
+    }
+
+    /// `BF.MERGECHUNK`, of `mayhap serve` alone: adds pieces of the bits of a plain filter, each
+    /// with its offset in bytes, to the filter of this name, which the first one creates. `header`
+    /// is the header of the filter that they are of. Returns how many bits were lacking; after a
+    /// lost reply, of which nothing is known, at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] for pieces that the server rejects, or if it has no such command; the
+    /// errors of a call. Pieces before a rejected one are there.
+    pub async fn merge_pieces(
+        server: &Server,
+        name: &str,
+        header: &[u8],
+        pieces: &[(u64, Vec<u8>)],
+    ) -> Result<u64, Error> {
+        let commands = pieces.iter().map(|(offset, bits)| {
+            let mut merge = cmd("BF.MERGECHUNK");
+            merge.arg(name).arg(header).arg(*offset).arg(bits.as_slice());
+            Command::write(name, merge)
+        });
+        let mut lacking = 0;
+        for reply in server.run(commands.collect()).await? {
+            lacking += u64::from(reply.repeated);
+            let refuse = |error| super::error::refused(error, name, "BF.MERGECHUNK");
+            match reply.value.map_err(refuse)? {
+                Value::Int(bits @ 0..) => lacking += bits.unsigned_abs(),
+                other => return Err(Error::strange("BF.MERGECHUNK", &other)),
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// `RENAMENX`: gives the filter another name that is free; `false` if it is not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; the errors of a call.
+    pub async fn take_free_name(server: &Server, name: &str, free: &str) -> Result<bool, Error> {
+        let rename = Command::write(name, words(&["RENAMENX", name, free]));
+        let reply = server.one(rename).await?;
+        let repeated = reply.repeated;
+        match reply.int(name, "RENAMENX") {
+            Ok(renamed) => Ok(renamed != 0),
+            // It was renamed the first time.
+            Err(Error::Refused { reason, .. }) if is_no_key(&reason) && repeated => Ok(true),
+            Err(Error::Refused { reason, .. }) if is_no_key(&reason) => {
+                Err(Error::NotFound { name: name.into() })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Replaces the filter by an empty one with the same numbers: it is reserved under another name

@@ -17,7 +17,7 @@
 use super::generation::Generation;
 use super::handle::Until;
 use super::maker::{Claim, Maker, remove};
-use super::meta::State;
+use super::meta::{Meta, State};
 use super::options::NativeOptions;
 use super::place::Target;
 use super::wire::read_meta;
@@ -71,16 +71,21 @@ pub(super) async fn attach(
     place: Target<'_>,
     secret_key: Option<SecretKey>,
 ) -> Result<(Generation, DigestFunction), Error> {
+    let meta = settled(server, place).await?;
+    let digest_function = meta.digest_function(secret_key)?;
+    Ok((Generation::new(meta, place.name), digest_function))
+}
+
+/// The parameters of a filter that is ready; one that is being created or deleted is waited for, or
+/// finished.
+pub(super) async fn settled(server: &Server, place: Target<'_>) -> Result<Meta, Error> {
     let until = Until::new(server, place.name, "creates");
     let mut waited = 0;
     loop {
         let (meta, _) = read_meta(server, place).await?;
         let meta = meta.ok_or_else(|| Error::NotFound { name: place.name.into() })?;
         match meta.state {
-            State::Ready => {
-                let digest_function = meta.digest_function(secret_key)?;
-                return Ok((Generation::new(meta, place.name), digest_function));
-            }
+            State::Ready => return Ok(meta),
             State::Deleting => {
                 remove(server, place, meta).await?;
             }

@@ -188,6 +188,46 @@ impl NativeFilter {
         self.handle().current().made.meta.generation
     }
 
+    /// Finds out whether the filter of this handle still has its name: the handle continues with
+    /// another one that has taken it.
+    ///
+    /// All calls notice that shards are missing, but only this one, [`NativeFilter::info`] and the
+    /// like that the parameters are, which may have been evicted alone: other clients do not find
+    /// the filter then, and may create one in its place. A program that keeps a handle for long
+    /// calls it now and then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`] if there are no parameters any more: what is left of the filter is deleted.
+    /// [`Error::Busy`] if another one is being created for too long; connection errors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use mayhap_redis::*;
+    /// # use test_servers::{RedisOptions, RedisServer, ready};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if !ready(&["redis-server"]) {
+    /// #     return Ok(());
+    /// # }
+    /// # let redis = RedisServer::start(&RedisOptions::default())?;
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// # let address = Address::parse(&redis.url())?;
+    /// # let server = Server::connect(&address, ServerOptions::default()).await?;
+    /// let options = NativeOptions::for_items(1_000, 0.01)?;
+    /// let seen = NativeFilter::create(&server, "seen", &options).await?;
+    /// seen.confirm().await?;
+    /// // Evicted, as it may be used less often than the shards.
+    /// redis.cli(&["DEL", "{seen}:meta"])?;
+    /// assert!(matches!(seen.confirm().await, Err(Error::Gone { .. })));
+    /// # Ok(())
+    /// # })
+    /// # }
+    /// ```
+    pub async fn confirm(&self) -> Result<(), Error> {
+        self.handle().confirm().await
+    }
+
     /// A number that is larger than before if a master of the filter was lost or replaced
     /// meanwhile: its successor may lack the last of what it acknowledged. A call inserts its own
     /// keys again then; a caller that reports several calls as one compares the number.

@@ -5,6 +5,10 @@ use super::handle::Handle;
 use super::wire::{bytes, eval, items, run, word};
 use crate::{Error, Loss};
 use redis::Value;
+use std::time::Duration;
+
+/// After this a millisecond has passed on the server too.
+const PASSED: Duration = Duration::from_millis(2);
 
 /// Keys: the parameters. Arguments: generation, time to live or 0. Returns the current and the new
 /// expiry; it never delays the expiry of the filter.
@@ -16,12 +20,14 @@ local time = redis.call('TIME')
 local at = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
 return {'ok', old[2], string.format('%.0f', at)}";
 
-/// Keys: the parameters. Arguments: generation, expiry, time to live.
+/// Keys: the parameters. Arguments: generation, expiry, time to live. A server that is full refuses
+/// a script whose first write may need memory, so the fields are the second one; and they come
+/// before the expiry, which may be now.
 pub(super) const EXPIRE: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[1], 'expires_at_ms', ARGV[2], 'ttl_ms', ARGV[3])
-if ARGV[2] == '0' then redis.call('PERSIST', KEYS[1])
-else redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
+if ARGV[2] ~= '0' then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 'ok'";
 
 /// Sets the expiry of all keys of the filter to `ttl` milliseconds from now; 0: never.
@@ -68,10 +74,16 @@ async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Err
         return Ok(());
     }
     let result = expire_shards(handle, made, at).await;
-    match &result {
-        // All of it may have expired at once, as intended.
-        Err(Error::Gone { .. }) if handle.fresh().await.is_err() => Ok(()),
-        _ => result,
+    if !matches!(result, Err(Error::Gone { .. })) {
+        return result;
+    }
+    // All of it may have expired at once, as intended: a shard that gets the time of now is deleted
+    // at once, and the parameters are not before the millisecond has passed.
+    tokio::time::sleep(PASSED).await;
+    match handle.fresh().await {
+        Ok(_) => result,
+        Err(Error::Gone { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

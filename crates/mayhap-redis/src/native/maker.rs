@@ -44,10 +44,14 @@ const FORGET: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
-/// Keys: the parameters. Arguments: generation.
+/// Keys: the parameters. Arguments: generation. A server that is full refuses a script whose first
+/// write may need memory, so this is the second one; the expiry is as it was.
 const CONDEMN: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+local left = redis.call('PTTL', KEYS[1])
+redis.call('PERSIST', KEYS[1])
 redis.call('HSET', KEYS[1], 'state', 'deleting')
+if left > 0 then redis.call('PEXPIRE', KEYS[1], left) end
 return 'ok'";
 
 /// The outcome of the attempt to write the parameters.

@@ -14,6 +14,7 @@
 //! | `bulk.rs`, `union.rs` | large batches and other filters, merged shard by shard |
 //! | `upload.rs`, `download.rs` | transfer of whole filters |
 //! | `swap.rs`, `orphans.rs` | switching to a rebuilt filter; shards that a switch left when a failover undid it |
+//! | `rename.rs` | another name for a filter |
 //! | `wire.rs` | commands, scripts and replies |
 //!
 //! `LAYOUT.md`, beside this crate's README, specifies the layout.
@@ -33,6 +34,7 @@ mod meta;
 mod options;
 mod orphans;
 mod place;
+mod rename;
 mod resolve;
 mod round;
 mod shards;
@@ -52,5 +54,6 @@ pub use filter::NativeFilter;
 pub use meta::Meta;
 pub use options::NativeOptions;
 pub use orphans::Orphan;
+pub(crate) use rename::rename;
 pub use union::{Merge, Union};
 pub use upload::Upload;

@@ -55,6 +55,19 @@ impl Look {
 }
 
 impl Handle {
+    /// Finds out whether the current filter still has its name, and continues with another one that
+    /// has.
+    pub(super) async fn confirm(&self) -> Result<(), Error> {
+        let current = self.current();
+        let (meta, _) = read_meta(&self.server, self.place_of(&current)).await?;
+        let own = current.made.meta.generation;
+        if meta.is_some_and(|meta| meta.generation == own && meta.state == State::Ready) {
+            return Ok(());
+        }
+        let look = Look { is_query: true, from_replica: false };
+        self.resolve(&current, &[], look, self.until_switched()).await.map(drop)
+    }
+
     /// Finds out why shards are missing or fenced. When it returns, the call can be repeated; with
     /// `true`, data read from fenced shards was valid at that time.
     pub(super) async fn resolve(

@@ -65,6 +65,11 @@ impl Found {
     }
 }
 
+/// Like [`of_parameters`], of filters in mayhap's own layout alone.
+pub(super) fn of_native(key: &str) -> Option<(&str, FilterScheme)> {
+    of_parameters(key).filter(|(_, scheme)| *scheme == FilterScheme::Native)
+}
+
 /// The filter whose parameters this key may have.
 pub(super) fn of_parameters(key: &str) -> Option<(&str, FilterScheme)> {
     let inside = |text: &'static str| key.strip_prefix('{')?.strip_suffix(text);

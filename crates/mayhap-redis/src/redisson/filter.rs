@@ -172,12 +172,27 @@ impl RemoteRedisson {
     /// [`Error::NotFound`]; [`Error::Refused`] in a cluster unless both names are in one slot
     /// (`{users}new`, `{users}`); the errors of a call.
     pub async fn rename(&self, name: &str) -> Result<Self, Error> {
+        self.rename_as(name, false).await
+    }
+
+    /// [`RemoteRedisson::rename`], but [`Error::NameTaken`] if there is a filter of that name, or
+    /// another value.
+    pub(crate) async fn rename_to_free(&self, name: &str) -> Result<Self, Error> {
+        self.rename_as(name, true).await
+    }
+
+    async fn rename_as(&self, name: &str, to_free: bool) -> Result<Self, Error> {
         let inner = &self.inner;
         let config_key = RedissonConfig::key(name);
         let keys = [&inner.config_key, &inner.name, &config_key, name];
-        let reply = inner.server.one(script::write(script::RENAME, &keys)).await?;
+        let mut rename = script::write(script::RENAME, &keys);
+        rename.cmd.arg(if to_free { "free" } else { "" });
+        let reply = inner.server.one(rename).await?;
         let repeated = reply.repeated;
-        let done = reply.int(name, "RENAME")? == 1;
+        let done = match reply.int(name, "RENAME")? {
+            -1 => return Err(Error::NameTaken { name: name.into() }),
+            done => done == 1,
+        };
         if !done && !repeated {
             return Err(self.not_found());
         }

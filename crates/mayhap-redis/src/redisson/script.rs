@@ -35,9 +35,11 @@ local left = redis.call('PTTL', KEYS[1])
 if left > 0 then redis.call('SET', KEYS[2], '\\0', 'PX', left) end
 return 1";
 
-/// Renames both keys, replacing two others: returns 1 if there is a config.
+/// Renames both keys, replacing two others unless the argument is `free`: returns 1 if there is a
+/// config, -1 if there are others that stay.
 pub(super) const RENAME: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if ARGV[1] == 'free' and redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 then return -1 end
 redis.call('RENAME', KEYS[1], KEYS[3])
 if redis.call('EXISTS', KEYS[2]) == 1 then
   redis.call('RENAME', KEYS[2], KEYS[4])

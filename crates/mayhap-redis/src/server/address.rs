@@ -160,6 +160,21 @@ impl Address {
         self.name.as_deref()
     }
 
+    /// The server without the database, the name and the password, as errors have it.
+    ///
+    /// ```
+    /// use mayhap_redis::Address;
+    ///
+    /// let address = Address::parse("redis://user:secret@10.0.0.1:7000/2/seen")?;
+    /// assert_eq!(address.server(), "redis://10.0.0.1:7000");
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    pub fn server(&self) -> String {
+        let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.kind));
+        let master = self.master.as_ref().map(|master| format!("/{master}")).unwrap_or_default();
+        format!("{}{}{master}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
+    }
+
     /// The same with this password, unless it has one.
     ///
     /// ```
@@ -181,6 +196,40 @@ impl Address {
             self.user = format!("{user}:{}@", utf8_percent_encode(password, NON_ALPHANUMERIC));
         }
         self
+    }
+
+    /// The address of another filter on the same server.
+    ///
+    /// ```
+    /// use mayhap_redis::Address;
+    ///
+    /// let address = Address::parse("redis://:secret@10.0.0.1/2/seen")?;
+    /// let other = address.beside("other");
+    /// assert_eq!(other.to_string(), "redis://10.0.0.1/2/other");
+    /// assert!(other.is_beside(&address) && other != address);
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn beside(&self, name: &str) -> Self {
+        Self { name: Some(name.into()), ..self.clone() }
+    }
+
+    /// Whether both are on the same server, in the same database, as far as their texts say.
+    ///
+    /// ```
+    /// use mayhap_redis::Address;
+    ///
+    /// let address = |url| Address::parse(url);
+    /// let seen = address("redis://:secret@10.0.0.1/2/seen")?;
+    /// assert!(seen.is_beside(&address("valkey://10.0.0.1/2/other")?));
+    /// for other in ["redis://10.0.0.1/3/seen", "redis://10.0.0.2/2/seen"] {
+    ///     assert!(!seen.is_beside(&address(other)?));
+    /// }
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    pub fn is_beside(&self, other: &Self) -> bool {
+        let place = |it: &Self| Self { user: String::new(), name: None, ..it.clone() };
+        place(self) == place(other)
     }
 
     /// The nodes, as `host:port`.
@@ -206,13 +255,6 @@ impl Address {
     /// The URL of a sentinel, which has users and databases of its own.
     pub(crate) fn sentinel_url(&self, name: &str) -> String {
         format!("{}://{name}", if self.tls { "rediss" } else { "redis" })
-    }
-
-    /// The server without the name, and without the password.
-    pub(crate) fn server(&self) -> String {
-        let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.kind));
-        let master = self.master.as_ref().map(|master| format!("/{master}")).unwrap_or_default();
-        format!("{}{}{master}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
     }
 }
 

@@ -47,6 +47,11 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Whether keys are in slots, and all keys of a command in one.
+    fn is_cluster(&self) -> bool {
+        false
+    }
+
     /// One slot of each master; without a cluster there is one.
     fn masters(&self) -> Vec<u16> {
         vec![0]

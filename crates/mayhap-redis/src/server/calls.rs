@@ -137,6 +137,11 @@ impl Server {
         Ok(replies.as_chunks::<2>().0.iter().map(|pair| pair.each_ref().map(value)).collect())
     }
 
+    /// Whether all keys of a command have to be in one slot.
+    pub(crate) fn is_cluster(&self) -> bool {
+        self.inner.backend.is_cluster()
+    }
+
     /// One slot of each master.
     pub(crate) fn masters(&self) -> Vec<u16> {
         self.inner.backend.masters()

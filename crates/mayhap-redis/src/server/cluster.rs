@@ -162,6 +162,10 @@ impl Backend for Cluster {
         Some(Route { node, how: How::Plain })
     }
 
+    fn is_cluster(&self) -> bool {
+        true
+    }
+
     fn masters(&self) -> Vec<u16> {
         let known = self.known();
         known.iter().flat_map(|known| known.shards()).map(|shard| shard.slot).collect()

@@ -4,7 +4,7 @@
 use crate::native::{digests, params};
 use mayhap::{AnyFilter, Layout};
 use mayhap_redis::{
-    Address, Error, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions, find,
+    Address, Error, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions, find, rename,
 };
 use std::time::Duration;
 use test_servers::{ClusterOptions, RedisCluster, RedisOptions, RedisServer, ready};
@@ -22,7 +22,8 @@ fn rules(user: &str) -> String {
 
 fn redis() -> RedisOptions {
     let user = |name| format!("{name} on >pw {}", rules(name));
-    RedisOptions { users: vec![user("writer"), user("reader")], ..RedisOptions::default() }
+    let both = format!("both on >pw {} ~renamed ~{{renamed}}:* ~{{renamed:*", rules("writer"));
+    RedisOptions { users: vec![user("writer"), user("reader"), both], ..RedisOptions::default() }
 }
 
 fn options() -> NativeOptions {
@@ -88,6 +89,17 @@ async fn users_with_the_rules_of_the_page_may_do_what_it_says() {
     let redis = RedisServer::start(&redis()).unwrap();
     let url = |user| format!("redis://{user}:pw@127.0.0.1:{}", redis.port());
     all(&url("writer"), &url("reader")).await;
+    // A rename needs the keys of both names, and no other command.
+    let server = connect(&url("writer")).await;
+    let filter = NativeFilter::create(&server, "seen", &options()).await.unwrap();
+    filter.insert(b"word").await.unwrap();
+    let refused = rename(&server, "seen", "renamed").await;
+    assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    assert!(filter.contains(b"word").await.unwrap());
+    let server = connect(&url("both")).await;
+    rename(&server, "seen", "renamed").await.unwrap();
+    let filter = NativeFilter::attach(&server, "renamed", None).await.unwrap();
+    assert!(filter.contains(b"word").await.unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

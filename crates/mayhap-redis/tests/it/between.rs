@@ -136,7 +136,7 @@ async fn shards_that_are_gone_are_no_switch() {
     assert!(error.to_string().contains("were evicted or deleted"), "{error}");
     redis.cli(&["FLUSHALL"]).unwrap();
     let error = filter.info().await.unwrap_err();
-    assert!(error.to_string().contains("it expired or was deleted"), "{error}");
+    assert!(error.to_string().contains("it expired, was deleted or was renamed"), "{error}");
 }
 
 /// At several places of a call of three parts: all its keys are in the current filter.

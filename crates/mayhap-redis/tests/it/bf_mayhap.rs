@@ -163,7 +163,8 @@ async fn a_name_is_found_out_and_a_dump_takes_its_place() {
     let (_at, server) = start(1 << 30).await;
     let nothing = find(&server, "x", None).await.unwrap();
     assert!(matches!(nothing, Found::Nothing { filters_only: true }), "{nothing:?}");
-    let options = BfOptions { public: true, ..BfOptions::new(100, 0.01) };
+    // A dump of several chunks.
+    let options = BfOptions { public: true, ..BfOptions::new(100_000, 0.01) };
     let (filter, _) = RemoteBf::reserve(&server, "x", options).await.unwrap();
     filter.insert_batch(&[b"a", b"b"]).await.unwrap();
     let found = find(&server, "x", None).await.unwrap();

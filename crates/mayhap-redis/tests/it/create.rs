@@ -257,6 +257,46 @@ async fn a_full_server_refuses_and_nothing_stays_behind() {
     assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), keys);
 }
 
+/// Both make room, the second one later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_filter_on_a_full_server_is_deleted_and_expires() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    let filter = NativeFilter::create(&server, "a", &options(300_000)).await.unwrap();
+    redis.cli(&["CONFIG", "SET", "maxmemory", "1"]).unwrap();
+    let keys = redis.cli(&["KEYS", "*"]).unwrap();
+    let times = || {
+        let of = |key| redis.cli(&["PEXPIRETIME", key]).unwrap();
+        keys.lines().map(of).collect::<std::collections::BTreeSet<_>>()
+    };
+    for seconds in [1000, 9000, 70] {
+        filter.refresh_ttl(Some(Duration::from_secs(seconds))).await.unwrap();
+        let left = filter.info().await.unwrap().ttl_ms.unwrap();
+        assert_eq!((times().len(), left.div_ceil(10_000) * 10), (1, seconds));
+    }
+    filter.refresh_ttl(None).await.unwrap();
+    assert_eq!(times(), ["-1".to_owned()].into());
+    filter.refresh_ttl(Some(Duration::from_secs(1000))).await.unwrap();
+    assert!(filter.delete().await.unwrap());
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "0");
+    // One whose deletion was begun by a client that died keeps its expiry, and is finished.
+    redis.cli(&["CONFIG", "SET", "maxmemory", "0"]).unwrap();
+    let ttl = Some(Duration::from_secs(1000));
+    let with_ttl = NativeOptions { ttl, ..options(1_000) };
+    NativeFilter::create(&server, "b", &with_ttl).await.unwrap();
+    let shard = redis.cli(&["KEYS", "{b:*"]).unwrap();
+    redis.cli(&["CONFIG", "SET", "maxmemory", "1"]).unwrap();
+    redis.cli(&["ACL", "SETUSER", "default", "-unlink"]).unwrap();
+    let b = NativeFilter::attach(&server, "b", None).await.unwrap();
+    assert!(b.delete().await.is_err());
+    assert_eq!(redis.cli(&["HGET", "{b}:meta", "state"]).unwrap(), "deleting");
+    let [meta, shard] = ["{b}:meta", &shard].map(|key| redis.cli(&["PEXPIRETIME", key]).unwrap());
+    assert_eq!(meta, shard);
+    redis.cli(&["ACL", "SETUSER", "default", "+unlink"]).unwrap();
+    assert!(matches!(NativeFilter::attach(&server, "b", None).await, Err(Error::NotFound { .. })));
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "0");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn passwords_and_permissions_are_named() {
     let keyed = RedisOptions {

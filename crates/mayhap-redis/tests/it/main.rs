@@ -18,6 +18,7 @@ mod native;
 mod observe;
 mod proxy;
 mod redisson;
+mod rename;
 mod sentinel;
 mod tls;
 mod trouble;

@@ -106,6 +106,23 @@ impl ServerUrl {
         self.address.is_tls()
     }
 
+    /// The target of another URL, or of a name beside this one; `None` if it is on another server.
+    ///
+    /// # Errors
+    ///
+    /// As [`ServerUrl::of`].
+    pub fn beside(&self, path: &Path) -> Result<Option<Self>, Error> {
+        if is_url(path) {
+            return Self::of(path).map(|it| self.address.is_beside(&it.address).then_some(it));
+        }
+        let shown = || path.to_string_lossy().into_owned();
+        let name = path
+            .to_str()
+            .ok_or_else(|| Error::NotText { shown: shown(), wanted: Wanted::Filter })?;
+        let address = self.address.beside(name);
+        Ok(Some(Self { url: address.to_string(), address, name: name.into() }))
+    }
+
     /// Connects to the server.
     ///
     /// # Errors

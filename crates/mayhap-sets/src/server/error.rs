@@ -82,6 +82,12 @@ pub enum Error {
         /// The types that it has.
         source: mayhap_formats::Error,
     },
+    /// A secret key, where the server hashes the keys with its own.
+    #[error("{url}: a secret key is given, but the server hashes the keys")]
+    ServerHashes {
+        /// The URL, without the password.
+        url: String,
+    },
     /// A filter is already there, and is not to be replaced.
     #[error("{url} exists already")]
     Exists {

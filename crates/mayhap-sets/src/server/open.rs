@@ -32,7 +32,7 @@ pub fn open(origin: &Origin, known: &Known) -> Result<Opened, Error> {
     match known.format {
         Some(Format::RedisBloom) => {
             let filter = wait(RemoteBf::attach(server, name))?.map_err(fail)?;
-            return other(origin, filter, known, started.elapsed());
+            return behind_bf(origin, filter, known, started.elapsed());
         }
         Some(Format::Redisson) => {
             let filter = wait(RemoteRedisson::attach(server, name))?.map_err(fail)?;
@@ -91,7 +91,7 @@ pub fn of_found(
             let (set, options) = NativeSet::glanced(origin, filter, round_trip)?;
             Ok((Box::new(set), Some(options)))
         }
-        Found::Bf(filter) => other(origin, filter, known, round_trip),
+        Found::Bf(filter) => behind_bf(origin, filter, known, round_trip),
         Found::Redisson(filter) => other(origin, filter, known, round_trip),
         Found::Bitmap => Err(ServerError::BareBitmap { url: origin.url.clone() }.into()),
         _ => {
@@ -99,6 +99,19 @@ pub fn of_found(
             Err(failed(&origin.url, mayhap_redis::Error::NotFound { name }).into())
         }
     }
+}
+
+/// A filter of `RedisBloom`, valkey-bloom or `mayhap serve`: only the last has secret keys.
+fn behind_bf(
+    origin: &Origin,
+    filter: RemoteBf,
+    known: &Known,
+    round_trip: Duration,
+) -> Result<Opened, Error> {
+    if filter.kind().is_some() && known.secret_key.is_some() && !known.key_of_several {
+        return Err(ServerError::ServerHashes { url: origin.url.clone() }.into());
+    }
+    other(origin, filter, known, round_trip)
 }
 
 pub(super) fn other<F: Scheme>(

@@ -8,7 +8,7 @@ use super::server_set::ServerSet;
 use super::wait::wait;
 use crate::error::Error;
 use crate::known::Known;
-use mayhap::native::{HEADER_BYTES, MAGIC};
+use mayhap::native::{self, HEADER_BYTES, MAGIC, PACKED_MAGIC};
 use mayhap_formats::{ForeignFilter, Format, Limits, RedisBloomFilter, Shape};
 use mayhap_redis::{BfChunk, Error as RedisError, Found, MagnusOptions, RemoteBf, RemoteMagnus};
 use std::time::{Duration, Instant};
@@ -80,10 +80,19 @@ pub fn copy(origin: &Origin, found: Found, known: &Known, max_bytes: u64) -> Res
     Ok(Copied { bytes, set, unrecorded })
 }
 
-/// The file that chunks are: mayhap's own, or that of `RedisBloom`'s dumps.
+/// Whether a dump is of `mayhap serve`: a file, or a small one in another form.
+fn is_ours(chunks: &[BfChunk]) -> bool {
+    let first = chunks.first().map_or(&[][..], |(_, bytes)| bytes);
+    first.starts_with(&MAGIC) || first.starts_with(&PACKED_MAGIC)
+}
+
+/// The file that chunks are: mayhap's own, with pages, or that of `RedisBloom`'s dumps.
 fn file_of(chunks: Vec<BfChunk>, origin: &Origin, max_bytes: u64) -> Result<Vec<u8>, Error> {
-    if chunks.first().is_some_and(|(_, header)| header.starts_with(&MAGIC)) {
-        return Ok(chunks.into_iter().flat_map(|(_, bytes)| bytes).collect());
+    if is_ours(&chunks) {
+        let bytes = chunks.into_iter().flat_map(|(_, bytes)| bytes).collect::<Vec<u8>>();
+        let file = native::paged(&bytes);
+        let file = file.map_err(|source| failed(&origin.url, RedisError::Filter(source)))?;
+        return Ok(file.into_owned());
     }
     let limits = Limits { max_bytes, ..Limits::default() };
     let filter = RedisBloomFilter::from_chunks(&chunks, &limits);
