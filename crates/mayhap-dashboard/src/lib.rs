@@ -3,8 +3,8 @@
 //! `page/` has its files, which [`files`] returns; [`caller`] refuses pages of other sites,
 //! [`events`] writes the stream of numbers, [`history`] keeps the last hour of them, [`path`] has
 //! names in paths, [`text`] shortens texts that answers repeat. `mayhap-server` serves its own
-//! filters with them. `remote/` (feature `remote`) is a server of its own, for the filters on any
-//! Redis or Valkey.
+//! filters with them, and those in a store with `store.rs` (feature `store`). `remote/` (feature
+//! `remote`) is a server of its own, for the filters on any Redis or Valkey.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@
 // | `history.rs` | the last hour of filters, within a bounded memory |
 // | `path.rs` | a filter's name in a path |
 // | `remote/` | the dashboard of any Redis or Valkey server, or a cluster of them |
+// | `store.rs` | filters on Redis or Valkey, in the JSON that the page knows |
 // | `text.rs` | texts of requests in answers: a part of them |
 
 pub mod caller;
@@ -26,4 +27,6 @@ pub mod history;
 pub mod path;
 #[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(feature = "store")]
+pub mod store;
 pub mod text;

@@ -20,7 +20,7 @@ pub struct Shared {
     /// For TLS, if it is on anywhere.
     certificate: OnceLock<Arc<Certificate>>,
     /// The filters of clients, if they are in a store: the keyspace is empty then.
-    front: OnceLock<Front>,
+    front: OnceLock<Arc<Front>>,
     /// The filters.
     pub keyspace: Arc<Keyspace>,
     /// The write-ahead log of the filters; `None` without a data folder.
@@ -162,14 +162,14 @@ impl Shared {
 
     /// The filters of clients, if they are in a store.
     #[inline]
-    pub fn front(&self) -> Option<&Front> {
+    pub fn front(&self) -> Option<&Arc<Front>> {
         self.front.get()
     }
 
     /// Sets the store of the filters, before the first client.
     pub(crate) fn set_front(&self, front: Front) {
         // A server has one, and sets it once.
-        let _ = self.front.set(front);
+        let _ = self.front.set(Arc::new(front));
     }
 
     /// Sets the certificate for connections, which a reload reads again.

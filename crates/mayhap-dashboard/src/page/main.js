@@ -37,12 +37,14 @@ function strip(server) {
   const seconds = last ? (server.at - last.at) / 1000 : 0;
   const perSecond = (name) => (seconds > 0 && server[name] >= last[name]
     ? count(Math.round((server[name] - last[name]) / seconds)) : '–');
-  // Redis and Valkey have others, and not all of these.
+  // Redis and Valkey have others, and not all of these; a store is behind the server.
+  const place = server.store ?? server.name;
   document.getElementById('server').replaceChildren(...pairs([
-    ...(server.name ? [['Server', server.name], ['Version', server.version ?? '–'], ['Nodes', count(server.nodes)]] : []),
+    ...(place ? [[server.store ? 'Store' : 'Server', place], ['Version', server.version ?? '–'], ['Nodes', count(server.nodes)]] : []),
     ['Filters', count(server.filters)],
     ...('keys' in server ? [['Keys of all types', count(server.keys)]] : []),
-    ['Memory', server.max_bytes ? `${size(server.num_bytes)} of ${size(server.max_bytes)}` : size(server.num_bytes)],
+    [server.store ? 'Memory of the store' : 'Memory',
+      server.max_bytes ? `${size(server.num_bytes)} of ${size(server.max_bytes)}` : size(server.num_bytes)],
     ['Connections', count(server.connections)], ['Requests / s', perSecond('requests')],
     ...('items_checked' in server
       ? [['Queried / s', perSecond('items_checked')], ['Added / s', perSecond('items_added')]] : []),

@@ -37,15 +37,15 @@ export function makeDurability() {
   const lag = makeChart({ title: 'Not yet on disk, milliseconds', write: count });
   const none = empty('Nothing is kept: filters end with the server. To keep them, start it with a folder.',
     'mayhap serve --data filters --http 8080');
-  function update({ server: { log, at, persistence, problem } }) {
+  function update({ server: { log, at, persistence, problem, store } }) {
     lag.element.hidden = !log;
-    none.hidden = Boolean(log ?? persistence ?? problem);
+    none.hidden = Boolean(log ?? persistence ?? problem ?? store);
     if (persistence) {
       facts.replaceChildren(...kept(persistence, at));
       return;
     }
-    if (problem) {
-      facts.replaceChildren(...pairs([['Durability', 'not known: the server does not tell']]));
+    if (problem ?? store) {
+      facts.replaceChildren(...pairs([['Durability', `not known: the ${store ? 'store' : 'server'} does not tell`]]));
       return;
     }
     if (!log) {

@@ -4,10 +4,9 @@ use super::attached::{Attached, Bits};
 use super::failure::Failure;
 use super::options::Options;
 use super::state::State;
-use crate::path::encode;
+use crate::store::{self, now};
 use mayhap_redis::{Error, FilterInfo, FilterScheme, NamedFilter};
-use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
+use serde_json::Value;
 
 /// The entry of a filter in a list: the facts known from its key alone, without a request to the
 /// server.
@@ -17,17 +16,7 @@ pub(super) fn named(filter: &NamedFilter) -> Value {
         FilterScheme::Redisson => "redisson",
         _ => "bf",
     };
-    json!({ "name": filter.name, "path": path(&filter.name), "kind": kind })
-}
-
-fn path(name: &str) -> String {
-    format!("/v1/filters/{}", encode(name.as_bytes()))
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    store::named(&filter.name, kind)
 }
 
 /// A filter's numbers.
@@ -66,10 +55,7 @@ pub(super) async fn describe_or_problem(state: &State, name: &str) -> Option<Val
     match describe(state, name, Bits::Sample).await {
         Ok(numbers) => Some(numbers),
         Err(failure) if failure.is_not_found() => None,
-        Err(failure) => {
-            let (path, problem) = (path(name), failure.problem());
-            Some(json!({ "name": name, "path": path, "kind": "?", "problem": problem }))
-        }
+        Err(failure) => Some(store::unknown(name, failure.problem())),
     }
 }
 
@@ -80,56 +66,16 @@ fn numbers(
     info: &FilterInfo,
     bits: Bits,
 ) -> Value {
-    let is_measured = bits == Bits::All && info.num_hashes > 0;
-    let fill = info.count_ones as f64 / info.num_bits as f64;
-    let url = format!("{}/{}", options.url, encode(name.as_bytes()));
-    json!({
-        "name": name,
-        "path": path(name),
-        "kind": attached.kind(info),
-        "capacity": info.expected_items.filter(|&items| items > 0),
-        // Where all bits are set there may be any number of keys.
-        "items": info.estimated_items.map(f64::round),
-        "num_bytes": info.num_bytes,
-        "shards": info.num_shards,
-        "grows": info.grows,
-        "target_fpp": info.target_fpp,
-        // NaN, where the server reports too little, becomes null.
-        "expected_fpp": info.estimated_fpp,
-        "fill_ratio": is_measured.then_some(fill),
-        "estimated_fpp": is_measured.then_some(info.estimated_fpp),
-        "expires_at": info.ttl_ms.map(|left| now().saturating_add(left)),
-        "pull": format!("{} {}", options.words.copy, quoted(&url)),
-    })
-}
-
-/// Quoted for a shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b":/.,+-_%@[]".contains(&byte);
-    if text.bytes().all(is_plain) {
-        text.into()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    let (kind, is_measured) = (attached.kind(info), bits == Bits::All);
+    let mut row = store::filter(name, &kind, info, is_measured);
+    row["pull"] = store::pull(options.words.copy, &options.url, name).into();
+    row
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_quoted_as_a_shell_takes_it() {
-        for (text, expected) in [
-            ("redis://[::1]:6379/0/a.b_c-d", "redis://[::1]:6379/0/a.b_c-d"),
-            ("a b", "'a b'"),
-            ("a;b", "'a;b'"),
-            ("$(x)", "'$(x)'"),
-            ("it's", r"'it'\''s'"),
-            ("é", "'é'"),
-        ] {
-            assert_eq!(quoted(text), expected);
-        }
-    }
+    use serde_json::json;
 
     #[test]
     fn a_row_of_the_list_leads_to_its_filter() {

@@ -24,7 +24,7 @@ const FREED_BYTES_PER_NS: u64 = 16;
 /// Bytes per nanosecond that are copied, including the page faults of the copy.
 const COPIED_BYTES_PER_NS: u64 = 1;
 /// Smaller answers are not counted against the buffers of all clients.
-const MODEST_BYTES: u64 = 64 << 10;
+pub(super) const MODEST_BYTES: u64 = 64 << 10;
 /// An error, a number, a line: including the words that an error repeats.
 const SMALL_BYTES: u64 = 4 << 10;
 

@@ -64,6 +64,10 @@ const ALIASES: [(&str, Get, Option<&str>); 21] = [
     ),
 ];
 
+/// What these would say of filters is not true of those in a store, of whose server others have to
+/// be asked: whether it keeps them, and evicts them.
+const OWN_FILTERS_ONLY: [&str; 3] = ["appendonly", "maxmemory-policy", "save"];
+
 const EXPANSION: Option<&str> = Some("default_expansion");
 
 fn yes_or_no(is: bool) -> String {
@@ -84,9 +88,10 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
         call.words.from(2).iter().map(<[u8]>::to_ascii_lowercase).collect();
     let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
     let config = &call.shared.config();
+    let is_told = |name: &str| config.store.is_none() || !OWN_FILTERS_ONLY.contains(&name);
     let mut found: Vec<(String, String)> = ALIASES
         .iter()
-        .filter(|(name, ..)| wanted(name))
+        .filter(|(name, ..)| wanted(name) && is_told(name))
         .map(|(name, get, _)| ((*name).to_owned(), get(config)))
         .collect();
     for setting in SETTINGS {

@@ -3,8 +3,8 @@
 use super::call::Fault;
 use mayhap_engine::durable::{LeaseError, Refused};
 use mayhap_engine::keyspace::{
-    ChangeError, CreateError, DigestError, InsertError, LoadError, Unreadable, WhichError,
-    WrongKind,
+    ChangeError, CreateError, DigestError, InsertError, LoadError, UniteError, Unreadable,
+    WhichError, WrongKind,
 };
 
 /// The words before the text of each error.
@@ -43,6 +43,17 @@ impl From<LoadError> for Fault {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Create(error) => error.into(),
+            other => format!("ERR {other}").into(),
+        }
+    }
+}
+
+impl From<UniteError> for Fault {
+    fn from(error: UniteError) -> Self {
+        match error {
+            UniteError::Create(error) => error.into(),
+            UniteError::Log(error) => error.into(),
+            UniteError::Keyed => format!("NOPERM {error}").into(),
             other => format!("ERR {other}").into(),
         }
     }

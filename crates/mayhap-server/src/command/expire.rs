@@ -5,6 +5,7 @@ use super::number;
 use super::row::Right::{Read, Write};
 use super::row::{Command, ONE, row};
 use super::word::{one_of, shown};
+use mayhap_engine::Words;
 
 const SET_MS: &str = "Sets the expiry of a filter in milliseconds.";
 const SET_UNIX: &str = "Sets the expiry of a filter to a Unix time.";
@@ -27,13 +28,13 @@ pub(super) const COMMANDS: &[Command] = &[
 ];
 
 /// No filter of this name.
-const MISSING: i64 = -2;
+pub(super) const MISSING: i64 = -2;
 /// It does not expire.
-const FOR_EVER: i64 = -1;
+pub(super) const FOR_EVER: i64 = -1;
 
 /// Milliseconds of a unit.
-const SECOND: i64 = 1000;
-const MILLISECOND: i64 = 1;
+pub(super) const SECOND: i64 = 1000;
+pub(super) const MILLISECOND: i64 = 1;
 
 /// Times from now on, or since 1970.
 const NOW: bool = true;
@@ -42,14 +43,14 @@ const UNIX: bool = false;
 /// When the expiry is changed: if there was none, if there was one, if the new one is later, if it
 /// is earlier; in the order of `CONDITIONS`.
 #[derive(Clone, Copy, Default)]
-struct When([bool; 4]);
+pub(super) struct When([bool; 4]);
 
 const CONDITIONS: [(&str, usize); 4] = [("nx", 0), ("xx", 1), ("gt", 2), ("lt", 3)];
 
 impl When {
-    fn parse(call: &Call<'_, '_>) -> Result<Self, Fault> {
+    pub(super) fn parse(words: Words<'_>) -> Result<Self, Fault> {
         let mut when = [false; 4];
-        for option in call.words.from(3).iter() {
+        for option in words.from(3).iter() {
             let known = one_of(option, &CONDITIONS);
             when[known.ok_or_else(|| format!("ERR Unsupported option {}", shown(option)))?] = true;
         }
@@ -62,6 +63,11 @@ impl When {
             }
             when => Ok(Self(when)),
         }
+    }
+
+    /// Whether there are no conditions.
+    pub(super) fn is_always(self) -> bool {
+        self.0 == [false; 4]
     }
 
     /// Whether the expiry `old` (0 for never) may be replaced by `new`.
@@ -82,13 +88,10 @@ fn base(call: &Call<'_, '_>, from_now: bool) -> i64 {
 
 /// Sets the expiry to a number of these units.
 fn set<const UNIT: i64, const FROM_NOW: bool>(call: &mut Call<'_, '_>) -> Outcome {
-    let when = When::parse(call)?;
+    let when = When::parse(call.words)?;
     let given = number::integer(call.word(2)).ok_or(NO_INTEGER)?;
     let at = given.checked_mul(UNIT).and_then(|at| at.checked_add(base(call, FROM_NOW)));
-    let at = at.ok_or_else(|| {
-        let command = shown(call.word(0)).to_lowercase();
-        format!("ERR invalid expire time in '{command}' command")
-    })?;
+    let at = at.ok_or_else(|| invalid_time(call.words))?;
     call.operable()?;
     let name = call.word(1);
     let Some(entry) = call.entry(name) else {
@@ -101,6 +104,12 @@ fn set<const UNIT: i64, const FROM_NOW: bool>(call: &mut Call<'_, '_>) -> Outcom
     }
     let changed = call.expire(name, at)?;
     call.integer(i64::from(changed))
+}
+
+/// The error of a time that cannot be counted.
+pub(super) fn invalid_time(words: Words<'_>) -> Fault {
+    let command = shown(words.get(0).unwrap_or_default()).to_lowercase();
+    format!("ERR invalid expire time in '{command}' command").into()
 }
 
 fn persist(call: &mut Call<'_, '_>) -> Outcome {

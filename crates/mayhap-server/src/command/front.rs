@@ -5,21 +5,22 @@
 
 use super::bf::{Insert, reserved};
 use super::call::{Call, Fault};
+use super::expire::{MILLISECOND, SECOND};
 use super::row::Command;
+use super::store_answer::{Answer, name};
+use super::store_names;
 use super::table;
 use super::word::is;
 use crate::config::Config;
-use crate::front::{Error, Front};
+use crate::front::{Bits, Front, NOT_SERVED, ONE_SIZE, Unfit, fitting};
 use crate::metrics::{Counter, Counts};
-use crate::reservation::{Named, Reservation};
 use crate::resp::{Reply, Value};
 use crate::{Session, Shared};
-use mayhap::{Layout, sizing};
 use mayhap_engine::Words;
-use mayhap_redis::{FilterInfo, NativeOptions};
+use mayhap_redis::FilterInfo;
 
 /// Commands on filters in the store.
-const ON_FILTERS: [&str; 11] = [
+const ON_FILTERS: [&str; 21] = [
     "bf.add",
     "bf.madd",
     "bf.insert",
@@ -31,6 +32,16 @@ const ON_FILTERS: [&str; 11] = [
     "del",
     "unlink",
     "exists",
+    "touch",
+    "type",
+    "scan",
+    "keys",
+    "dbsize",
+    "expire",
+    "pexpire",
+    "ttl",
+    "pttl",
+    "persist",
 ];
 /// Commands that touch no filter, beside those of the connection: served as without a store. All
 /// others are refused, so a new one does not find the empty keyspace of this server.
@@ -48,11 +59,7 @@ pub(super) fn is_on_filters(command: &Command) -> Result<bool, Fault> {
     if WITHOUT_FILTERS.contains(&name) || table::group_of(command) == "connection" {
         return Ok(false);
     }
-    Err(format!(
-        "ERR '{name}' is not served for filters in a store; use the command mayhap with the URL of \
-         the store, or a server with a data folder"
-    )
-    .into())
+    Err(format!("ERR '{name}' {NOT_SERVED}").into())
 }
 
 /// Whether this is a request for a filter in the store.
@@ -61,37 +68,16 @@ pub(crate) fn is_on_store(words: Words<'_>) -> bool {
     command.is_some_and(|command| ON_FILTERS.contains(&command.name))
 }
 
-/// Whether a request for one key, to which others may be joined already, and the next request are
-/// the same but for the key: they are executed together then. Their order among themselves is
-/// kept, and all other requests of the client wait for them.
-pub(crate) fn are_joined(first: Words<'_>, next: Words<'_>) -> bool {
-    let [Some(command), Some(name)] = [first.get(0), first.get(1)] else { return false };
-    let is_one = is(command, "bf.add") || is(command, "bf.exists");
-    let is_same = next.get(0).is_some_and(|next| next.eq_ignore_ascii_case(command));
-    is_one && first.len() >= 3 && next.len() == 3 && is_same && next.get(1) == Some(name)
-}
-
-/// Executes a request on filters in the store, or several that are joined, and returns the answers.
-pub(crate) async fn on_store(
-    shared: &Shared,
-    (words, requests): (Words<'_>, usize),
-    session: &Session,
-) -> Vec<u8> {
+/// Executes a request on filters in the store and returns the answer.
+pub(crate) async fn on_store(shared: &Shared, words: Words<'_>, session: &Session) -> Vec<u8> {
     let (mut out, mut counts) = (Vec::new(), Counts::default());
-    if let Some(command) = table::find(words.get(0).unwrap_or_default()) {
-        // The first was counted where it was parsed.
-        counts.add(command.right.family(), requests as u64 - 1);
-    }
-    let answer = match shared.front() {
-        Some(front) => answer(front, &shared.config(), words, &mut counts).await,
-        None => Err("ERR there is no store".into()),
-    };
+    let answer = answer(shared, words, session, &mut counts).await;
     let mut reply = Reply::new(&mut out, session.info.resp3);
     match answer {
         Ok(answer) => answer.write(&mut reply),
         Err(fault) => {
-            counts.add(Counter::Errors, requests as u64);
-            (0..requests).for_each(|_| reply.error(&fault.0));
+            counts.add(Counter::Errors, 1);
+            reply.error(&fault.0);
         }
     }
     // Any lane counts correctly.
@@ -99,74 +85,44 @@ pub(crate) async fn on_store(
     out
 }
 
-/// An answer before it is written.
-enum Answer {
-    Done,
-    /// One answer for each request.
-    Yes(Vec<bool>),
-    /// One answer.
-    Each(Vec<bool>),
-    Count(u64),
-    /// Fields of a filter, and whether it is the only one that was requested.
-    Fields(Vec<(&'static str, Value)>, bool),
-}
-
-impl Answer {
-    fn write(&self, reply: &mut Reply<'_>) {
-        match self {
-            Self::Done => reply.simple("OK"),
-            Self::Yes(all) => all.iter().for_each(|&yes| reply.boolean(yes)),
-            Self::Each(all) => {
-                reply.array(all.len());
-                for &yes in all {
-                    reply.boolean(yes);
-                }
-            }
-            &Self::Count(number) => reply.integer(i64::try_from(number).unwrap_or(i64::MAX)),
-            Self::Fields(fields, is_one) => {
-                if *is_one && !reply.is_resp3() {
-                    reply.array(1);
-                } else {
-                    reply.map(fields.len());
-                }
-                for (name, value) in fields {
-                    if !is_one || reply.is_resp3() {
-                        reply.simple(name);
-                    }
-                    reply.value(value);
-                }
-            }
-        }
-    }
-}
-
 async fn answer(
-    front: &Front,
-    config: &Config,
+    shared: &Shared,
     words: Words<'_>,
+    session: &Session,
     counts: &mut Counts,
 ) -> Result<Answer, Fault> {
+    let front = shared.front().ok_or("ERR there is no store")?;
+    let config = &shared.config();
     let word = |index| words.get(index).unwrap_or_default();
     let command = word(0).to_ascii_lowercase();
-    let is_one = matches!(&*command, b"bf.add" | b"bf.exists");
+    let rights = &session.rights;
     match &*command {
-        b"bf.add" | b"bf.madd" => {
+        b"scan" => store_names::scan(front, shared, words, rights).await,
+        b"keys" => store_names::keys(front, shared, words, rights).await,
+        b"dbsize" => store_names::size(front, rights).await,
+        b"type" => store_names::kind(front, words).await,
+        b"expire" => store_names::expire(front, words, SECOND).await,
+        b"pexpire" => store_names::expire(front, words, MILLISECOND).await,
+        b"ttl" => store_names::ttl(front, words, SECOND).await,
+        b"pttl" => store_names::ttl(front, words, MILLISECOND).await,
+        b"persist" => store_names::persist(front, words).await,
+        b"bf.madd" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
             let name = name(word(1))?;
             let added = front.ask(name, front.insert(name, &keys)).await?;
             counts.add(Counter::ItemsAdded, keys.len() as u64);
-            Ok(if is_one { Answer::Yes(added) } else { Answer::Each(added) })
+            Ok(Answer::Each(added))
         }
-        b"bf.exists" | b"bf.mexists" => {
+        b"bf.mexists" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
             let name = name(word(1))?;
             let found = front.ask(name, front.contains(name, &keys)).await?;
             counts.checked(found.len(), found.iter().filter(|&&found| found).count());
-            Ok(if is_one { Answer::Yes(found) } else { Answer::Each(found) })
+            Ok(Answer::Each(found))
         }
         b"bf.insert" => insert(front, config, words, counts).await,
         b"bf.reserve" => {
-            let options = options(&reserved(words, config)?, config)?;
+            let options = fitting(&reserved(words, config)?, config)?;
             let name = name(word(1))?;
             if front.ask(name, front.create(name, options)).await? {
                 Ok(Answer::Done)
@@ -176,11 +132,11 @@ async fn answer(
         }
         b"bf.card" => {
             let name = name(word(1))?;
-            let info = front.ask(name, front.info(name)).await?;
-            Ok(Answer::Count(items(&info)))
+            let info = front.ask(name, front.look(name, Bits::Few)).await?.info;
+            Ok(Answer::count(items(&info)))
         }
         b"bf.info" => info(front, words).await,
-        _ => count(front, words, &*command != b"exists").await,
+        _ => count(front, words, matches!(&*command, b"del" | b"unlink")).await,
     }
 }
 
@@ -194,7 +150,7 @@ async fn info(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
         return Err("Invalid information value".into());
     }
     let name = name(words.get(1).unwrap_or_default())?;
-    let info = front.ask(name, front.info(name)).await?;
+    let info = front.ask(name, front.look(name, Bits::Few)).await?.info;
     let is_wanted = |option: &str| wanted.is_none_or(|wanted| is(wanted, option));
     let fields = FIELDS.iter().filter(|(option, ..)| is_wanted(option));
     let fields = fields.map(|(_, name, value)| (*name, value(&info))).collect();
@@ -205,15 +161,16 @@ async fn info(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
 async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer, Fault> {
     let names: Vec<&str> = words.from(1).iter().map(name).collect::<Result<_, _>>()?;
     let count = async {
+        if deletes {
+            return front.delete_all(&names).await;
+        }
         let mut number = 0;
         for &name in &names {
-            let is_one =
-                if deletes { front.delete(name).await? } else { front.exists(name).await? };
-            number += u64::from(is_one);
+            number += usize::from(front.exists(name).await?);
         }
         Ok(number)
     };
-    Ok(Answer::Count(match names[..] {
+    Ok(Answer::count(match names[..] {
         [name] => front.ask(name, count).await?,
         // They may be on several nodes of a cluster.
         _ => front.in_time(count).await?,
@@ -237,13 +194,6 @@ fn items(info: &FilterInfo) -> u64 {
     info.estimated_items.map_or(u64::MAX, |items| items.round() as u64)
 }
 
-/// The name of a filter.
-fn name(word: &[u8]) -> Result<&str, Fault> {
-    let not_text =
-        "ERR the name of a filter in a store is UTF-8 without { and }, of 1 to 512 bytes";
-    std::str::from_utf8(word).map_err(|_| not_text.into())
-}
-
 /// `BF.INSERT name [options] ITEMS item …`: creates the filter only with `CAPACITY`.
 async fn insert(
     front: &Front,
@@ -252,77 +202,22 @@ async fn insert(
     counts: &mut Counts,
 ) -> Result<Answer, Fault> {
     let Insert { reservation, is_sized, creates, items } = Insert::parse(words, config)?;
-    let options = options(&reservation, config)?;
+    let options = fitting(&reservation, config)?;
     let name = name(words.get(1).unwrap_or_default())?;
     let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();
-    let added = async {
-        match front.insert(name, &keys).await {
-            Err(Error::Store(mayhap_redis::Error::NotFound { .. })) if creates && is_sized => {}
-            added => return added,
-        }
-        match front.create(name, options).await {
-            // Another client may have created it meanwhile, with other parameters.
-            Ok(_) | Err(Error::Store(mayhap_redis::Error::Exists { .. })) => {}
-            Err(error) => return Err(error),
-        }
-        front.insert(name, &keys).await
-    };
+    let options = Some(options).filter(|_| creates && is_sized);
+    let added = front.insert_or_create(name, &keys, options);
     let added = front.ask(name, added).await?;
     counts.add(Counter::ItemsAdded, keys.len() as u64);
     Ok(Answer::Each(added))
 }
 
-/// The filter of a reservation, if the layout of the store can hold it.
-fn options(reservation: &Reservation, config: &Config) -> Result<NativeOptions, Fault> {
-    let Reservation { capacity, target_fpp, .. } = *reservation;
-    let other = [
-        ("EXPANSION", reservation.expansion.is_some_and(|by| by > 0)),
-        ("VALIDATESCALETO", reservation.scale_to.is_some()),
-        ("COUNTING", reservation.counting),
-        ("WINDOW", reservation.window.is_some()),
-        ("NOREFRESH", !reservation.refresh),
-        ("CLEARAT", reservation.clear_at.is_some()),
-        ("LAYOUT compact", reservation.layout == Named::Compact),
-        ("SEED", reservation.seed.is_some()),
-        // The key of the server is for all filters, or there is none.
-        ("KEYED", reservation.keyed.is_some_and(|keyed| keyed != config.key_file.is_some())),
-    ];
-    if let Some((name, _)) = other.into_iter().find(|(_, is_wanted)| *is_wanted) {
-        return Err(format!(
-            "ERR {name} is not for filters in a store, which are plain ones of one size; omit it, \
-             or use a server with a data folder"
-        )
-        .into());
-    }
-    let options = match reservation.layout {
-        Named::Plain(Layout::Standard) => {
-            sizing::for_items(Layout::Standard, capacity, target_fpp).map(NativeOptions::new)
+impl From<Unfit> for Fault {
+    fn from(why: Unfit) -> Self {
+        match why {
+            Unfit::Option(wanted) => format!("ERR {} {ONE_SIZE}", wanted.word),
+            why => format!("ERR could not create filter: {why}"),
         }
-        _ => NativeOptions::for_items(capacity, target_fpp),
-    };
-    let options = options.map_err(|why| format!("ERR could not create filter: {why}"))?;
-    let (bytes, limit) = (options.params.num_bytes(), config.max_filter_bytes);
-    match limit.filter(|&limit| bytes > limit) {
-        Some(limit) => Err(format!(
-            "ERR could not create filter: it would have {bytes} bytes, above the limit of {limit} \
-             (max_filter_bytes)"
-        )
-        .into()),
-        None => Ok(options),
-    }
-}
-
-fn not_found() -> Fault {
-    "ERR not found; filters in a store do not grow: create it with BF.RESERVE for all its keys"
         .into()
-}
-
-impl From<Error> for Fault {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Store(mayhap_redis::Error::NotFound { .. }) => not_found(),
-            Error::Store(mayhap_redis::Error::Exists { .. }) => "ERR item exists".into(),
-            error => format!("ERR {error}").into(),
-        }
     }
 }

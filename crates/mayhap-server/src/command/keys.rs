@@ -8,6 +8,7 @@ use super::row::{ALL, Command, NONE, ONE, SECOND, TWO, row};
 use super::sub::unknown;
 use super::word::is;
 use mayhap::DigestFunction;
+use mayhap_engine::Words;
 use mayhap_engine::keyspace::ChangeError;
 
 /// The answer of `TYPE` for a filter, as in `RedisBloom`. Nothing else is stored here, so no
@@ -42,7 +43,7 @@ const NO_SUCH_KEY: &str = "ERR no such key";
 /// Names visited by a `SCAN` without `COUNT`.
 const SCAN_COUNT: usize = 10;
 /// The most names visited by one `SCAN`, whatever its `COUNT`.
-const MAX_SCAN_COUNT: usize = 10_000;
+pub(super) const MAX_SCAN_COUNT: usize = 10_000;
 
 /// Freeing the memory of filters.
 fn work_of_end(call: &Call<'_, '_>) -> u64 {
@@ -66,7 +67,7 @@ fn work_of_random_key(call: &Call<'_, '_>) -> u64 {
 }
 
 fn work_of_scan(call: &Call<'_, '_>) -> u64 {
-    let Ok(Scan { count, pattern, .. }) = Scan::parse(call) else { return 0 };
+    let Ok(Scan { count, pattern, .. }) = Scan::parse(call.words) else { return 0 };
     let names = count.min(MAX_SCAN_COUNT).min(call.shared.keyspace.len());
     bounds::matching(names, pattern.unwrap_or_default())
 }
@@ -116,20 +117,21 @@ fn keys(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// The arguments of `SCAN`.
-struct Scan<'a> {
-    cursor: u64,
-    count: usize,
-    pattern: Option<&'a [u8]>,
+pub(super) struct Scan<'a> {
+    pub(super) cursor: u64,
+    pub(super) count: usize,
+    pub(super) pattern: Option<&'a [u8]>,
     /// Whether filters have the requested type.
-    wanted: bool,
+    pub(super) wanted: bool,
 }
 
 impl<'a> Scan<'a> {
-    fn parse(call: &Call<'a, '_>) -> Result<Self, Fault> {
-        let cursor = std::str::from_utf8(call.word(1)).ok().and_then(|word| word.parse().ok());
+    pub(super) fn parse(words: Words<'a>) -> Result<Self, Fault> {
+        let cursor = std::str::from_utf8(words.get(1).unwrap_or_default());
+        let cursor = cursor.ok().and_then(|word| word.parse().ok());
         let cursor = cursor.ok_or("ERR invalid cursor")?;
         let mut scan = Self { cursor, count: SCAN_COUNT, pattern: None, wanted: true };
-        let mut words = call.words.from(2).iter();
+        let mut words = words.from(2).iter();
         while let Some(option) = words.next() {
             let value = words.next().ok_or(SYNTAX)?;
             if is(option, "match") {
@@ -150,7 +152,7 @@ impl<'a> Scan<'a> {
 }
 
 fn scan(call: &mut Call<'_, '_>) -> Outcome {
-    let Scan { cursor, count, pattern, wanted } = Scan::parse(call)?;
+    let Scan { cursor, count, pattern, wanted } = Scan::parse(call.words)?;
     let mut page = call.scan(cursor, count.min(MAX_SCAN_COUNT), pattern)?;
     if !wanted {
         page.names.clear();

@@ -5,10 +5,11 @@
 //! commands has a file or a folder: `bf/` the filters, `cf/` compact ones, `keys.rs` and
 //! `expire.rs` names, `connection.rs` and `client.rs` the client itself, `transaction.rs` with
 //! `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the
-//! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `front.rs` has
-//! the commands on filters in a store. `number.rs` and
-//! `word.rs` read arguments, `sub.rs` has those that are subcommands; `errors.rs` has the errors of
-//! the engine as answers. docs/commands.md is the description for users.
+//! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `front.rs` has the
+//! commands on filters in a store, `store_names.rs` those on their names, `store_keys.rs` those for
+//! single keys, `store_answer.rs` their answers. `number.rs` and `word.rs` read arguments, `sub.rs`
+//! has those that are subcommands; `errors.rs` has the errors of the engine as answers.
+//! docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 
@@ -31,6 +32,9 @@ mod number;
 mod queue;
 mod row;
 mod server;
+mod store_answer;
+mod store_keys;
+mod store_names;
 mod sub;
 mod table;
 mod tools;
@@ -39,8 +43,9 @@ mod word;
 
 pub(crate) use bounds::SHARE_NS;
 pub use execute::execute;
-pub(crate) use front::{are_joined, is_on_store, on_store};
+pub(crate) use front::{is_on_store, on_store};
 pub(crate) use queue::Queue;
+pub(crate) use store_keys::{KeyRequest, OfKeys, are_joined, of_keys, on_keys, unanswered};
 pub(crate) use word::logged;
 
 /// The fate of the connection after a request.

@@ -57,21 +57,23 @@ impl Breakers {
         Ok(())
     }
 
-    /// Notes whether a request for this filter was answered.
-    pub(super) fn note(&self, name: &str, is_answered: bool, now: Instant) {
+    /// Notes that requests for this filter had no answer.
+    pub(super) fn note(&self, name: &str, requests: usize, now: Instant) {
         let mut failing = lock(&self.failing);
         let name = self.key(name);
-        if is_answered {
-            failing.remove(name);
-            return;
-        }
         if !failing.contains_key(name) && failing.len() >= MAX_CIRCUITS {
             return;
         }
         let first = || Circuit { failures: 0, open_until: now };
         let circuit = failing.entry(name.into()).or_insert_with(first);
-        circuit.failures = circuit.failures.saturating_add(1);
+        let requests = u32::try_from(requests).unwrap_or(u32::MAX);
+        circuit.failures = circuit.failures.saturating_add(requests);
         circuit.open_until = now + RETRY;
+    }
+
+    /// Notes that a request for this filter was answered.
+    pub(super) fn close(&self, name: &str) {
+        lock(&self.failing).remove(self.key(name));
     }
 }
 
@@ -83,13 +85,13 @@ mod tests {
     fn a_circuit_opens_after_failures_in_a_row_and_closes_with_an_answer() {
         let (breakers, start) = (Breakers::new(false), Instant::now());
         for _ in 0..MANY - 1 {
-            breakers.note("f", false, start);
+            breakers.note("f", 1, start);
         }
         // An answer between them.
-        breakers.note("g", true, start);
+        breakers.close("g");
         for _ in 0..MANY {
             assert_eq!(breakers.check("f", start), Ok(()));
-            breakers.note("f", false, start);
+            breakers.note("f", 1, start);
         }
         let soon = start + RETRY / 2;
         for name in ["f", "g"] {
@@ -100,10 +102,10 @@ mod tests {
             let now = start + RETRY * second;
             assert_eq!(breakers.check("g", now), Ok(()));
             assert_eq!(breakers.check("f", now), Err(MANY + second - 1));
-            breakers.note("g", false, now);
+            breakers.note("g", 1, now);
             assert_eq!(breakers.check("f", now), Err(MANY + second));
         }
-        breakers.note("g", true, start);
+        breakers.close("g");
         assert_eq!(breakers.check("f", start), Ok(()));
     }
 
@@ -111,12 +113,12 @@ mod tests {
     fn filters_of_a_cluster_have_circuits_of_their_own() {
         let (breakers, now) = (Breakers::new(true), Instant::now());
         for _ in 0..MANY {
-            breakers.note("f", false, now);
+            breakers.note("f", 1, now);
         }
         assert_eq!(breakers.check("f", now), Err(MANY));
         assert_eq!(breakers.check("g", now), Ok(()));
         for i in 0..MAX_CIRCUITS {
-            breakers.note(&i.to_string(), false, now);
+            breakers.note(&i.to_string(), 1, now);
         }
         assert_eq!(lock(&breakers.failing).len(), MAX_CIRCUITS);
         assert_eq!(breakers.check("f", now), Err(MANY), "known before");

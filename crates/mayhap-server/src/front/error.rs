@@ -4,6 +4,13 @@ use crate::config::KeyFileError;
 use std::io;
 use thiserror::Error;
 
+/// What follows the name of something that is refused.
+pub(crate) const NOT_SERVED: &str = "is not served for filters in a store; use the command mayhap \
+                                     with the URL of the store, or a server with a data folder";
+/// The error of a name that is not UTF-8.
+pub(crate) const BAD_NAME: &str =
+    "the name of a filter in a store is UTF-8 without { and }, of 1 to 512 bytes";
+
 /// Why a store cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]

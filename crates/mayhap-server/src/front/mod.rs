@@ -2,30 +2,45 @@
 //!
 //! The filters are in mayhap's own layout, so the command, the library and other servers use them
 //! at the same time. Nothing about them is kept here except handles, which find out by themselves
-//! that a filter was replaced or deleted. An answer is given once the store has replied: a key that
-//! was acknowledged is there, and without a reply the answer is an error. Single keys of all
-//! clients share pipelines ([`NativeFilter::insert`]).
+//! that a filter was replaced or deleted, and within seconds that it has lost its name. An answer
+//! is given once the store has replied: a key that was acknowledged is there, and without a reply
+//! the answer is an error.
+//!
+//! `store.rs` connects; `known.rs` has the handles, `create.rs` the parameters of new filters,
+//! `list.rs` their names, `look.rs` their numbers; `breaker.rs` fails requests at once while the
+//! store is away, `error.rs` has the errors.
 
 mod breaker;
+mod create;
 mod error;
+mod known;
+mod list;
+mod look;
+mod store;
 
+pub(crate) use create::{ONE_SIZE, Unfit, fitting};
+pub(crate) use error::{BAD_NAME, NOT_SERVED};
 pub use error::{ConnectError, Error};
+pub(crate) use list::{List, MAX_NAMES};
+pub(crate) use look::{Bits, Look};
 
 use crate::config::{Config, read_key_file_of};
 use crate::lock::lock;
 use breaker::Breakers;
+use known::Known;
+use list::Names;
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_engine::Count;
 use mayhap_redis::{
-    Certificates, FilterInfo, Inserted, NativeFilter, NativeOptions, RemoteFilter, Server,
-    ServerOptions, Trouble, WaitReplicas,
+    Certificates, Inserted, NativeFilter, NativeOptions, RemoteFilter, ServerOptions, Trouble,
+    WaitReplicas,
 };
-use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use store::Store;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -38,19 +53,17 @@ const TRIES: u32 = 3;
 /// Replicas may take this long to confirm a write.
 const REPLICAS: Duration = Duration::from_millis(500);
 /// A call that ends by itself knows more about the failure than one that is cut off.
-const GRACE: Duration = Duration::from_millis(200);
-/// The number of filters whose handles are kept.
-const MAX_KNOWN: usize = 10_000;
-/// Bits of larger filters are sampled to estimate their number of keys: counting all of them would
-/// hold up the other clients of the store.
-const COUNTED_BYTES: u64 = 16 << 20;
+pub(crate) const GRACE: Duration = Duration::from_millis(200);
+/// The store may take this long to tell whether a filter still has its name.
+const CONFIRM: Duration = Duration::from_millis(500);
 
 /// The filters of a store, as this server's clients see them.
 #[derive(Debug)]
 pub struct Front {
-    server: Server,
+    store: Arc<Store>,
     secret_key: Option<SecretKey>,
-    known: Mutex<HashMap<Box<str>, NativeFilter>>,
+    known: Mutex<Known>,
+    names: Names,
     handle: Handle,
     /// Dropped with the front: the thread of the store ends.
     _stop: oneshot::Sender<()>,
@@ -61,11 +74,13 @@ pub struct Front {
 }
 
 impl Front {
-    /// Connects to the store of these settings, if they name one.
+    /// Connects to the store of these settings, if they name one. A store that is not reached
+    /// within `store_timeout` is tried again until it is; requests fail meanwhile.
     ///
     /// # Errors
     ///
-    /// [`ConnectError`]; a store that cannot be reached is tried again until `store_timeout`.
+    /// [`ConnectError`], for what does not pass by itself: the store refuses the user or the
+    /// database, certificates cannot be used, it is no store.
     pub fn connect(config: &Config) -> Result<Option<Self>, ConnectError> {
         let Some(address) = &config.store else { return Ok(None) };
         let address = match std::env::var(PASSWORD) {
@@ -83,18 +98,13 @@ impl Front {
             let _ = runtime.block_on(stopped);
         };
         thread::Builder::new().name("store".into()).spawn(run).map_err(ConnectError::Thread)?;
-        let (sender, receiver) = std::sync::mpsc::channel();
-        handle.spawn(async move {
-            // The receiver waits.
-            let _ = sender.send(Server::connect(&address, options).await);
-        });
-        let ended = |_| ConnectError::Thread(std::io::Error::other("the thread has ended"));
-        let server = receiver.recv().map_err(ended)??;
+        let store = Store::connect(&handle, address, options)?;
         let (known, unanswered) = (Mutex::default(), Count::default());
         Ok(Some(Self {
-            server,
+            store,
             secret_key,
             known,
+            names: Names::default(),
             handle,
             _stop: stop,
             is_reached: AtomicBool::new(true),
@@ -105,13 +115,13 @@ impl Front {
 
     /// The address of the store, without its password.
     pub fn name(&self) -> &str {
-        self.server.name()
+        self.store.name()
     }
 
     /// Whether the last request to the store was answered by it.
     pub fn is_reached(&self) -> bool {
         // ORDERING: Relaxed. A flag that stands for itself.
-        self.is_reached.load(Ordering::Relaxed)
+        self.store.is_connected() && self.is_reached.load(Ordering::Relaxed)
     }
 
     /// The number of requests that the store has not answered.
@@ -136,14 +146,64 @@ impl Front {
         name: &str,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
+        self.ask_together(name, 1, request).await
+    }
+
+    /// Like [`Front::ask`], for this number of clients' requests that are sent as one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Front::ask`].
+    pub(crate) async fn ask_together<T>(
+        &self,
+        name: &str,
+        requests: usize,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        self.guarded(name, requests, self.in_time(request)).await
+    }
+
+    /// Like [`Front::ask_together`], for requests that take as long as they take.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the request; [`Error::NotSent`].
+    async fn guarded<T>(
+        &self,
+        name: &str,
+        requests: usize,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        if let Err(error) = self.store.server() {
+            self.unanswered.add(requests as u64);
+            return Err(error);
+        }
         if let Err(unanswered) = self.breakers.check(name, Instant::now()) {
-            self.unanswered.add(1);
+            self.unanswered.add(requests as u64);
             return Err(Error::NotSent { store: self.name().into(), unanswered });
         }
-        let result = self.in_time(request).await;
-        let is_answered = !matches!(&result, Err(error) if error.is_unanswered());
-        self.breakers.note(name, is_answered, Instant::now());
+        let result = request.await;
+        if matches!(&result, Err(error) if error.is_unanswered()) {
+            // One is counted already.
+            self.unanswered.add(requests as u64 - 1);
+            self.breakers.note(name, requests, Instant::now());
+        } else {
+            self.breakers.close(name);
+        }
         result
+    }
+
+    /// Notes that requests on this filter were not sent in time, since those before them had no
+    /// reply; returns their error.
+    pub(crate) fn note_silence(&self, name: &str, requests: usize) -> Error {
+        self.unanswered.add(requests as u64);
+        self.breakers.note(name, requests, Instant::now());
+        self.unavailable(Trouble::Silent)
+    }
+
+    /// How long a request waits for the store.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.store.deadline()
     }
 
     /// Like [`Front::ask`], for requests that are always sent.
@@ -155,9 +215,13 @@ impl Front {
         &self,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let deadline = self.server.options().deadline;
+        let deadline = self.store.deadline();
         let result = tokio::time::timeout(deadline + GRACE, request).await;
-        let result = result.unwrap_or_else(|_| Err(self.unavailable(Trouble::Silent)));
+        self.noted(result.unwrap_or_else(|_| Err(self.unavailable(Trouble::Silent))))
+    }
+
+    /// Notes whether the store has answered.
+    fn noted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
         let is_reached = !matches!(&result, Err(error) if error.is_unanswered());
         // ORDERING: Relaxed, as in `is_reached`.
         self.is_reached.store(is_reached, Ordering::Relaxed);
@@ -168,7 +232,7 @@ impl Front {
     }
 
     fn unavailable(&self, trouble: Trouble) -> Error {
-        let (server, after) = (self.name().into(), self.server.options().deadline);
+        let (server, after) = (self.name().into(), self.store.deadline());
         mayhap_redis::Error::Unavailable { server, node: None, after, trouble }.into()
     }
 
@@ -178,7 +242,7 @@ impl Front {
     ///
     /// Why it does not. A user that may not call `INFO` has an answer.
     pub(crate) async fn check(&self) -> Result<(), Error> {
-        let server = self.server.clone();
+        let server = self.store.server()?.clone();
         // Connections belong to the thread that makes them.
         let status = self.handle.spawn(async move { server.status().await });
         let status = async {
@@ -196,15 +260,16 @@ impl Front {
         let digest_function =
             self.secret_key.map_or_else(DigestFunction::default, DigestFunction::sip13);
         let options = NativeOptions { digest_function, ..options };
-        let filter = NativeFilter::create(&self.server, name, &options).await?;
+        let filter = Box::pin(NativeFilter::create(self.store.server()?, name, &options)).await?;
         let was_created = filter.was_created();
+        self.names.change();
         self.keep(name, filter);
         Ok(was_created)
     }
 
     /// Inserts keys: for each whether it was new, or may have been.
     pub(crate) async fn insert(&self, name: &str, keys: &[&[u8]]) -> Result<Vec<bool>, Error> {
-        let kept = self.kept(name).await?;
+        let kept = self.kept_for(name, keys).await?;
         match insert(&kept, keys).await {
             Err(mayhap_redis::Error::Gone { .. }) => {
                 Ok(insert(&self.attach(name).await?, keys).await?)
@@ -213,9 +278,28 @@ impl Front {
         }
     }
 
+    /// Inserts keys; with options, the filter is created with them if there is none.
+    pub(crate) async fn insert_or_create(
+        &self,
+        name: &str,
+        keys: &[&[u8]],
+        options: Option<NativeOptions>,
+    ) -> Result<Vec<bool>, Error> {
+        let options = match (self.insert(name, keys).await, options) {
+            (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(options)) => options,
+            (inserted, _) => return inserted,
+        };
+        match self.create(name, options).await {
+            // Another client may have created it meanwhile, with other parameters.
+            Ok(_) | Err(Error::Store(mayhap_redis::Error::Exists { .. })) => {}
+            Err(error) => return Err(error),
+        }
+        self.insert(name, keys).await
+    }
+
     /// Queries keys: for each whether it may be in the filter.
     pub(crate) async fn contains(&self, name: &str, keys: &[&[u8]]) -> Result<Vec<bool>, Error> {
-        let kept = self.kept(name).await?;
+        let kept = self.kept_for(name, keys).await?;
         match contains(&kept, keys).await {
             Err(mayhap_redis::Error::Gone { .. }) => {
                 Ok(contains(&self.attach(name).await?, keys).await?)
@@ -224,18 +308,9 @@ impl Front {
         }
     }
 
-    /// Describes a filter.
-    pub(crate) async fn info(&self, name: &str) -> Result<FilterInfo, Error> {
-        let kept = self.kept(name).await?;
-        match info(&kept).await {
-            Err(mayhap_redis::Error::Gone { .. }) => Ok(info(&self.attach(name).await?).await?),
-            result => Ok(result?),
-        }
-    }
-
     /// Whether there is a filter of this name.
     pub(crate) async fn exists(&self, name: &str) -> Result<bool, Error> {
-        match NativeFilter::attach(&self.server, name, self.secret_key).await {
+        match Box::pin(NativeFilter::attach(self.store.server()?, name, self.secret_key)).await {
             Ok(_) => Ok(true),
             Err(mayhap_redis::Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(error.into()),
@@ -244,40 +319,75 @@ impl Front {
 
     /// Deletes a filter; `false` if there is none.
     pub(crate) async fn delete(&self, name: &str) -> Result<bool, Error> {
-        let deleted = match NativeFilter::attach(&self.server, name, self.secret_key).await {
-            Ok(filter) => filter.delete().await?,
-            Err(mayhap_redis::Error::NotFound { .. }) => false,
-            Err(error) => return Err(error.into()),
-        };
-        lock(&self.known).remove(name);
+        Ok(self.delete_all(&[name]).await? > 0)
+    }
+
+    /// Deletes filters; returns how many there were. If one cannot be deleted, none is; without an
+    /// answer of the store, some may have been.
+    pub(crate) async fn delete_all(&self, names: &[&str]) -> Result<usize, Error> {
+        let (server, mut found) = (self.store.server()?, Vec::new());
+        for name in names {
+            match Box::pin(NativeFilter::attach(server, name, self.secret_key)).await {
+                Ok(filter) => found.push(filter),
+                Err(mayhap_redis::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let mut deleted = 0;
+        for filter in found {
+            deleted += usize::from(Box::pin(filter.delete()).await?);
+        }
+        for name in names {
+            lock(&self.known).remove(name);
+        }
+        self.names.change();
         Ok(deleted)
+    }
+
+    /// Sets the time to live of a filter, or that it does not expire; `false` if there is none.
+    /// After an error some of its keys may have the new time and others the old one.
+    pub(crate) async fn expire(&self, name: &str, after: Option<Duration>) -> Result<bool, Error> {
+        let server = self.store.server()?;
+        match Box::pin(NativeFilter::attach(server, name, self.secret_key)).await {
+            Ok(filter) => Ok(Box::pin(filter.refresh_ttl(after)).await.map(|()| true)?),
+            Err(mayhap_redis::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The filter for these keys. Without keys no call would find that the filter is gone.
+    async fn kept_for(&self, name: &str, keys: &[&[u8]]) -> Result<NativeFilter, Error> {
+        if keys.is_empty() { self.attach(name).await } else { self.kept(name).await }
     }
 
     /// The filter of this name by its kept handle, which may find that the filter is gone and
     /// another one has its name.
     async fn kept(&self, name: &str) -> Result<NativeFilter, Error> {
-        let kept = lock(&self.known).get(name).cloned();
-        match kept {
-            Some(filter) => checked(filter),
-            None => self.attach(name).await,
+        let now = Instant::now();
+        let kept = lock(&self.known).get(name, now);
+        let Some((filter, is_due)) = kept else { return self.attach(name).await };
+        if is_due {
+            let most = CONFIRM.min(self.store.deadline() / TRIES);
+            match tokio::time::timeout(most, Box::pin(filter.confirm())).await {
+                Ok(Err(mayhap_redis::Error::Gone { .. })) => return self.attach(name).await,
+                // Without an answer its bits may still have one.
+                told => lock(&self.known).note(name, now, matches!(told, Ok(Ok(())))),
+            }
         }
+        checked(filter)
     }
 
     /// The filter that has this name now.
     async fn attach(&self, name: &str) -> Result<NativeFilter, Error> {
         lock(&self.known).remove(name);
-        let filter = NativeFilter::attach(&self.server, name, self.secret_key).await?;
+        let filter =
+            Box::pin(NativeFilter::attach(self.store.server()?, name, self.secret_key)).await?;
         self.keep(name, filter.clone());
         checked(filter)
     }
 
     fn keep(&self, name: &str, filter: NativeFilter) {
-        let mut known = lock(&self.known);
-        if known.len() >= MAX_KNOWN {
-            // They are found again, in one round trip each.
-            known.clear();
-        }
-        known.insert(name.into(), filter);
+        lock(&self.known).put(name, filter);
     }
 }
 
@@ -290,7 +400,7 @@ async fn insert(filter: &NativeFilter, keys: &[&[u8]]) -> Result<Vec<bool>, mayh
     if let &[key] = keys {
         return Ok(vec![is_new(filter.insert(key).await?)]);
     }
-    let inserted = filter.insert_batch(keys).await?;
+    let inserted = Box::pin(filter.insert_batch(keys)).await?;
     Ok((0..keys.len()).map(|i| is_new(inserted.get(i))).collect())
 }
 
@@ -298,15 +408,7 @@ async fn contains(filter: &NativeFilter, keys: &[&[u8]]) -> Result<Vec<bool>, ma
     if let &[key] = keys {
         return Ok(vec![filter.contains(key).await?]);
     }
-    Ok(filter.contains_batch(keys).await?.iter().collect())
-}
-
-async fn info(filter: &NativeFilter) -> Result<FilterInfo, mayhap_redis::Error> {
-    if filter.params().num_bytes() <= COUNTED_BYTES {
-        filter.info().await
-    } else {
-        filter.glance().await
-    }
+    Ok(Box::pin(filter.contains_batch(keys)).await?.iter().collect())
 }
 
 /// A filter whose keys are words of requests as they are, not parts of lines.

@@ -1,17 +1,19 @@
 //! New filters: the options in a request.
 
-use super::Failure;
 use super::body::Json;
 use super::describe::created;
 use super::handler::Answer;
 use super::option::{Scalar, read};
 use super::target::{Target, changing};
+use super::{Failure, in_store};
 use crate::config::Config;
+use crate::front::fitting;
 use crate::reservation::{LAYOUT_NAMES, LAYOUTS, Reservation, SEED_BYTES, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap_engine::keyspace::{CreateError, MAX_EXPANSION};
 use mayhap_engine::unix_ms;
+use mayhap_redis::NativeOptions;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -40,6 +42,22 @@ const SHARE: &str = "a share of bits above 0, at most 1";
 const WINDOW: &str = "a number of items or a time such as \"90s\", \"30min\", \"12h\", \"7d\"";
 
 impl Create {
+    /// The options of a filter in the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Create::reservation`]; 400 without a capacity, 501 for an option that is not for such
+    /// filters.
+    pub(super) fn in_store(&self, config: &Config) -> Result<NativeOptions, Failure> {
+        let reservation = self.reservation(config)?;
+        if self.capacity.is_none() {
+            let problem = "capacity is missing: filters in a store do not grow; give the number of \
+                           all keys";
+            return Err(Failure::bad(problem));
+        }
+        Ok(fitting(&reservation, config)?)
+    }
+
     /// # Errors
     ///
     /// 400 with the name of an invalid option, or of options that contradict each other.
@@ -104,6 +122,9 @@ pub(super) async fn create(
     target: Target,
     Json { value: create, charge: _ }: Json<Create>,
 ) -> Answer {
+    if let Some(front) = target.front() {
+        return in_store::create(front, target, |config| create.in_store(config)).await;
+    }
     changing(target, move |Target { state, name, .. }| {
         let config = state.shared.config();
         let reservation = create.reservation(&config)?;

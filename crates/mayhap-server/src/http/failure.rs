@@ -1,6 +1,7 @@
 //! Errors as HTTP answers: `{"error": "…"}`; those of the engine get their status here.
 
 use crate::answer::NoRoom;
+use crate::front::{Error as StoreError, NOT_SERVED, Unfit};
 use crate::reservation::Contradiction;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +12,7 @@ use mayhap_engine::keyspace::{
     ChangeError, CreateError, DigestError, InsertError, LoadError, Unreadable, WhichError,
     WrongKind,
 };
+use mayhap_redis::Error as Store;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use thiserror::Error;
@@ -25,6 +27,9 @@ pub(super) struct Failure {
     closes: bool,
 }
 
+/// Of a name that has none in the store, which may have lost it.
+const NOT_IN_STORE: &str = "there is no filter of this name in the store, so nothing can be said \
+                            of its keys; create it with PUT /v1/filters/{name}";
 const NO_FILTER: &str = "there is no filter of this name; create it with PUT /v1/filters/{name}";
 /// Bytes of a request's text that an answer repeats.
 const SHOWN_BYTES: usize = 256;
@@ -51,6 +56,11 @@ impl Failure {
 
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, NO_FILTER)
+    }
+
+    /// What is refused for filters in a store, by its name.
+    pub(super) fn not_served(what: &str) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, format!("{what} {NOT_SERVED}"))
     }
 
     /// The same with another text.
@@ -121,6 +131,37 @@ macro_rules! statuses {
 
 statuses! {
     Refused { _ => SERVICE_UNAVAILABLE }
+    StoreError {
+        StoreError::Store(Store::NotFound { .. }) => NOT_FOUND NOT_IN_STORE,
+        StoreError::NotSent { .. }
+        | StoreError::Store(
+            Store::Unavailable { .. }
+            | Store::Busy { .. }
+            | Store::Broken { .. }
+            | Store::Lost { .. }
+            | Store::NotReplicated { .. },
+        ) => SERVICE_UNAVAILABLE,
+        StoreError::Store(
+            Store::BadName { .. } | Store::Layout { .. } | Store::OneValue { .. },
+        ) => BAD_REQUEST,
+        StoreError::KeysOfLines { .. }
+        | StoreError::Store(
+            Store::Exists { .. }
+            | Store::Gone { .. }
+            | Store::Switched { .. }
+            | Store::WrongType { .. }
+            | Store::Damaged { .. }
+            | Store::Filter(_),
+        ) => CONFLICT,
+        StoreError::Store(Store::ServerFull { .. }) => INSUFFICIENT_STORAGE,
+        // Not the fault of this client.
+        StoreError::Store(_) => BAD_GATEWAY,
+    }
+    Unfit {
+        Unfit::Option(_) => NOT_IMPLEMENTED,
+        Unfit::Size(_) => BAD_REQUEST,
+        Unfit::TooLarge { .. } => INSUFFICIENT_STORAGE,
+    }
     WrongKind { _ => CONFLICT }
     DigestError { DigestError::Keyed => FORBIDDEN, _ => CONFLICT }
     WhichError {

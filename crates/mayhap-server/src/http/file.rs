@@ -79,6 +79,7 @@ pub(super) struct How {
 pub(super) async fn upload(target: Target, Query(how): Query<How>, request: Request) -> Answer {
     let replace = flag("replace", how.replace.as_deref())?;
     target.need_write()?;
+    target.need_own()?;
     let Target { state, name, .. } = target;
     check_type(request.headers(), KIND)?;
     state.check_writable()?;

@@ -5,7 +5,7 @@ use super::describe::{Described, created, describe};
 use super::handler::{Answer, blocking, json, need, need_on};
 use super::query::{Query, flag, number};
 use super::target::{Target, changing, reading};
-use super::{Failure, State};
+use super::{Failure, State, in_store};
 use crate::config::Rights;
 use axum::extract::{Extension, State as From};
 use axum::http::StatusCode;
@@ -37,8 +37,11 @@ pub(super) async fn list(
     need(rights.read, "read")?;
     let cursor = number("cursor", page.cursor.as_deref())?.unwrap_or(0);
     let limit: u64 = number("limit", page.limit.as_deref())?.unwrap_or(100);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_PAGE);
+    if let Some(front) = state.shared.front() {
+        return in_store::list(front, rights, (cursor, limit, page.pattern)).await;
+    }
     blocking(move || {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_PAGE);
         let pattern = page.pattern.as_deref().map(str::as_bytes);
         let keyspace = &state.shared.keyspace;
         let found = keyspace.scan(cursor, limit, pattern, unix_ms())?;
@@ -62,8 +65,12 @@ pub(super) struct Look {
 
 /// `GET /v1/filters/{name}?measure=true`
 pub(super) async fn info(target: Target, Query(look): Query<Look>) -> Answer {
+    let measures = flag("measure", look.measure.as_deref());
+    if let Some(front) = target.front() {
+        return in_store::info(front, target, measures?).await;
+    }
     reading(target, move |Target { state, name, .. }| {
-        let measures = flag("measure", look.measure.as_deref())?;
+        let measures = measures?;
         let entry = state.filter(&name)?;
         let described = describe(&name, &entry).saving(entry.saving());
         let measured = measures.then(|| entry.measure());
@@ -78,6 +85,9 @@ pub(super) async fn info(target: Target, Query(look): Query<Look>) -> Answer {
 
 /// `DELETE /v1/filters/{name}`
 pub(super) async fn delete(target: Target) -> Answer {
+    if let Some(front) = target.front() {
+        return in_store::delete(front, target).await;
+    }
     changing(target, |Target { state, name, .. }| {
         let log = state.shared.log.as_deref();
         log.map_or(Ok(()), Log::check_deletable)?;
@@ -98,7 +108,7 @@ pub(super) struct Merge {
 
 /// `POST /v1/filters/{name}/merge`
 pub(super) async fn merge(target: Target, Json { value: merge, charge }: Json<Merge>) -> Answer {
-    changing(target, move |Target { state, name, rights }| {
+    changing(target, move |Target { state, name, rights, .. }| {
         let _charge = charge;
         for from in &merge.from {
             need_on(rights.read, "read", &rights, from.as_bytes())?;

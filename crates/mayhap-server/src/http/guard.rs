@@ -93,22 +93,10 @@ type Given = Option<(Vec<u8>, Vec<u8>)>;
 fn check_request(state: &State, request: &Request) -> Result<Given, Failure> {
     check_size(request)?;
     check_framing(request)?;
-    check_store(state, request)?;
     if !is_probe(request) {
         check_caller(state, request)?;
     }
     Ok(single(request.headers(), &header::AUTHORIZATION).and_then(credentials))
-}
-
-/// Refuses what is not served for filters in a store.
-fn check_store(state: &State, request: &Request) -> Result<(), Failure> {
-    let path = request.uri().path();
-    if state.shared.front().is_none() || PROBES.contains(&path) || path == "/metrics" {
-        return Ok(());
-    }
-    let problem = "the filters are in a store, for which only /healthz, /readyz and /metrics are \
-                   served over HTTP; use BF.*, or the command mayhap with the URL of the store";
-    Err(Failure::new(StatusCode::NOT_IMPLEMENTED, problem))
 }
 
 /// Whether the request only learns that the server lives: a load balancer calls the server by any

@@ -41,6 +41,16 @@ pub(super) fn need_on(has: bool, right: &str, rights: &Rights, name: &[u8]) -> R
     Err(Failure::new(StatusCode::FORBIDDEN, "this user may not use filters of this name"))
 }
 
+/// # Errors
+///
+/// 501 if the filters are in a store, for which `what` is not served.
+pub(super) fn need_own(state: &State, what: &str) -> Result<(), Failure> {
+    if state.shared.front().is_none() {
+        return Ok(());
+    }
+    Err(Failure::not_served(what))
+}
+
 /// A value as JSON on one line.
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     // Our types are plain numbers, strings and lists, which always serialise.

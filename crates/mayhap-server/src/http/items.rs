@@ -5,11 +5,13 @@ use super::create::Create;
 use super::handler::{Answer, json};
 use super::object::Object;
 use super::target::{Target, changing, reading};
-use super::{Failure, State};
+use super::{Failure, State, in_store};
+use crate::config::Config;
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
 use crate::resp::WordList;
 use axum::http::StatusCode;
+use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{Age, Digest, Window};
@@ -50,8 +52,14 @@ impl Add {
     ///
     /// Those of [`Batch::read`].
     fn read(self, state: &State) -> Result<Sent, Failure> {
-        let Self { items, items_base64, digests_base64, .. } = self;
-        Batch { items, items_base64, digests_base64 }.read(state)
+        self.parts().0.read(state)
+    }
+
+    /// The items, and the options of the filter.
+    fn parts(self) -> (Batch, Option<Create>) {
+        let Self { items, items_base64, digests_base64, create } = self;
+        let create = create.map(|Object(create)| create);
+        (Batch { items, items_base64, digests_base64 }, create)
     }
 }
 
@@ -72,6 +80,18 @@ impl Sent {
 }
 
 impl Batch {
+    /// The keys for a filter in a store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Batch::read`]; 501 for digests.
+    fn keys(self, state: &State) -> Result<WordList, Failure> {
+        match self.read(state)? {
+            Sent::Keys(keys) => Ok(keys),
+            Sent::Digests(_) => Err(Failure::not_served("digests_base64")),
+        }
+    }
+
     /// # Errors
     ///
     /// Those of [`keys`], and 400 for too many or bad digests.
@@ -110,7 +130,13 @@ impl Items {
 
 /// `POST /v1/filters/{name}/add`
 pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) -> Answer {
-    changing(target, move |Target { state, name, rights }| {
+    if let Some(front) = target.front() {
+        let (batch, create) = add.parts();
+        let options = |config: &Config| create.map(|create| create.in_store(config)).transpose();
+        let keys = move |state: &State| batch.keys(state);
+        return Ok(added_new(&in_store::add(front, target, options, (keys, charge)).await?));
+    }
+    changing(target, move |Target { state, name, rights, .. }| {
         let _charge = charge;
         let config = state.shared.config();
         let wanted = add.create.as_ref().map(|Object(create)| create.reservation(&config));
@@ -138,10 +164,15 @@ pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) 
             return Err(failure.after(done));
         }
         let new: Vec<bool> = (0..sent.len()).map(|i| turn.work.answers.get(i)).collect();
-        let added = new.iter().filter(|&&new| new).count();
-        Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
+        Ok(added_new(&new))
     })
     .await
+}
+
+/// The answer to an addition: for each item whether it was new.
+fn added_new(new: &[bool]) -> Response {
+    let added = new.iter().filter(|&&new| new).count();
+    json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added }))
 }
 
 /// The filter of this name or, if there is none, a new one, whose record is written with that of
@@ -163,6 +194,10 @@ fn find_or_create(
 
 /// `POST /v1/filters/{name}/check`
 pub(super) async fn check(target: Target, Json { value: batch, charge }: Json<Batch>) -> Answer {
+    if let Some(front) = target.front() {
+        let keys = move |state: &State| batch.keys(state);
+        return Ok(found_present(&in_store::check(front, target, (keys, charge)).await?));
+    }
     reading(target, move |Target { state, name, .. }| {
         let _charge = charge;
         let sent = batch.read(&state)?;
@@ -183,10 +218,15 @@ pub(super) async fn check(target: Target, Json { value: batch, charge }: Json<Ba
         turn.counts.checked(sent.len(), turn.work.answers.count_ones());
         state.end(&mut turn)?;
         let present: Vec<bool> = (0..sent.len()).map(|i| turn.work.answers.get(i)).collect();
-        let found = present.iter().filter(|&&present| present).count();
-        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
+        Ok(found_present(&present))
     })
     .await
+}
+
+/// The answer to a query: for each item whether it may be in the filter.
+fn found_present(present: &[bool]) -> Response {
+    let found = present.iter().filter(|&&present| present).count();
+    json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found }))
 }
 
 /// `POST /v1/filters/{name}/remove`

@@ -12,8 +12,9 @@
 //! `handler.rs` has for all of them: `target.rs` is the filter in the path, `body.rs` reads request
 //! bodies, within limits, `object.rs` their objects and `option.rs` options in them, `query.rs` the
 //! query of a path, `describe.rs` has a filter in JSON, `failure.rs` the errors, `ui/` the
-//! dashboard. Work on filters is done on separate threads, since an answer may have to wait for a
-//! disk. `openapi.json` is the machine-readable description.
+//! dashboard. Of filters in a store the handlers pass what was requested to `in_store.rs`. Work on
+//! filters is done on separate threads, since an answer may have to wait for a disk. `openapi.json`
+//! is the machine-readable description.
 
 mod admission;
 mod body;
@@ -26,6 +27,7 @@ mod filters;
 mod guard;
 mod handler;
 mod head;
+mod in_store;
 mod items;
 mod object;
 mod option;

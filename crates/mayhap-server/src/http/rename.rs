@@ -47,7 +47,7 @@ pub(super) async fn rename(
     target: Target,
     Json { value: rename, charge: _ }: Json<Rename>,
 ) -> Answer {
-    changing(target, move |Target { state, name, rights }| {
+    changing(target, move |Target { state, name, rights, .. }| {
         let to = rename.name()?;
         need_on(rights.write, "write", &rights, &to)?;
         let replace = read("replace", rename.replace.as_ref(), "true or false", Scalar::flag)?;

@@ -2,7 +2,8 @@
 
 use super::ready::ready;
 use super::{
-    Failure, State, create, expiry, file, filters, guard, handler, items, rename, shrink, ui, which,
+    Failure, State, create, expiry, file, filters, guard, handler, in_store, items, rename, shrink,
+    ui, which,
 };
 use crate::config::Rights;
 use axum::Router;
@@ -60,9 +61,14 @@ async fn metrics(
     Extension(rights): Extension<Rights>,
 ) -> Result<Response, Failure> {
     handler::need(rights.read, "read")?;
+    let limit = state.shared.config().metrics_filters;
+    let stored = match state.shared.front() {
+        Some(front) => in_store::looks(front, &rights, limit).await,
+        None => Vec::new(),
+    };
     let page = move || {
         let mut page = String::new();
-        crate::metrics::page(&state.shared, &rights, &mut page);
+        crate::metrics::page(&state.shared, &rights, &stored, &mut page);
         let kind = "text/plain; version=0.0.4; charset=utf-8";
         Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
     };

@@ -1,7 +1,7 @@
 //! Which of several filters may have each of several items.
 
 use super::body::{Buffered, Json, keys};
-use super::handler::{Answer, blocking, need, need_on};
+use super::handler::{Answer, blocking, need, need_on, need_own};
 use super::{Failure, State};
 use crate::Turn;
 use crate::answer::check_room;
@@ -40,6 +40,7 @@ pub(super) async fn which(
     Json { value: request, charge }: Json<Which>,
 ) -> Answer {
     need(rights.read, "read")?;
+    need_own(&state, "which")?;
     let Which { names, names_base64, pattern, items, items_base64 } = request;
     let items = keys("items", items, items_base64, &state)?;
     let names = match (pattern, names, names_base64) {

@@ -8,16 +8,21 @@ use mayhap_engine::durable::Stats;
 use mayhap_engine::keyspace::{Entry, FileState, Info, Measured};
 use mayhap_engine::unix_ms;
 use mayhap_engine::{CLASSES, Took};
+use mayhap_redis::FilterInfo;
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
 /// Writes all metrics; of single filters only those that the user may see, and no more than
-/// `metrics_filters` of them.
-pub fn page(shared: &Shared, rights: &Rights, out: &mut String) {
+/// `metrics_filters` of them. `stored` are those in a store.
+pub fn page(shared: &Shared, rights: &Rights, stored: &[(String, FilterInfo)], out: &mut String) {
     counters(shared, out);
     times(shared, out);
     state(shared, out);
-    filters(shared, rights, out);
+    if shared.front().is_some() {
+        of_store(stored, out);
+    } else {
+        filters(shared, rights, out);
+    }
 }
 
 fn counters(shared: &Shared, out: &mut String) {
@@ -83,7 +88,8 @@ fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
     line(out, &format!("{name}_count"), &[], sum);
 }
 
-fn state(shared: &Shared, out: &mut String) {
+/// Filters of this server, which has none if they are in a store.
+fn own(shared: &Shared, out: &mut String) {
     let (keyspace, files) = (&shared.keyspace, shared.keyspace.files());
     let over = "Filters with more keys than they were created for, as of the last sweep";
     let stale = "Filters whose files were removed or replaced by unusable ones";
@@ -100,11 +106,16 @@ fn state(shared: &Shared, out: &mut String) {
     if let Some(limit) = shared.config().max_memory {
         one(out, "memory_limit_bytes", "The setting max_memory", &limit);
     }
+}
+
+fn state(shared: &Shared, out: &mut String) {
     if let Some(front) = shared.front() {
         let reached = "Whether the last request to the store was answered by it";
         one(out, "store_reached", reached, &u8::from(front.is_reached()));
         let head = "Requests that the store has not answered";
         each(out, &[("store_unanswered_total", head, &front.unanswered())]);
+    } else {
+        own(shared, out);
     }
     let stats = shared.log.as_ref().map(|log| log.stats());
     let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
@@ -202,6 +213,32 @@ const OF_FILTER: [OfFilter; 11] = [
         Some(it.measured?.fill_alarm?.into())
     }),
 ];
+
+/// The same of a filter in a store.
+type OfStored = (&'static str, &'static str, fn(&FilterInfo) -> Option<f64>);
+
+const OF_STORED: [OfStored; 5] = [
+    ("items", "Keys, estimated from a sample of its bits", |it| Some(it.estimated_items?.round())),
+    ("capacity", "Capacity in keys", |it| Some(it.expected_items? as f64)),
+    ("num_bytes", "Its memory at the store", |it| Some(it.num_bytes as f64)),
+    ("target_fpp", "The promised rate", |it| it.target_fpp),
+    ("estimated_fpp", "Estimated false-positive rate, from a sample of its bits", |it| {
+        Some(it.estimated_fpp)
+    }),
+];
+
+fn of_store(stored: &[(String, FilterInfo)], out: &mut String) {
+    one(out, "filters_listed", "Filters listed individually", &stored.len());
+    for (name, help, value) in OF_STORED {
+        let name = format!("mayhap_filter_{name}");
+        head(out, &name, "gauge", help);
+        for (filter, info) in stored {
+            if let Some(value) = value(info) {
+                line(out, &name, &[("filter", &label(filter.as_bytes()))], value);
+            }
+        }
+    }
+}
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let listed = list(shared, rights);

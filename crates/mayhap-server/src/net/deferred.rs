@@ -3,6 +3,7 @@
 
 use super::connection::Phase;
 use super::connections::Connections;
+use super::gathered::Gathered;
 use super::in_store;
 use super::inbox::{Done, Inbox};
 use super::jobs::{Aside, Job, Jobs};
@@ -25,6 +26,7 @@ pub(super) struct Deferred<S> {
     service: Arc<S>,
     inbox: Arc<Inbox>,
     jobs: Jobs,
+    gathered: Arc<Gathered>,
     /// Connections whose answers wait for the log.
     held: Vec<usize>,
     /// Connections whose login is delayed; another may have taken the place of a closed one.
@@ -32,8 +34,12 @@ pub(super) struct Deferred<S> {
 }
 
 impl<S: Service> Deferred<S> {
-    pub(super) const fn new(service: Arc<S>, inbox: Arc<Inbox>, jobs: Jobs) -> Self {
-        Self { service, inbox, jobs, held: Vec::new(), parked: Vec::new() }
+    pub(super) fn new(
+        service: Arc<S>,
+        inbox: Arc<Inbox>,
+        (jobs, gathered): (Jobs, Arc<Gathered>),
+    ) -> Self {
+        Self { service, inbox, jobs, gathered, held: Vec::new(), parked: Vec::new() }
     }
 
     /// Answers the requests of a connection in a turn with this outcome; `close` if it ends.
@@ -115,7 +121,7 @@ impl<S: Service> Deferred<S> {
         let (client, inbox) = (Arc::clone(&connection.client), Arc::clone(&self.inbox));
         let job = Box::new(Job { request, session, client, connection: index, inbox });
         let job = match self.service.in_store() {
-            Some(shared) => in_store::begin(shared, job),
+            Some(shared) => in_store::begin(shared, &self.gathered, job),
             None => Some(job),
         };
         if let Some(Err(job)) = job.map(|job| self.jobs.put(job)) {

@@ -5,6 +5,7 @@ use super::clients::Close;
 use super::connection::{Connection, Phase};
 use super::connections::Connections;
 use super::deferred::Deferred;
+use super::gathered::Gathered;
 use super::inbox::{Arrival, Inbox};
 use super::jobs::{Aside, Jobs};
 use super::listen::Listener;
@@ -100,7 +101,7 @@ impl<S: Service> Loop<S> {
         options: Arc<Options>,
         control: Arc<Control>,
         index: usize,
-        (listeners, jobs): (Vec<Listener>, Jobs),
+        (listeners, aside): (Vec<Listener>, (Jobs, Arc<Gathered>)),
         poll: &Poll,
     ) -> io::Result<Self> {
         let registry = poll.registry().try_clone()?;
@@ -112,7 +113,7 @@ impl<S: Service> Loop<S> {
         Ok(Self {
             acceptor: Acceptor::new(listeners, Arc::clone(&control), &registry, WAKE.0 + 1)?,
             connections: Connections::new(Arc::clone(&service), Arc::clone(&options)),
-            deferred: Deferred::new(Arc::clone(&service), Arc::clone(&inbox), jobs),
+            deferred: Deferred::new(Arc::clone(&service), Arc::clone(&inbox), aside),
             pipeline: Pipeline::new(Turn { hurried: true, ..service.turn() }),
             service,
             options,

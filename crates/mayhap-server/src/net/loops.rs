@@ -72,9 +72,9 @@ impl Loops {
         let mut loops = Self { addresses, control, http_clients, threads: started };
         let options = Arc::new(options);
         let (jobs, queues) = Jobs::new(options.max_jobs);
-        let ways = std::iter::repeat_n(jobs, threads);
-        for (index, (poll, jobs)) in polls.into_iter().zip(ways).enumerate() {
-            let mine = (std::mem::take(&mut listeners), jobs);
+        let ways = std::iter::repeat_n((jobs, Arc::default()), threads);
+        for (index, (poll, aside)) in polls.into_iter().zip(ways).enumerate() {
+            let mine = (std::mem::take(&mut listeners), aside);
             let (service, options) = (Arc::clone(&service), Arc::clone(&options));
             let turns = Loop::new(service, options, loops.control(), index, mine, &poll)
                 .map_err(system("watch a listener"))?;

@@ -9,7 +9,8 @@
 //! unfinished request or unsent answers: reading goes into one buffer of the loop, answers of a
 //! turn are collected in another. Answers that depend on the log wait for it (`always`) or become
 //! errors (a full disk); other connections continue, as they do while a request takes long: it is
-//! executed on another thread (`jobs.rs`), or by the store that has the filters (`in_store.rs`).
+//! executed on another thread (`jobs.rs`), or by the store that has the filters (`in_store.rs`;
+//! `gathered.rs` has the single keys of many clients).
 //!
 //! `loops.rs` starts the threads, `event_loop.rs` is the turn, `share.rs` the part of it that one
 //! connection may use, `wait.rs` the pause before the next. `pipeline.rs` processes the bytes of
@@ -30,6 +31,7 @@ mod control;
 mod deferred;
 mod event_loop;
 mod files;
+mod gathered;
 mod in_store;
 mod inbox;
 mod jobs;

@@ -36,19 +36,24 @@ async function nodeRedis(RESP) {
   });
 
   const members = range(3000, 'member ');
-  await bf.mAdd('scaling', members);
-  for (let at = 0, chunks = 0; ; chunks++) {
-    const { iterator, chunk } = await bytes.bf.scanDump('scaling', at);
-    if (iterator === 0) {
-      assert.ok(chunks >= 2);
-      break;
-    }
-    assert.equal(String(await bytes.bf.loadChunk('copy', iterator, chunk)), 'OK');
-    at = iterator;
-  }
-  assert.ok((await bf.mExists('copy', members)).every(Boolean));
   const strangers = range(5000, 'stranger ');
-  assert.deepEqual(await bf.mExists('copy', strangers), await bf.mExists('scaling', strangers));
+  await bf.reserve('large', 0.01, 200000);
+  // A small filter is one chunk.
+  for (const [name, copy, isSmall] of [['large', 'copy of it', false], ['scaling', 'copy', true]]) {
+    await bf.mAdd(name, members);
+    for (let at = 0, chunks = 0; ; chunks++) {
+      const { iterator, chunk } = await bytes.bf.scanDump(name, at);
+      if (iterator === 0) {
+        assert.ok(isSmall ? chunks === 1 : chunks >= 2, `${name}: ${chunks}`);
+        break;
+      }
+      assert.equal(String(await bytes.bf.loadChunk(copy, iterator, chunk)), 'OK');
+      at = iterator;
+    }
+    assert.ok((await bf.mExists(copy, members)).every(Boolean));
+    assert.deepEqual(await bf.mExists(copy, strangers), await bf.mExists(name, strangers));
+  }
+  await client.del(['large', 'copy of it']);
 
   // MULTI, and a pipeline without.
   for (const end of ['exec', 'execAsPipeline']) {

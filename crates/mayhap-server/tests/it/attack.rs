@@ -245,15 +245,7 @@ fn a_dictionary_finds_nothing_in_a_stolen_file_without_its_key() {
         target.add((0..WORDS).filter(|&i| inside(i)).map(|i| format!("word:{i}").into_bytes()));
         let entry = target.server.shared.keyspace.get(b"f", 1).unwrap();
         let keyspace = &target.server.shared.keyspace;
-        let (mut cursor, mut file) = (0, Vec::new());
-        loop {
-            let (next, bytes) = keyspace.dump(&entry, cursor, 1).unwrap();
-            if next == 0 {
-                break;
-            }
-            file.extend(bytes);
-            cursor = next;
-        }
+        let file = keyspace.begin_dump(&entry, 1).unwrap().bytes().to_vec();
         let stolen = native::decode_as::<AnyFilter>(&file, None);
         assert_eq!(stolen.is_err(), keyed == "yes", "the file does not open without its key");
         // So the thief takes the bits, whose number is in the header, and guesses.

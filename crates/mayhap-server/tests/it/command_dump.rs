@@ -1,14 +1,20 @@
 //! Moving filters with `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
 use crate::command::{Server, words};
+use mayhap::native::HEADER_BYTES;
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 
 /// All chunks of a server's dump of a filter.
 fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
+    dump_with(server, "BF", name)
+}
+
+/// The same with the commands of this prefix.
+fn dump_with(server: &mut Server, prefix: &str, name: &str) -> Vec<(i64, Vec<u8>)> {
     let mut chunks = Vec::new();
     let mut cursor = 0;
     loop {
-        let answer = server.ask(&words(&format!("BF.SCANDUMP {name} {cursor}")));
+        let answer = server.ask(&words(&format!("{prefix}.SCANDUMP {name} {cursor}")));
         let ends: Vec<usize> = answer
             .windows(2)
             .enumerate()
@@ -27,9 +33,14 @@ fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
 }
 
 fn load(server: &mut Server, name: &str, chunks: &[(i64, Vec<u8>)]) {
+    load_with(server, "BF", name, chunks);
+}
+
+fn load_with(server: &mut Server, prefix: &str, name: &str, chunks: &[(i64, Vec<u8>)]) {
     for (cursor, bytes) in chunks {
         let cursor = cursor.to_string().into_bytes();
-        let request = [b"BF.LOADCHUNK".to_vec(), name.into(), cursor, bytes.clone()];
+        let command = format!("{prefix}.LOADCHUNK").into_bytes();
+        let request = [command, name.into(), cursor, bytes.clone()];
         let answer = server.ask(&request);
         assert_eq!(answer, b"+OK\r\n", "{}", answer.escape_ascii());
     }
@@ -38,24 +49,75 @@ fn load(server: &mut Server, name: &str, chunks: &[(i64, Vec<u8>)]) {
 #[test]
 fn a_filter_moves_by_its_dump() {
     let mut server = Server::new();
-    for (name, reserve) in [("grown", "0.001 10"), ("fixed", "0.001 20000 NONSCALING")] {
+    for (name, reserve) in [("grown", "0.001 10"), ("fixed", "0.001 60000 NONSCALING")] {
         server.line(&format!("BF.RESERVE {name} {reserve}"));
-        for i in 0..9_000 {
-            server.line(&format!("BF.ADD {name} {i}"));
-        }
+        server.line(&(0..50_000).fold(format!("BF.MADD {name}"), |line, i| format!("{line} {i}")));
         let chunks = dump(&mut server, name);
         assert!(chunks.len() > 1);
         let (last, but_last) = chunks.split_last().unwrap();
         load(&mut server, "copy", but_last);
         assert_eq!(server.line("EXISTS copy"), ":0\r\n", "half a filter is not visible");
         load(&mut server, "copy", std::slice::from_ref(last));
-        for i in 0..9_000 {
+        for i in (0..50_000).step_by(7) {
             assert_eq!(server.line(&format!("BF.EXISTS copy {i}")), ":1\r\n");
         }
         let info = server.line(&format!("BF.INFO {name}"));
         assert_eq!(server.line("BF.INFO copy"), info);
         server.line("DEL copy");
     }
+}
+
+/// The chunks of earlier versions: the header of the file, and what follows it.
+fn pages(server: &Server, name: &str) -> Vec<(i64, Vec<u8>)> {
+    let entry = server.shared.keyspace.get(name.as_bytes(), 1).unwrap();
+    let dump = server.shared.keyspace.begin_dump(&entry, 1).unwrap();
+    let (header, rest) = dump.bytes().split_at(HEADER_BYTES);
+    vec![(1, header.to_vec()), (1 + i64::try_from(rest.len()).unwrap(), rest.to_vec())]
+}
+
+#[test]
+fn a_small_filter_moves_by_one_chunk_as_by_those_of_earlier_versions() {
+    let mut server = Server::new();
+    for (reserve, most_bytes) in [
+        ("BF.RESERVE f 0.01 100", 450),
+        ("BF.RESERVE f 0.01 100 NONSCALING", 2_600),
+        ("BF.RESERVE f 0.01 100 COUNTING", 4_000),
+        ("BF.RESERVE f 0.01 100 WINDOW 100", 2_000),
+        ("BF.RESERVE f 0.01 100 LAYOUT compact", 4_000),
+        ("CF.RESERVE f 100", 4_000),
+    ] {
+        assert_eq!(server.line(reserve), "+OK\r\n", "{reserve}");
+        let prefix = &reserve[..2];
+        let add = if prefix == "CF" { "CF.INSERT f ITEMS" } else { "BF.MADD f" };
+        server.line(&(0..100).fold(add.to_owned(), |line, i| format!("{line} {i}")));
+        let chunks = dump_with(&mut server, prefix, "f");
+        let [(1, bytes)] = &*chunks else { panic!("{reserve}: {} chunks", chunks.len()) };
+        assert!(bytes.len() < most_bytes, "{reserve}: {} bytes", bytes.len());
+        let pages = pages(&server, "f");
+        for form in [chunks, pages] {
+            load_with(&mut server, prefix, "copy", &form);
+            let check =
+                (0..100).fold("BF.MEXISTS copy".to_owned(), |line, i| format!("{line} {i}"));
+            assert_eq!(server.line(&check).matches(":1\r\n").count(), 100, "{reserve}");
+            assert_eq!(server.line("BF.INFO copy ITEMS"), server.line("BF.INFO f ITEMS"));
+            assert_eq!(server.line("DEL copy"), ":1\r\n");
+        }
+        server.line("DEL f");
+    }
+}
+
+#[test]
+fn a_small_filter_of_another_kind_is_not_loaded_as_a_compact_one() {
+    let mut server = Server::new();
+    server.line("BF.RESERVE f 0.01 100");
+    server.line("BF.RESERVE g 0.01 100 NONSCALING");
+    for name in ["f", "g"] {
+        let (_, bytes) = dump(&mut server, name).remove(0);
+        let request = [b"CF.LOADCHUNK".to_vec(), b"c".to_vec(), b"1".to_vec(), bytes];
+        let answer = server.ask(&request);
+        assert!(answer.starts_with(b"-Invalid header"), "{}", answer.escape_ascii());
+    }
+    assert_eq!(server.line("EXISTS c"), ":0\r\n");
 }
 
 #[test]

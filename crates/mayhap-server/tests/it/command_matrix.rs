@@ -50,8 +50,8 @@ const COMMANDS: &[(Needs, &str)] = &[
     ),
     (
         Needs::Write,
-        "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.rem bf.reserve cf.add cf.addnx \
-         cf.compact cf.del cf.insert cf.insertnx cf.loadchunk cf.reserve del expire \
+        "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.mergechunk bf.rem bf.reserve cf.add \
+         cf.addnx cf.compact cf.del cf.insert cf.insertnx cf.loadchunk cf.reserve del expire \
          expireat persist pexpire pexpireat rename renamenx unlink",
     ),
     (Needs::ReadAndWrite, "bf.merge copy"),
@@ -95,7 +95,7 @@ fn every_command_asks_for_its_right_of_every_sort_of_user() {
             // Each number of words: one of them fits the command, and all are checked for the
             // right.
             let mut met = false;
-            for more in ["", " a", " a b", " a b c", " 1 a b"] {
+            for more in ["", " a", " a b", " a b c", " 1 a b", " a b 0 c"] {
                 let mut server = Server::with(config(), |_| {});
                 if !user.is_empty() {
                     let request = [&b"AUTH"[..], user.as_bytes(), b"a password"];
@@ -138,6 +138,7 @@ const PLACES: &[&str] = &[
     "bf.scandump @ 0",
     "bf.loadchunk @ 1 x",
     "bf.merge @ @ @",
+    "bf.mergechunk @ x 0 x",
     "bf.maddhash @ abcdefgh",
     "bf.mexistshash @ abcdefgh",
     "bf.which 3 @ @ @ a b",

@@ -81,7 +81,7 @@ fn users_can_use_their_rights_and_nothing_else() {
             assert_eq!(may(&mut server, line), reads, "{user} {line}");
         }
         for line in
-            ["BF.ADD f a", "BF.INSERT f ITEMS a", "DEL x", "EXPIRE f 9", "BF.LOADCHUNK g 1 x"]
+            ["BF.ADD f a", "DEL x", "EXPIRE f 9", "BF.LOADCHUNK g 1 x", "BF.MERGECHUNK g x 0 x"]
         {
             assert_eq!(may(&mut server, line), writes, "{user} {line}");
         }

@@ -18,6 +18,34 @@ use std::sync::Arc;
 
 const KEY: SecretKey = SecretKey::new([7; 16]);
 
+/// Sends bytes as they are and reads until the server closes.
+fn raw(address: SocketAddr, request: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    // A server that refuses at once may have closed already.
+    let _ = stream.write_all(request);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    answer
+}
+
+/// The answer to one request.
+pub(crate) fn ask(
+    address: SocketAddr,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Answer {
+    let mut request = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        let _ = write!(request, "Host: {address}\r\n");
+    }
+    for (name, value) in headers {
+        let _ = write!(request, "{name}: {value}\r\n");
+    }
+    let _ = write!(request, "Content-Length: {}\r\n\r\n", body.len());
+    Answer::parse(&raw(address, &[request.as_bytes(), body].concat()))
+}
+
 /// A server with HTTP only.
 pub(crate) struct Server {
     http: Option<Http>,
@@ -50,24 +78,11 @@ impl Server {
 
     /// Sends bytes as they are and reads until the server closes.
     pub(crate) fn raw(&self, request: &[u8]) -> Vec<u8> {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        // A server that refuses at once may have closed already.
-        let _ = stream.write_all(request);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        answer
+        raw(self.address, request)
     }
 
     pub(crate) fn ask(&self, line: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut request = format!("{line} HTTP/1.1\r\nConnection: close\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            let _ = write!(request, "Host: {}\r\n", self.address);
-        }
-        for (name, value) in headers {
-            let _ = write!(request, "{name}: {value}\r\n");
-        }
-        let _ = write!(request, "Content-Length: {}\r\n\r\n", body.len());
-        Answer::parse(&self.raw(&[request.as_bytes(), body].concat()))
+        ask(self.address, line, headers, body)
     }
 
     pub(crate) fn get(&self, path: &str) -> Answer {

@@ -168,7 +168,7 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
     let shared = &engine.live.0;
     assert!(shared.log.as_ref().unwrap().stats().checkpoint_at > 0);
     let mut page = String::new();
-    mayhap_server::metrics::page(shared, &Rights::ALL, &mut page);
+    mayhap_server::metrics::page(shared, &Rights::ALL, &[], &mut page);
     for line in [
         "mayhap_job_seconds_count 11",
         "mayhap_checkpoint_seconds_count 1",

@@ -7,27 +7,39 @@
 use crate::command::bounds;
 use crate::command::call::{Call, Outcome};
 use crate::command::number;
-use mayhap_engine::keyspace::CHUNK_BYTES;
+use mayhap::native;
+use mayhap_engine::keyspace::{CHUNK_BYTES, SMALL_FILE_BYTES};
 
 /// A chunk or a header, with its cursor. The header of a filter of `RedisBloom` has 60 bytes for
 /// each of its layers, of which there are fewer than 8,192.
 pub(in crate::command) const ANSWER_BYTES: u64 = CHUNK_BYTES as u64 + (4 << 10);
 
+/// Packing and unpacking take as long as copying this often.
+const PASSES: u64 = 4;
+/// A header and a page of bits.
+const SMALLEST_FILE_BYTES: u64 = 8 << 10;
+
 /// Copying the filter when a dump begins, then a chunk at a time.
 pub(in crate::command) fn work_of_scan(call: &Call<'_, '_>) -> u64 {
     match number::integer(call.word(2)) {
-        // The copy, and its bytes.
-        Some(0) => bounds::copying(call.bytes_of(std::iter::once(call.word(1))).saturating_mul(2)),
+        // The copy, and its bytes; a small filter's are packed, too.
+        Some(0) => {
+            let bytes = call.bytes_of(std::iter::once(call.word(1)));
+            let packed = bytes.min(SMALL_FILE_BYTES as u64) * PASSES + SMALLEST_FILE_BYTES;
+            bounds::copying(bytes.saturating_mul(2) + packed)
+        }
         // Copied, and once more into new memory for a client that does not read.
         Some(_) => bounds::copying(CHUNK_BYTES as u64),
         None => 0,
     }
 }
 
-/// Copying a chunk; with the last one the whole filter is checked.
+/// Copying a chunk; with the last one the whole filter is checked. A packed one is whole.
 pub(in crate::command) fn work_of_load(call: &Call<'_, '_>) -> u64 {
-    let bytes = call.shared.keyspace.ends_load(call.word(1), call.word(3));
-    bounds::reading(call.word(3).len() as u64) + bounds::copying(bytes.unwrap_or(0))
+    let chunk = call.word(3);
+    let unpacked = native::packed_file_bytes(chunk).map(|bytes| u64::from(bytes) * PASSES);
+    let bytes = unpacked.or_else(|| call.shared.keyspace.ends_load(call.word(1), chunk));
+    bounds::reading(chunk.len() as u64) + bounds::copying(bytes.unwrap_or(0))
 }
 
 pub(in crate::command) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {

@@ -1,8 +1,10 @@
-//! `BF.MERGE`: the union of filters.
+//! `BF.MERGE`: the union of filters. `BF.MERGECHUNK`: the union of one with another that comes from
+//! elsewhere, piece by piece.
 
 use crate::command::bounds;
 use crate::command::call::{Call, Fault, Outcome};
-use mayhap_engine::keyspace::{CreateError, Entry};
+use crate::command::number;
+use mayhap_engine::keyspace::{CreateError, Entry, PieceOf, Sender};
 use std::sync::Arc;
 
 const TAKEN: &str =
@@ -38,4 +40,29 @@ pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
         error => format!("ERR cannot merge these filters: {error}").into(),
     })?;
     call.ok()
+}
+
+const OFFSET: &str = "ERR Third argument must be an offset in bytes";
+
+/// Reading the piece and where it lies; with the last one all bits are counted.
+pub(in crate::command) fn work_of_chunk(call: &Call<'_, '_>) -> u64 {
+    let (len, bytes) = (call.word(4).len() as u64, call.bytes_of(std::iter::once(call.word(1))));
+    let end = number::count(call.word(3)).and_then(|offset| offset.checked_add(len));
+    let counted = if end == Some(bytes) { bytes } else { 0 };
+    bounds::copying(len) + bounds::reading(counted)
+}
+
+/// `BF.MERGECHUNK key header offset bits` adds the items of a filter elsewhere, whose header is
+/// named, as far as this piece of its bits has them. Returns how many bits the filter lacked.
+///
+/// The filter is created by the first piece. Pieces may come in any order and more than once.
+pub(in crate::command) fn merge_chunk(call: &mut Call<'_, '_>) -> Outcome {
+    let offset = number::count(call.word(3)).ok_or(OFFSET)?;
+    let (header, bits) = (call.word(2), call.word(4));
+    let sender = if call.session.rights.admin { Sender::Admin } else { Sender::Writer };
+    call.operable()?;
+    let (shared, now) = (call.shared, call.turn.work.now);
+    let piece = PieceOf { header, offset, bits };
+    let new = shared.keyspace.unite(call.word(1), (piece, sender), now, call.log())?;
+    call.count(new)
 }

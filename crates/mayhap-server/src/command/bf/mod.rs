@@ -49,6 +49,8 @@ pub(super) const COMMANDS: &[Command] = &[
         .works(dump::work_of_load),
     row("bf.merge", -3, ReadAndWrite, ALL, "Creates a filter from several others.", merge::merge)
         .works(merge::work),
+    row("bf.mergechunk", 5, Write, ONE, MERGE_CHUNK, merge::merge_chunk)
+        .works(merge::work_of_chunk),
     row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add)
         .answers(Answer::Echo)
         .works(digests::work),
@@ -60,6 +62,7 @@ pub(super) const COMMANDS: &[Command] = &[
         .works(which::work),
 ];
 
+const MERGE_CHUNK: &str = "Merges a part of the bits of another filter into one.";
 const INSERT: &str = "Creates a filter if there is none, adds items.";
 /// A yes or no for each item, or an error that ends the list.
 const ANSWERS: Answer = Answer::Words(4);

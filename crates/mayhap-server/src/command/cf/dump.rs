@@ -4,7 +4,7 @@
 use crate::command::bf;
 use crate::command::call::{Call, NOT_FOUND, Outcome};
 use crate::command::number;
-use mayhap::native::{Header, Kind};
+use mayhap::native::{self, Header, Kind};
 
 const POSITION: &str = "Invalid position";
 /// The fingerprints of a cuckoo filter are too short for any other filter.
@@ -23,8 +23,8 @@ pub(super) fn load_chunk(call: &mut Call<'_, '_>) -> Outcome {
     let cursor = number::integer(call.word(2)).filter(|&cursor| cursor > 0).ok_or(POSITION)?;
     // A chunk after the header belongs to that header.
     let is_header = cursor == 1;
-    let header = || Header::decode(call.word(3));
-    if is_header && !header().is_ok_and(|header| header.kind() == Kind::Compact) {
+    let header = || Header::decode(&native::paged(call.word(3)).ok()?).ok();
+    if is_header && !header().is_some_and(|header| header.kind() == Kind::Compact) {
         return Err(NO_HEADER.into());
     }
     bf::dump::load_chunk(call)

@@ -6,6 +6,7 @@ use super::super::handler::need;
 use super::super::query::Query;
 use super::super::target::decode;
 use super::super::{Failure, State};
+use super::in_store;
 use crate::config::Rights;
 use crate::metrics::Counter;
 use axum::extract::{Extension, State as From};
@@ -38,6 +39,9 @@ pub(super) async fn events(
             if state.shared.users_version() != users_version {
                 return None;
             }
+            if let Some(front) = state.shared.front() {
+                return in_store::numbers(&state, front, &rights, &names).await;
+            }
             // Not on the thread of all connections: a filter may be busy.
             let numbers = move || {
                 let filters = described(&state, &rights, &names);
@@ -65,7 +69,7 @@ fn described(state: &State, rights: &Rights, names: &[Vec<u8>]) -> Vec<Value> {
 /// A few numbers of the metrics page about the whole server.
 fn server(state: &State) -> Value {
     let shared = &state.shared;
-    let (metrics, keyspace) = (&shared.metrics, &shared.keyspace);
+    let keyspace = &shared.keyspace;
     let log = shared.log.as_ref().map(|log| {
         let stats = log.stats();
         json!({
@@ -81,18 +85,26 @@ fn server(state: &State) -> Value {
             "checkpoint_failed": stats.checkpoint_error.is_some(),
         })
     });
+    let mut numbers = of_clients(state);
+    numbers["filters"] = keyspace.len().into();
+    numbers["num_bytes"] = keyspace.used_bytes().into();
+    numbers["max_bytes"] = shared.config().max_memory.into();
+    numbers["log"] = log.into();
+    numbers
+}
+
+/// Those that do not depend on where the filters are.
+pub(super) fn of_clients(state: &State) -> Value {
+    let shared = &state.shared;
+    let metrics = &shared.metrics;
     let found = metrics.total(Counter::ItemsFound);
     json!({
         "at": unix_ms(),
         "uptime_seconds": metrics.uptime().as_secs(),
-        "filters": keyspace.len(),
-        "num_bytes": keyspace.used_bytes(),
-        "max_bytes": shared.config().max_memory,
         "connections": shared.clients.connected(),
         "requests": shared.clients.requests() + metrics.total(Counter::HttpRequests),
         "items_checked": found + metrics.total(Counter::ItemsAbsent),
         "items_found": found,
         "items_added": metrics.total(Counter::ItemsAdded),
-        "log": log,
     })
 }

@@ -28,7 +28,8 @@ pub(super) async fn history(
     need_on(rights.read, "read", &rights, &name)?;
     blocking(move || {
         let now = unix_ms();
-        if !note(&state, &name, now) {
+        // Those in a store are noted while a page shows them.
+        if state.shared.front().is_none() && !note(&state, &name, now) {
             return Err(Failure::not_found());
         }
         Ok(answer(StatusCode::OK, &json!({ "samples": state.history.of(&name) })))
@@ -38,6 +39,9 @@ pub(super) async fn history(
 
 /// Records all filters, once a minute until the server stops.
 pub(in crate::http) async fn record(state: State, mut stopped: watch::Receiver<bool>) {
+    if state.shared.front().is_some() {
+        return;
+    }
     let mut timer = tokio::time::interval(STEP);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

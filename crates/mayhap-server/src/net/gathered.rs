@@ -1,0 +1,214 @@
+//! Requests for single keys of filters in a store, gathered: while those of some clients are with
+//! the store, those of others wait, and are then sent together.
+//!
+//! ```text
+//!  loops:  BF.ADD f a ─┐
+//!          BF.ADD f b ─┼─► queue of f ─► one call with all its keys ─► an answer for each loop
+//!          BF.ADD f c ─┘
+//! ```
+//!
+//! A request alone costs the system calls and the waking of a call with a thousand keys. Nothing
+//! waits for a timer: a request that finds none under way is sent at once.
+
+use super::inbox::{Done, Inbox};
+use super::jobs::Job;
+use super::outcome::Outcome;
+use crate::Shared;
+use crate::command::{self, After, KeyRequest, OfKeys};
+use crate::front::GRACE;
+use crate::lock::lock;
+use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// The most calls for one filter under way, and keys in one, unless a single client sends more.
+///
+/// An insertion is more work for the store than for this server: while the store executes one
+/// call, the next is prepared. A query is less work: the fewer calls, the better.
+const fn most(adds: bool) -> (usize, usize) {
+    if adds { (4, 100) } else { (2, 1000) }
+}
+
+/// The requests that wait for a call: those that query, and those that add.
+#[derive(Debug, Default)]
+pub(super) struct Gathered([Mutex<HashMap<Box<[u8]>, Queue>>; 2]);
+
+/// The requests for one filter.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Calls under way.
+    calls: usize,
+}
+
+/// A request, and the time when it came.
+#[derive(Debug)]
+struct Waiting {
+    job: Box<Job>,
+    began: Instant,
+}
+
+/// Begins a request for single keys of a filter; returns any other.
+pub(super) fn begin(
+    shared: &Arc<Shared>,
+    gathered: &Arc<Gathered>,
+    job: Box<Job>,
+) -> Option<Box<Job>> {
+    let Some(front) = shared.front() else { return Some(job) };
+    let words = job.request.words.words();
+    let Some(OfKeys { adds, name }) = command::of_keys(words) else { return Some(job) };
+    let mut queues = lock(&gathered.0[usize::from(adds)]);
+    if !queues.contains_key(name) {
+        queues.insert(name.into(), Queue::default());
+    }
+    let queue = queues.get_mut(name)?;
+    if queue.calls < most(adds).0 {
+        queue.calls += 1;
+        let (shared, gathered) = (Arc::clone(shared), Arc::clone(gathered));
+        let (name, longest) = (name.into(), front.deadline());
+        let caller = Caller { shared, gathered, adds, name, longest, has_ended: false };
+        front.spawn(caller.run());
+    }
+    // The caller waits for the lock.
+    queue.waiting.push_back(Waiting { job, began: Instant::now() });
+    None
+}
+
+/// Sends the requests for one filter until none waits.
+struct Caller {
+    shared: Arc<Shared>,
+    gathered: Arc<Gathered>,
+    adds: bool,
+    name: Box<[u8]>,
+    /// How long a request waits to be sent.
+    longest: Duration,
+    has_ended: bool,
+}
+
+impl Caller {
+    async fn run(mut self) {
+        while let Some(batch) = self.next() {
+            let answers = self.call(&batch).await;
+            self.end(batch, answers);
+        }
+    }
+
+    /// Sends a batch, which has the time that is left for its oldest request; meanwhile those that
+    /// have waited for too long are answered.
+    async fn call(&self, batch: &[Waiting]) -> Vec<Vec<u8>> {
+        let requests: Vec<_> = batch.iter().map(Waiting::request).collect();
+        let mut call = pin!(command::on_keys(&self.shared, self.filter(), &requests));
+        let first = batch.first().map_or_else(Instant::now, |first| first.began);
+        let end = first + self.longest + GRACE;
+        loop {
+            let next = self.oldest().map_or(end, |oldest| end.min(oldest));
+            tokio::select! {
+                answers = &mut call => return answers,
+                () = tokio::time::sleep_until(next.into()) => self.give_up(),
+            }
+            if Instant::now() >= end {
+                return command::unanswered(&self.shared, self.filter(), &requests);
+            }
+        }
+    }
+
+    fn filter(&self) -> OfKeys<'_> {
+        OfKeys { adds: self.adds, name: &self.name }
+    }
+
+    fn queues(&self) -> MutexGuard<'_, HashMap<Box<[u8]>, Queue>> {
+        lock(&self.gathered.0[usize::from(self.adds)])
+    }
+
+    /// The requests of the next call; `None` if none waits, and the caller ends.
+    fn next(&mut self) -> Option<Vec<Waiting>> {
+        let mut queues = lock(&self.gathered.0[usize::from(self.adds)]);
+        let queue = queues.get_mut(&self.name)?;
+        let (mut batch, mut keys) = (Vec::new(), 0);
+        while keys < most(self.adds).1 {
+            let Some(waiting) = queue.waiting.pop_front() else { break };
+            if !waiting.job.client.is_gone() {
+                keys += waiting.job.request.requests;
+                batch.push(waiting);
+            }
+        }
+        if batch.is_empty() {
+            // In the same lock: the next request begins another caller.
+            queue.calls -= 1;
+            self.has_ended = true;
+            if queue.calls == 0 {
+                queues.remove(&self.name);
+            }
+            return None;
+        }
+        Some(batch)
+    }
+
+    /// The time until which the oldest of those that wait does so.
+    fn oldest(&self) -> Option<Instant> {
+        let queues = self.queues();
+        let first = queues.get(&self.name)?.waiting.front()?;
+        Some(first.began + self.longest)
+    }
+
+    /// Answers those that have waited for too long: the store has not replied to those before them.
+    fn give_up(&self) {
+        let mut late = Vec::new();
+        if let Some(queue) = self.queues().get_mut(&self.name) {
+            let is_late = |waiting: &Waiting| waiting.began.elapsed() >= self.longest;
+            let number = queue.waiting.iter().take_while(|waiting| is_late(waiting)).count();
+            late.extend(queue.waiting.drain(..number));
+        }
+        if late.is_empty() {
+            return;
+        }
+        let requests: Vec<_> = late.iter().map(Waiting::request).collect();
+        let answers = command::unanswered(&self.shared, self.filter(), &requests);
+        drop(requests);
+        self.end(late, answers);
+    }
+
+    /// Hands the answers to the loops.
+    fn end(&self, batch: Vec<Waiting>, answers: Vec<Vec<u8>>) {
+        let mut inboxes: Vec<Arc<Inbox>> = Vec::new();
+        for (Waiting { job, began }, answer) in batch.into_iter().zip(answers) {
+            if !inboxes.iter().any(|inbox| Arc::ptr_eq(inbox, &job.inbox)) {
+                inboxes.push(Arc::clone(&job.inbox));
+            }
+            end(&self.shared, *job, answer, began);
+        }
+        for inbox in inboxes {
+            inbox.wake();
+        }
+    }
+}
+
+impl Drop for Caller {
+    /// In the middle of a call, as by the end of its thread: the next request begins another.
+    fn drop(&mut self) {
+        if !self.has_ended
+            && let Some(queue) = self.queues().get_mut(&self.name)
+        {
+            queue.calls -= 1;
+        }
+    }
+}
+
+impl Waiting {
+    fn request(&self) -> KeyRequest<'_> {
+        let Job { request, session, .. } = &*self.job;
+        let (words, requests) = (request.words.words(), request.requests);
+        KeyRequest { words, requests, is_resp3: session.info.resp3 }
+    }
+}
+
+/// Hands the answer to the loop of the client, which the caller wakes.
+pub(super) fn end(shared: &Shared, job: Job, answer: Vec<u8>, began: Instant) {
+    let Job { request, session, client, connection, inbox } = job;
+    let (took, requests) = (began.elapsed(), request.requests);
+    shared.metrics.jobs.took(took);
+    shared.slow_log.note(request.words.words(), &session, mayhap_engine::unix_ms(), took);
+    let (writes, outcome, after) = (None, Outcome::Safe, After::Go);
+    inbox.put_done(Done { session, client, connection, requests, answer, writes, outcome, after });
+}
