@@ -57,7 +57,7 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
             | ("dedup", "state")
             | ("push" | "pull" | "list" | "orphans" | "ttl" | "ui" | "health", "url")
             | ("create", "like")
-            | ("move", "from" | "to")
+            | ("move" | "rename", "from" | "to")
             | ("backup", "data")
             | ("serve", "store")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters

@@ -4,8 +4,8 @@
 //! `grow/`, `shrink/`, `clear.rs`, `delete.rs`, `merge/`, `assemble.rs` and `convert.rs`; lines
 //! pass through `dedup/`, `check.rs`, `filter.rs` and `which.rs`; `info/`, `verify/`, `detect.rs`,
 //! `explain.rs`, `plan.rs`, `plot.rs` and `bench/` describe. Servers: `push.rs`, `pull.rs`,
-//! `moving.rs`, `list.rs`, `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`, `restore.rs` and
-//! `health/`. The command itself: `man.rs`, `completions.rs`.
+//! `moving.rs`, `rename.rs`, `list.rs`, `orphans.rs`, `ttl.rs`, `ui.rs`, `serve/`, `backup/`,
+//! `restore.rs` and `health/`. The command itself: `man.rs`, `completions.rs`.
 //!
 //! `help.rs` has the examples and notes of verbs, `suggest.rs` other names of verbs.
 
@@ -46,6 +46,8 @@ pub mod pull;
 #[cfg(feature = "redis")]
 pub mod push;
 pub mod remove;
+#[cfg(feature = "redis")]
+pub mod rename;
 #[cfg(feature = "server")]
 pub mod restore;
 #[cfg(feature = "server")]
@@ -168,6 +170,8 @@ verbs! {
     "pull": Pull(pull),
     #[cfg(feature = "redis")]
     "move": Move(moving),
+    #[cfg(feature = "redis")]
+    "rename": Rename(rename),
     #[cfg(feature = "redis")]
     "list": List(list),
     #[cfg(feature = "redis")]

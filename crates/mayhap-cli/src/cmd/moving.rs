@@ -5,13 +5,14 @@ use crate::error::Error;
 use crate::io::messages::{Reporter, counted, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
+use crate::set::kept::ReplacedDigests;
 use crate::set::remote::bits::{Bits, is_switched};
 use crate::set::remote::bits::{MOST_SWITCHES, Reading};
 use crate::set::remote::place::{Destination, Source};
+use crate::set::remote::target::Target;
 use crate::set::session::Waiting;
 use mayhap_lists::Stop;
-use mayhap_redis::NativeFilter;
-use mayhap_units::number::format_bytes;
+use mayhap_units::number::{format_bytes, parse_fpp};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -28,6 +29,9 @@ pub struct Args {
     /// Delete what an unfinished move or push to this name left behind
     #[arg(long)]
     discard_unfinished: bool,
+    /// Rate that a growing filter may have as a plain one [default: its own]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
+    fpp: Option<f64>,
     #[command(flatten)]
     whole: WholeArgs,
     #[command(flatten)]
@@ -77,15 +81,12 @@ fn go(args: &Args, talk: Reporter) -> Result<Moved, Error> {
     let from = Source::open(&args.from, reading)?;
     let waiting = Waiting::new("move", args.lock, talk, Some(&stop));
     let mut to = Destination::open(&args.to, (reading, args.replicas), &waiting)?;
-    if args.discard_unfinished
-        && let Destination::Server(connection, _) = &to
-    {
-        let (server, name) = (&connection.origin.server, &connection.origin.name);
-        connection.wait(NativeFilter::discard(server, name))?;
+    if args.discard_unfinished {
+        to.discard()?;
     }
     let (mut passes, mut switches, mut complete, mut num_bytes) = (0, 0, false, 0);
     while !complete && passes < MOST_PASSES {
-        let bits = from.bits(reading)?;
+        let bits = from.bits(reading, args.fpp)?;
         num_bytes = bits.params().num_bytes();
         let mut progress = Progress::new(talk, Some(num_bytes));
         match pass(&mut to, (&bits, &from), (&stop, &mut progress)) {
@@ -118,13 +119,16 @@ fn pass(
             if there.has_all_of(bits, run.0)? {
                 return Ok(false);
             }
+            let digests = ReplacedDigests::of(path);
             there.save((lock, true), Some(bits), run)?;
+            digests.say(reading.talk);
             Ok(true)
         }
-        Destination::Server(connection, Some(filter)) => {
+        Destination::Server(Target::Served(place)) => place.pass(bits, from.ttl()?, run),
+        Destination::Server(Target::Native(connection, Some(filter))) => {
             Ok(bits.merge_into((connection, filter), true, run)? > 0)
         }
-        Destination::Server(connection, there) => {
+        Destination::Server(Target::Native(connection, there)) => {
             connection.warn_of_eviction(from.ttl()?)?;
             let mut options = bits.model().native_options();
             options.ttl = from.ttl()?;

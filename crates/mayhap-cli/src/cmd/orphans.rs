@@ -6,8 +6,8 @@ use crate::io::messages::{Reporter, print_stdout};
 use crate::outcome::Outcome;
 use crate::set::remote::Connection;
 use mayhap_lists::Stop;
-use mayhap_redis::Orphan;
-use mayhap_sets::server::ServerUrl;
+use mayhap_redis::{Found, Orphan, find};
+use mayhap_sets::server::{ServerUrl, wait};
 use mayhap_units::line::printable;
 use mayhap_units::number::counted;
 use mayhap_units::span::parse_time;
@@ -36,6 +36,8 @@ pub struct Args {
     replicas: ReplicaArgs,
 }
 
+/// A name that no filter has.
+const NO_FILTER: &str = "mayhap:orphans:none";
 /// Generations that are looked at in one run.
 const MOST: usize = 10_000;
 /// A master that is cut off from its cluster may answer for 15 s (`cluster-node-timeout`).
@@ -63,6 +65,7 @@ pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     let usual = if place.is_cluster() { CUT_OFF } else { Duration::ZERO };
     let connection = Connection::open(place, &args.server, args.replicas, talk)?;
     let server = &connection.origin.server;
+    refuse_serve(&connection)?;
     let orphans = connection.wait(server.orphans(MOST))?;
     if args.delete && !orphans.is_empty() {
         let until = Instant::now() + args.after.unwrap_or(usual);
@@ -86,6 +89,19 @@ pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
         talk.say(&format!("{values} that belong to no filter: --delete deletes them"));
     }
     Ok(Outcome::found(!orphans.is_empty()))
+}
+
+/// Refuses `mayhap serve`, which shows filters and no values: also one in front of a store.
+fn refuse_serve(connection: &Connection) -> Result<(), Error> {
+    let found = wait(find(&connection.origin.server, NO_FILTER, None))?;
+    // Errors are reported by the search itself.
+    if !matches!(found, Ok(Found::Nothing { filters_only: true })) {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("{} is mayhap serve, which shows no values of a store", connection.origin.url),
+        "name the Redis or Valkey server or cluster itself, the one of --store",
+    ))
 }
 
 fn print(orphan: &Orphan, deleted: u64, args: &Args) -> Result<(), Error> {

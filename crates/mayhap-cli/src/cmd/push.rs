@@ -9,6 +9,7 @@ use crate::set::remote::Connection;
 use crate::set::remote::bits::Bits;
 use crate::set::remote::bits::Reading;
 use crate::set::remote::model::refuse_foreign;
+use crate::set::remote::target::Target;
 use mayhap_lists::Stop;
 use mayhap_redis::{BfChunk, Found, NativeFilter};
 use mayhap_sets::State;
@@ -80,8 +81,8 @@ struct Pushed {
 ///
 /// # Errors
 ///
-/// The errors of [`Bits::of_file`], [`Bits::upload`], [`Bits::check_room_in`] and
-/// [`Bits::merge_into`]; [`Error::Usage`] if a filter already exists.
+/// The errors of [`Bits::of_file`], [`Bits::upload`] and [`Target::add`]; [`Error::Usage`] if a
+/// filter already exists.
 fn push(args: &Args, talk: Reporter) -> Result<Pushed, Error> {
     let place = ServerUrl::of(&args.url)?;
     let stop = Stop::on_signals()?;
@@ -101,6 +102,9 @@ fn push(args: &Args, talk: Reporter) -> Result<Pushed, Error> {
         return push_chunks(args, &connection, &chunks, &known);
     }
     connection.warn_of_eviction(args.ttl)?;
+    if args.merge {
+        return merge(args, connection, reading, &stop);
+    }
     if let Some(chunks) = other_form(args, &connection, &known)? {
         return push_chunks(args, &connection, &chunks, &known);
     }
@@ -111,27 +115,40 @@ fn push(args: &Args, talk: Reporter) -> Result<Pushed, Error> {
         connection.wait(NativeFilter::discard(server, name))?;
     }
     // The replaced value can be anything.
-    let there = if args.force { None } else { connection.find(key)? };
+    if !args.force && connection.find(key)?.is_some() {
+        return Err(refuse_existing(&connection));
+    }
     let mut progress = Progress::new(talk, Some(bits.params().num_bytes()));
-    let filter = match there {
-        Some(filter) if args.merge => {
-            if !args.overfill {
-                bits.check_room_in(&connection, &filter, &stop)?;
-            }
-            bits.merge_into((&connection, &filter), false, (&stop, &mut progress))?;
-            filter
-        }
-        Some(_) => return Err(refuse_existing(&connection)),
-        None => {
-            let mut options = bits.model().native_options();
-            options.ttl = args.ttl;
-            options.max_shard_bytes = args.shard_size;
-            bits.upload(&connection, &options, (&stop, &mut progress))?
-        }
-    };
+    let mut options = bits.model().native_options();
+    options.ttl = args.ttl;
+    options.max_shard_bytes = args.shard_size;
+    let filter = bits.upload(&connection, &options, (&stop, &mut progress))?;
     let seconds = progress.end().as_secs_f64();
     let (file, _) = NativeSet::new(&connection.origin, filter, connection.round_trip())?;
-    Ok(Pushed::of(args, &connection, &file, seconds))
+    Ok(Pushed::of(args, connection.origin.url, &file, seconds))
+}
+
+/// Adds the keys of the file to the filter there, or makes one like it.
+fn merge(
+    args: &Args,
+    connection: Connection,
+    how: Reading<'_>,
+    stop: &Stop,
+) -> Result<Pushed, Error> {
+    let header = mayhap_store::read_header(&args.file)
+        .map_err(|error| refuse_foreign(&args.file.display().to_string(), error))?;
+    secret_key::check(how.key, &args.file, &header)?;
+    let mut target = Target::find(connection, how.key)?;
+    let bits = Bits::of_file(&args.file, how)?;
+    memory::check(bits.params().num_bytes(), args.whole.max_streamed())?;
+    if args.discard_unfinished {
+        target.discard()?;
+    }
+    let mut progress = Progress::new(how.talk, Some(bits.params().num_bytes()));
+    target.add(&bits, (args.overfill, how.key), (stop, &mut progress))?;
+    let (seconds, url) = (progress.end().as_secs_f64(), target.connection().origin.url.clone());
+    let set = target.set(how.key)?;
+    Ok(Pushed::of(args, url, &*set, seconds))
 }
 
 /// The chunks of a file that is a dump of `RedisBloom`.
@@ -192,7 +209,8 @@ fn push_chunks(
     }
     let started = Instant::now();
     let set = send(&connection.origin, chunks, (args.ttl, args.force), known)?;
-    Ok(Pushed::of(args, connection, &*set, started.elapsed().as_secs_f64()))
+    let url = connection.origin.url.clone();
+    Ok(Pushed::of(args, url, &*set, started.elapsed().as_secs_f64()))
 }
 
 /// The error for merging into a filter that the server holds behind `BF.*` commands.
@@ -227,10 +245,10 @@ fn refuse_existing(connection: &Connection) -> Error {
 }
 
 impl Pushed {
-    fn of(args: &Args, connection: &Connection, set: &dyn ServerSet, seconds: f64) -> Self {
+    fn of(args: &Args, url: String, set: &dyn ServerSet, seconds: f64) -> Self {
         Self {
             file: args.file.display().to_string(),
-            url: connection.origin.url.clone(),
+            url,
             merged: args.merge,
             num_shards: set.seen().num_shards,
             ttl_ms: set.seen().ttl_ms,

@@ -1,7 +1,7 @@
 //! Verbs of other tools and of the library that users try, and their names here.
 
 /// Each verb with names that users try for its purpose; the likelier verb for a name comes first.
-const OTHER_NAMES: [(&str, &str); 22] = [
+const OTHER_NAMES: [(&str, &str); 23] = [
     ("add", "append insert put"),
     ("build", "make"),
     ("check", "contains exists find get has lookup query search test"),
@@ -15,12 +15,13 @@ const OTHER_NAMES: [(&str, &str); 22] = [
     ("info", "cat count inspect show stat stats"),
     ("list", "filters ls"),
     ("merge", "combine join union"),
-    ("move", "copy cp migrate mv rename"),
+    ("move", "copy cp migrate"),
     ("plan", "estimate size"),
     ("pull", "download dump export"),
     ("orphans", "gc sweep"),
     ("push", "import load upload"),
     ("remove", "del discard erase rm"),
+    ("rename", "mv"),
     ("serve", "server"),
     ("shrink", "compress fold resize"),
     ("which", "find"),
@@ -43,7 +44,7 @@ mod tests {
         for (verb, names) in OTHER_NAMES {
             // Some exist only in builds with a feature.
             let is_optional =
-                matches!(verb, "push" | "pull" | "serve" | "list" | "move" | "orphans");
+                matches!(verb, "push" | "pull" | "serve" | "list" | "move" | "orphans" | "rename");
             assert!(is_optional || command.find_subcommand(verb).is_some(), "{verb}");
             for name in names.split(' ') {
                 assert!(command.find_subcommand(name).is_none(), "{name} is a verb");

@@ -79,9 +79,7 @@ pub enum Error {
     #[error("{0}")]
     Useless(Useless),
     /// A filter would be larger than the memory.
-    #[error(
-        "the filter needs {}, above the limit of {}", format_bytes(*.needed), format_bytes(*.limit)
-    )]
+    #[error("the filter needs {}", above(*.needed, *.limit))]
     TooMuchMemory {
         /// Bytes that it needs.
         needed: u64,
@@ -89,10 +87,7 @@ pub enum Error {
         limit: u64,
     },
     /// The keys of an exact set would take more memory than allowed.
-    #[error(
-        "the keys need {}, above the limit of {}; stopped at line {}",
-        format_bytes(*.needed), format_bytes(*.limit), grouped(*.line)
-    )]
+    #[error("the keys need {}; stopped at line {}", above(*.needed, *.limit), grouped(*.line))]
     TooManyKeys {
         /// Bytes that they need.
         needed: u64,
@@ -265,5 +260,30 @@ impl From<Foreign> for Error {
 impl From<mayhap_sets::server::Error> for Error {
     fn from(source: mayhap_sets::server::Error) -> Self {
         Self::Remote(Box::new(source))
+    }
+}
+
+/// Two sizes, of which the first is above the second, also where they are nearly the same.
+fn above(needed: u64, limit: u64) -> String {
+    let mut shown = [needed, limit].map(format_bytes);
+    if shown[0] == shown[1] {
+        shown = [needed, limit].map(|bytes| format!("{} B", grouped(bytes)));
+    }
+    format!("{}, above the limit of {}", shown[0], shown[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_needed_is_never_shown_as_the_limit() {
+        let shown = |needed, limit| Error::TooMuchMemory { needed, limit }.to_string();
+        let mib = 2 << 20;
+        assert_eq!(
+            shown(mib + 1, mib),
+            "the filter needs 2,097,153 B, above the limit of 2,097,152 B"
+        );
+        assert_eq!(shown(2 * mib, mib), "the filter needs 4.00 MiB, above the limit of 2.00 MiB");
     }
 }

@@ -82,7 +82,8 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
         ("man", "out") => WritesFolder,
-        ("push" | "pull" | "list" | "orphans" | "ttl" | "ui", "url") => Url,
+        ("push" | "pull" | "list" | "orphans" | "ttl" | "ui", "url")
+        | ("rename", "from" | "to") => Url,
 
         _ => return None,
     })

@@ -172,6 +172,7 @@ pub fn of_store(error: &mayhap_store::Error) -> Option<&'static str> {
             }
             mayhap::Error::WrongLength { .. }
             | mayhap::Error::HeaderDamaged
+            | mayhap::Error::ShortDamaged
             | mayhap::Error::IdentityDamaged
             | mayhap::Error::BadField { .. }
             | mayhap::Error::PageDamaged { .. } => "restore it from a backup, or build it again",

@@ -22,6 +22,9 @@ pub fn message(error: &Error) -> String {
                 "{url}: {name} is a filter of {scheme} and cannot be {what}: delete it and create \
                  it again: mayhap delete, mayhap create"
             ),
+            Redis::Unsupported { scheme: "a cluster", what: what @ "renamed", .. } => format!(
+                "{url}: a filter in a cluster cannot be {what}: its keys would change their slots"
+            ),
             _ => error.to_string(),
         },
         error => error.to_string(),
@@ -53,6 +56,7 @@ pub fn hint(error: &Error) -> Option<String> {
             "a larger filter is spread over several bitmaps: --bitmaps COUNT"
         }
         Error::KeyType { .. } => "choose one of these with --key-type",
+        Error::ServerHashes { .. } => "omit it: mayhap serve has a secret key of its own",
         Error::Exists { .. } => "replace it with --force, or use another name",
         _ => "",
     };
@@ -74,8 +78,12 @@ fn of_redis(error: &Redis) -> &'static str {
             "--tls-ca FILE, --tls-cert FILE and --tls-key FILE are PEM, for rediss:// URLs"
         }
         Redis::Busy { .. } => {
-            "wait for the other push to end; what a killed push left behind expires, or delete it \
-             with mayhap push --discard-unfinished"
+            "wait for the other push or move to end; what a killed one left behind expires after a \
+             minute or more, or delete it: mayhap push, or mayhap move, --discard-unfinished"
+        }
+        Redis::Unsupported { scheme: "a cluster", what: "renamed", .. } => {
+            "use mayhap move FROM TO while it is in use; let all clients use the new name, run it \
+             again, then mayhap delete --force FROM"
         }
         Redis::NotReplicated { .. } => "wait for fewer replicas, or wait longer: --timeout TIME",
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",

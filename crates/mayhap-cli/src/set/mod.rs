@@ -7,7 +7,8 @@
 //! sorts filters from lists, `sieve.rs` and `named.rs` query many, `aged.rs` one for ages.
 //! `expressions.rs` is for lines of many keys, `with_cr.rs` for carriage returns in the keys of old
 //! filters, `confirm.rs` knows what filters only may know. `kept.rs` has the digests of the keys of
-//! a new filter. `summary.rs` is what a verb reports at its end.
+//! a new filter, `short.rs` knows which filters fit into a short file. `summary.rs` is what a verb
+//! reports at its end.
 
 pub mod aged;
 pub mod confirm;
@@ -22,6 +23,7 @@ pub mod open;
 #[cfg(feature = "redis")]
 pub mod remote;
 pub mod session;
+pub mod short;
 pub mod sieve;
 pub mod spilling;
 pub mod summary;

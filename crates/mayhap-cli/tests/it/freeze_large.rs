@@ -79,11 +79,11 @@ fn too_little_memory_for_the_filter_itself_is_refused() {
     let folder = folder.path();
     file(folder, "keys", &lines("key", 0..KEYS));
     for (words, problem) in [
-        // Below what files need.
-        (&["--max-memory=10M", "-p", "1%"][..], "above the limit of 9.54 MiB"),
+        // Below what files need, by so little that the bytes are shown.
+        (&["--max-memory=10M", "-p", "1%"][..], "above the limit of 10,000,000 B"),
         // 32 bits a key.
         (&["--max-memory=17M", "-p", "2.4e-10"], "above the limit of 16.2 MiB"),
-        (&["--max-memory=22M", "--fuse", "-p", "1%"], "above the limit of 21.0 MiB"),
+        (&["--max-memory=22M", "--fuse", "-p", "1%"], "above the limit of 22,000,000 B"),
     ] {
         let talk = fail(folder, &[&["freeze", "-o", "g"], words, &["keys"]].concat(), b"");
         assert!(talk.contains(problem), "{words:?}: {talk}");

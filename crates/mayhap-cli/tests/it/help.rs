@@ -187,7 +187,8 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         _ if command.contains("--age") => "window:10k",
         _ => "blocked",
     };
-    let mut made = vec!["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
+    let items = if command.contains("mayhap-short") { "100" } else { "10k" };
+    let mut made = vec!["build", "-q", "--force", "-n", items, "--layout", layout, "-o", name];
     if command.contains("mayhap assemble") {
         made.extend(["--segment", if name.contains('1') { "1/2" } else { "2/2" }]);
     }

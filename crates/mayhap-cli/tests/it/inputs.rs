@@ -89,6 +89,7 @@ const ROWS: Rows = &[
     ("pull", &["redis://127.0.0.1:1/0/x"], &[KEY, ("file", "", Writes, "plain")]),
     ("move", &[], &[KEY, ("from", "", Reads, "plain"), ("to", "", Changes, "plain")]),
     ("list", &["redis://127.0.0.1:1"], &[]),
+    ("rename", &["redis://127.0.0.1:1/0/x", "y"], &[]),
     ("orphans", &["redis://127.0.0.1:1"], &[]),
     (
         "serve",
@@ -116,6 +117,8 @@ const URLS: &[(&str, &str)] = &[
     ("pull", "url"),
     ("list", "url"),
     ("orphans", "url"),
+    ("rename", "from"),
+    ("rename", "to"),
     ("ttl", "url"),
     ("ui", "url"),
 ];

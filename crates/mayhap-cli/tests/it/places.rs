@@ -63,7 +63,6 @@ const PLACES: [&str; 8] =
     ["file", "native", "serve", "counting", "redisbloom", "valkey", "redisson", "magnuss"];
 
 const WORKS: &str = "";
-const BY_SERVER: &str = "is managed by its server through BF commands";
 const NO_REMOVAL: &str = "only a compact or counting filter of mayhap serve can";
 const OTHER_THERE: &str = "holds a filter of another system";
 const STRING: &str = "this is a string, maybe a bare bitmap";
@@ -103,8 +102,8 @@ const ROWS: &[Row] = &[
         [
             WORKS,
             WORKS,
-            BY_SERVER,
-            BY_SERVER,
+            WORKS,
+            WORKS,
             NO_MERGE,
             NO_MERGE,
             "one of Redisson",

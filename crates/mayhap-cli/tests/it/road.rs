@@ -1,5 +1,6 @@
 //! From one machine to more: filters that are like others, move, are listed, and leave no orphans.
 
+use crate::places::Serve;
 use crate::remote::{server, url};
 use crate::support::{fail, folder, json, lines, mayhap, run, stderr, succeed};
 use std::path::Path;
@@ -96,7 +97,7 @@ fn filters_that_cannot_move_are_refused_before_anything_is_copied() {
     let folder = folder();
     let folder = folder.path();
     let to = url(&redis, "to");
-    for layout in ["scalable", "counting", "window:1000"] {
+    for layout in ["counting", "window:1000"] {
         let name = layout.split(':').next().unwrap();
         succeed(folder, &["create", "-q", name, "-n", "1000", "--layout", layout], b"");
         let info = json(&succeed(folder, &["info", "--json", name], b""));
@@ -143,6 +144,17 @@ fn filters_are_listed_and_values_of_none_are_found_and_deleted() {
     assert!(held(folder, &url(&redis, "b"), 0..10) == 0);
     let error = fail(folder, &["list", &url(&redis, "b")], b"");
     assert!(error.contains("names a filter"), "{error}");
+}
+
+/// It shows filters and no values, also where it stands in front of a store that has such values.
+#[test]
+fn of_a_server_of_mayhap_it_is_not_said_that_there_are_no_values_without_a_filter() {
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    let error = fail(folder, &["orphans", &format!("redis://127.0.0.1:{}", serve.port())], b"");
+    assert!(error.contains("is mayhap serve, which shows no values of a store"), "{error}");
+    assert!(error.contains("hint: name the Redis or Valkey server"), "{error}");
 }
 
 /// The limit is below the size of the filter.

@@ -96,6 +96,8 @@ fn a_list_that_needs_more_than_its_memory_stops_and_writes_nothing() {
     assert!(full["num_bytes"] == 4_096 && full["health"] == "over capacity", "{full}");
     for (more, problem) in [
         (&["--layout", "scalable"][..], "--shrink is for blocked and standard"),
+        (&["--frozen"], "--shrink is for blocked and standard"),
+        (&["--layout", "matrix"], "--shrink is for blocked and standard"),
         (&["--preset", "8", "-n", "9"], "--shrink is for blocked and standard"),
         (&["--format", "guava", "-n", "9"], "--shrink is for blocked and standard"),
         (&["--segment", "1/2", "-n", "9"], "cannot be used with"),
@@ -372,4 +374,24 @@ fn a_process_that_is_adding_goes_on_with_the_smaller_filter() {
     assert_eq!(held(folder, "f", &all), all);
     let info = json(&succeed(folder, &["info", "--json", "f"], b""));
     assert_eq!(info["expected_items"], 10_000);
+}
+
+/// Their sizes are the smallest and a multiple of 3, which is no prime number.
+#[test]
+fn a_filter_that_is_too_small_to_fold_is_not_called_one_of_a_prime_size() {
+    let folder = folder();
+    let folder = folder.path();
+    for (items, bits, factor, why) in [
+        ("1", "64 bits", "2", "a: it does not fold by 2: num_bits is 32, must be from 64"),
+        ("1", "64 bits", "3", "a: 64 bits do not fold by 3"),
+        ("7", "69 bits", "3", "a: it does not fold by 3: num_bits is 23, must be from 64"),
+    ] {
+        let build = ["build", "-o", "a", "--force", "--layout", "standard", "-p", "1%", "-n"];
+        succeed(folder, &[&build[..], &[items]].concat(), b"key\n");
+        let info = String::from_utf8(succeed(folder, &["info", "a"], b"")).unwrap();
+        assert!(info.contains(bits), "{info}");
+        let refused = fail(folder, &["shrink", "a", "--factor", factor], b"");
+        assert!(refused.contains(why), "{refused}");
+        assert!(refused.contains("hint: no factor leaves a size"), "{refused}");
+    }
 }

@@ -15,13 +15,14 @@ use crate::set::fill::{self, Counts, Inserter};
 use crate::set::kept::Kept;
 use crate::set::notes::{say, say_options};
 use crate::set::session::Waiting;
+use crate::set::short;
 use crate::set::summary::Summary;
 use mayhap::Digest;
 use mayhap::native::{Header, Native};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Measurements, Note, OwnSet, matrix_state};
-use mayhap_store::KeptDigests;
+use mayhap_store::{KeptDigests, Memory};
 use mayhap_units::number::{counted, format_count, noun};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub struct Args {
     keep_digests: bool,
     /// Build part I of N, of a filter that several machines fill: 3/16
     #[arg(long, value_name = "I/N", value_parser = Part::parse,
-          conflicts_with_all = ["keep_digests", "format", "reproducible", "shrink"])]
+          conflicts_with_all = ["keep_digests", "format", "reproducible", "shrink", "short"])]
     segment: Option<Part>,
     /// Fold the filter at the end to the smallest size that keeps -p for its keys [default for
     /// pipes without -n and --mem]
@@ -66,6 +67,9 @@ pub struct Args {
     /// Write the same bytes for the same keys in any order: the count follows from the bits
     #[arg(long)]
     reproducible: bool,
+    /// Write a short file, of at most 4,095 bytes: a small filter without whole pages
+    #[arg(long, conflicts_with_all = ["keep_digests", "format", "frozen"])]
+    short: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -114,6 +118,7 @@ impl From<FrozenLists> for Args {
             segment: None,
             shrink: false,
             reproducible: false,
+            short: false,
             json: of.json,
             size: of.size,
             system: SystemArgs::default(),
@@ -187,6 +192,9 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     let on_full = args.on_full()?;
     let overfill = on_full == OnFull::Overfill;
     check_reproducible(args, system.is_some())?;
+    check_short_kind(args)?;
+    let (requested, is_pipe) = ((args.shrink, &args.size), total_bytes.is_none());
+    let shrinks = shrink::applies(requested, is_pipe, system.is_some())?;
     if args.size.layout == Some(LayoutName::Matrix) && args.segment.is_none() {
         let (files, options, stop) = (&*args.files, &options, &stop);
         let skip_bad = args.lines.skip_bad;
@@ -205,8 +213,6 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     if args.size.layout.is_some_and(LayoutName::is_frozen) {
         return build_frozen(args, (&mut reader, &mut progress), (&waiting, &stop), talk);
     }
-    let shrinks =
-        shrink::applies((args.shrink, &args.size), total_bytes.is_none(), system.is_some())?;
     let is_sized = shrinks || args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
     let counted = !is_sized && !args.size.grows_or_forgets();
     let items = if counted {
@@ -214,13 +220,14 @@ pub fn run(args: &Args, talk: Reporter) -> Result<(), Error> {
     } else {
         args.size.items
     };
-    let (set, notes): (Box<dyn KeySet>, _) = match &system {
+    let (mut set, notes): (Box<dyn KeySet>, _) = match &system {
         Some(new) => of_system(args, new, (items, counted, overfill), talk)?,
         None if shrinks => {
             (Box::new(OwnSet::from(shrink::begin(&args.size, &args.digest)?)), Vec::new())
         }
         None => (Box::new(Create::build_any(&args.size, items, &args.digest)?), Vec::new()),
     };
+    check_short_size(args, &mut *set, shrinks)?;
     // The estimate by which a filter of another system is full adds nothing to the count.
     let overfill = overfill || counted && system.is_some();
     let mut inserter = Inserter::new(set, overfill).without_warning(counted || shrinks);
@@ -309,6 +316,27 @@ fn check_reproducible(args: &Args, is_foreign: bool) -> Result<(), Error> {
         "--reproducible is for blocked and standard filters alone",
         "omit it, or choose --layout blocked or --layout standard",
     ))
+}
+
+/// Refuses `--short` for kinds without a short form.
+fn check_short_kind(args: &Args) -> Result<(), Error> {
+    match args.size.layout {
+        Some(name) if args.short && name.layout().is_none() => {
+            Err(short::no_short_form(&name.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses `--short` for a filter that is too large, before it is filled.
+fn check_short_size(args: &Args, set: &mut dyn KeySet, shrinks: bool) -> Result<(), Error> {
+    match set.own_mut() {
+        Some(own) if args.short && !shrinks => {
+            let options = args.lines.key_options().to_header();
+            short::check(&args.output, &own.header(&options), &own.segments())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Counts the distinct keys of the input, for which there has to be room.
@@ -406,7 +434,11 @@ fn finish(
     }
     let options = options.to_header();
     let keeps = digests.is_some();
-    waiting.save_set(&args.output, (filter, &options), digests, args.force)?;
+    if args.short {
+        waiting.save_short(&args.output, (filter, &options), args.force)?;
+    } else {
+        waiting.save_set(&args.output, (filter, &options), digests, args.force)?;
+    }
     if keeps {
         say_kept(args, talk)?;
     }

@@ -233,8 +233,9 @@ impl Info {
         }
     }
 
-    /// Adds the id of the state, and the condition of its log.
+    /// Adds the length of the file, the id of the state, and the condition of its log.
     fn look_at_log(&mut self, snapshot: &Snapshot) {
+        self.file_bytes = snapshot.image().file_bytes();
         let identity = snapshot.header().identity();
         let identity = identity.map(|it| (format!("{:032x}", it.id), it.epoch));
         (self.state_id, self.state_epoch) = identity.unzip();

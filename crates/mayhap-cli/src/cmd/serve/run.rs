@@ -107,8 +107,8 @@ fn not_started(error: &StartError) -> Error {
             return Error::usage(message_of_data(error), data_hint(error));
         }
         StartError::Store(ConnectError::Store(_)) => {
-            "is it running, with the password in REDISCLI_AUTH or in the URL? Other options of \
-             --store are in mayhap serve --help"
+            "the password is in REDISCLI_AUTH or in the URL; other options of --store are in \
+             mayhap serve --help"
         }
         StartError::Key(KeyFileError::NoKey { .. })
         | StartError::Store(ConnectError::Key(KeyFileError::NoKey { .. })) => {

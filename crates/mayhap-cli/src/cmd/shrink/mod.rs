@@ -257,22 +257,23 @@ fn factor(args: &Args, filter: &AnyFilter) -> Result<u64, Error> {
     })
 }
 
-/// Refuses a factor that does not divide the size, with those that do.
+/// Refuses a factor that does not divide the size, or leaves too little of it, with those that fit.
 fn check_factor(params: &FilterParams, factor: u64, path: &Path) -> Result<(), Error> {
-    let Err(error @ mayhap::Error::NoFold { .. }) = params.folded(factor, params.target_fpp())
-    else {
-        return Ok(());
-    };
+    let Err(error) = params.folded(factor, params.target_fpp()) else { return Ok(()) };
     let factors = params.fold_factors();
     let shown: Vec<String> = factors.iter().skip(1).take(SHOWN).map(u64::to_string).collect();
     let hint = match factors.len() - 1 {
-        0 => "it has the size of a prime number, and folds to none; build it again: mayhap build \
-              --shrink"
+        0 => "no factor leaves a size that a filter can have: it is too small, or that of a prime \
+              number; build it again: mayhap build --shrink"
             .into(),
         count if count > SHOWN => format!("its factors are {}, ...", shown.join(", ")),
         _ => format!("its factors are {}", shown.join(", ")),
     };
-    Err(Error::usage(format!("{}: {error}", path.display()), hint))
+    let problem = match error {
+        mayhap::Error::NoFold { .. } => error.to_string(),
+        error => format!("it does not fold by {factor}: {error}"),
+    };
+    Err(Error::usage(format!("{}: {problem}", path.display()), hint))
 }
 
 /// The smaller filter, which promises what was requested or else what it keeps.

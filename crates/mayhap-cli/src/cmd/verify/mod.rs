@@ -121,6 +121,7 @@ fn is_damage(error: &mayhap_store::Error) -> bool {
             source,
             Core::PageDamaged { .. }
                 | Core::HeaderDamaged
+                | Core::ShortDamaged
                 | Core::IdentityDamaged
                 | Core::BadField { .. }
                 | Core::WrongLength { .. }

@@ -2,6 +2,7 @@
 //! on its way.
 
 use super::Connection;
+use super::dump::Dump;
 use super::model::{Model, check_kind, refuse_foreign, unlike};
 use crate::args::ServerArgs;
 use crate::error::{Error, Limit, over_full};
@@ -61,6 +62,8 @@ enum Blocks<'a> {
     Memory(Box<AnyFilter>),
     Borrowed(&'a [Block]),
     Server(&'a Connection, Box<Download>),
+    /// On `mayhap serve`.
+    Dump(Box<Dump<'a>>),
 }
 
 impl<'a> Bits<'a> {
@@ -101,15 +104,10 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The bits of a filter that is handed over.
-    pub fn of_owned(name: &str, key_options: &str, filter: AnyFilter) -> Self {
-        Self {
-            name: name.to_owned(),
-            key_options: key_options.to_owned(),
-            params: *filter.params(),
-            function: *filter.digest_function(),
-            place: Blocks::Memory(Box::new(filter)),
-        }
+    /// The bits of a filter in memory, which goes with them.
+    pub fn of_owned(name: String, key_options: String, filter: AnyFilter) -> Self {
+        let (params, function) = (*filter.params(), *filter.digest_function());
+        Self { name, key_options, params, function, place: Blocks::Memory(Box::new(filter)) }
     }
 
     /// The bits of a filter on a server, as it is now: once it is switched to another one, reading
@@ -127,6 +125,30 @@ impl<'a> Bits<'a> {
             function: filter.digest_function(),
             place: Blocks::Server(connection, Box::new(download)),
         })
+    }
+
+    /// The bits of a filter that `mayhap serve` keeps, as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`]; [`Error::Usage`] for other kinds.
+    pub fn of_dump(connection: &'a Connection, key: Option<SecretKey>) -> Result<Self, Error> {
+        let (dump, header) = Dump::begin(connection)?;
+        Self::of_begun(connection, (dump, &header), key)
+    }
+
+    /// The same, of a dump that was begun.
+    pub(super) fn of_begun(
+        connection: &'a Connection,
+        (dump, header): (Dump<'a>, &Header),
+        key: Option<SecretKey>,
+    ) -> Result<Self, Error> {
+        let name = connection.origin.url.clone();
+        check_kind(&name, header)?;
+        let params = header.params().map_err(|source| dump.error(source))?;
+        let function = header.digest_function(key).map_err(|source| dump.error(source))?;
+        let key_options = header.key_options().to_owned();
+        Ok(Self { name, key_options, params, function, place: Blocks::Dump(Box::new(dump)) })
     }
 
     /// The numbers of the filter.
@@ -164,6 +186,7 @@ impl<'a> Bits<'a> {
             Blocks::Server(connection, download) => {
                 Cow::Owned(connection.wait(download.blocks(range))?)
             }
+            Blocks::Dump(dump) => Cow::Owned(dump.blocks(range, self.params.num_blocks())?),
         })
     }
 
@@ -250,16 +273,30 @@ impl<'a> Bits<'a> {
         stop: &Stop,
     ) -> Result<(), Error> {
         let info = connection.wait(filter.info())?;
-        let there = info.estimated_items.map_or(f64::INFINITY, |items| items);
         let made_for = filter.params().expected_items();
+        let theirs = || Bits::of_server(connection, filter);
+        self.check_fits((info.estimated_items, made_for), theirs, stop)
+    }
+
+    /// The same for a filter with an estimated number of keys, if there is one, and a capacity; its
+    /// bits are only read if the sum of both numbers exceeds the capacity.
+    ///
+    /// # Errors
+    ///
+    /// As [`Bits::check_room_in`].
+    pub fn check_fits<'b>(
+        &self,
+        (there, made_for): (Option<f64>, u64),
+        theirs: impl Fn() -> Result<Bits<'b>, Error>,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let there = there.unwrap_or(f64::INFINITY);
         if there + self.estimate(None, stop)?.items <= made_for as f64 {
             return Ok(());
         }
-        let name = &connection.origin.url;
-        self.check_options(name, &filter.key_options())?;
-        self.begin_merge(connection, filter)?;
         for left in (0..MOST_SWITCHES).rev() {
-            let theirs = Bits::of_server(connection, filter)?;
+            let theirs = theirs()?;
+            self.check_like(&theirs)?;
             match self.estimate(Some(&theirs), stop) {
                 Err(error) if left > 0 && is_switched(&error) => {}
                 Err(error) => return Err(error),
@@ -407,7 +444,8 @@ pub fn is_switched(error: &Error) -> bool {
         if matches!(&**source, mayhap_sets::server::Error::Redis { source: Switched { .. }, .. }))
 }
 
-fn refuse_unlike(there: &str, ours: &str, source: &str) -> Error {
+/// The error for two filters, by name, that differ in this.
+pub fn refuse_unlike(there: &str, ours: &str, source: &str) -> Error {
     Error::usage(
         format!("{ours} and {there} cannot be merged: {source}"),
         "create one like the other: mayhap create FILTER --like OTHER",

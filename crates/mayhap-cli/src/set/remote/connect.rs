@@ -60,7 +60,15 @@ impl Connection {
     ///
     /// As that.
     pub fn find(&self, key: Option<SecretKey>) -> Result<Option<NativeFilter>, Error> {
-        let found = self.timed(find(&self.origin.server, &self.origin.name, key))?;
+        self.native(self.timed(find(&self.origin.server, &self.origin.name, key))?)
+    }
+
+    /// The filter that was found, if it is in mayhap's own layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for other schemes.
+    pub fn native(&self, found: Found) -> Result<Option<NativeFilter>, Error> {
         let (scheme, hint) = match found {
             Found::Native(filter) => return Ok(Some(filter)),
             Found::Nothing { filters_only: false } => return Ok(None),

@@ -104,11 +104,18 @@ pub fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
     if header.kind() == Kind::Bloom {
         return Ok(());
     }
-    let kind = header.kind().name();
-    Err(Error::usage(
-        format!("{name} is a {kind} filter, but servers have plain ones only"),
-        "build a plain one from its keys: mayhap build -o FILE KEYS",
-    ))
+    Err(refuse_kind(name, header.kind().name()))
+}
+
+/// The error for a filter of a kind that cannot be on a server.
+pub fn refuse_kind(name: &str, kind: &str) -> Error {
+    let hint = if kind == Kind::Scalable.name() {
+        "while it has one layer it moves as a plain one: mayhap move FROM TO; or build one from \
+         its keys: mayhap build -o FILE KEYS"
+    } else {
+        "build a plain one from its keys: mayhap build -o FILE KEYS"
+    };
+    Error::usage(format!("{name} is a {kind} filter, but servers have plain ones only"), hint)
 }
 
 /// Says of a file that is no filter of ours what could be done.

@@ -3,13 +3,17 @@
 use super::Connection;
 use super::bits::Bits;
 use super::bits::Reading;
-use super::model::{check_kind, refuse_foreign};
+use super::dump::Dump;
+use super::flat;
+use super::model::{check_kind, refuse_foreign, refuse_kind};
+use super::served::{Served, is_plain};
+use super::target::Target;
 use crate::args::ReplicaArgs;
 use crate::error::Error;
 use crate::set::session::Waiting;
-use mayhap::native::{self, Header, MAGIC};
-use mayhap_redis::{Found, NativeFilter, RemoteFilter, find};
-use mayhap_sets::server::{Known, ServerUrl, copy};
+use mayhap::native::Kind;
+use mayhap_redis::{Found, NativeFilter, RemoteBf, RemoteFilter, find};
+use mayhap_sets::server::ServerUrl;
 use mayhap_store::FilterLock;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,8 +21,8 @@ use std::time::Duration;
 /// Where a filter is that moves.
 #[derive(Debug)]
 pub enum Source {
-    /// In a file.
-    File(PathBuf),
+    /// In a file, and whether it grows.
+    File(PathBuf, bool),
     /// On Redis or Valkey.
     Native(Connection, NativeFilter),
     /// On `mayhap serve`.
@@ -26,7 +30,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Finds it; only plain filters move.
+    /// Finds it; only plain and growing filters move.
     ///
     /// # Errors
     ///
@@ -36,8 +40,11 @@ impl Source {
             let name = path.display().to_string();
             let header =
                 mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
-            check_kind(&name, &header)?;
-            return Ok(Self::File(path.to_owned()));
+            let grows = header.kind() == Kind::Scalable;
+            if !grows {
+                check_kind(&name, &header)?;
+            }
+            return Ok(Self::File(path.to_owned(), grows));
         }
         let url = ServerUrl::of(path)?;
         let connection = Connection::open(url, how.server, ReplicaArgs::default(), how.talk)?;
@@ -48,33 +55,51 @@ impl Source {
                 let name = name.clone();
                 Err(connection.error(mayhap_redis::Error::NotFound { name }))
             }
-            Found::Bf(filter) if filter.kind().is_some() => Ok(Self::Served(connection)),
-            _ => Err(Error::usage(
-                format!("{} is a filter of another system, which does not move", name_of(path)),
-                "create a plain one at the new place and add its keys: mayhap create TO -n COUNT, \
-                 mayhap add TO KEYS",
-            )),
+            Found::Bf(filter) => match filter.kind() {
+                Some(kind) if is_plain(kind) || kind == Kind::Scalable.name() => {
+                    Ok(Self::Served(connection))
+                }
+                Some(kind) => Err(refuse_kind(&connection.origin.url, kind)),
+                None => Err(refuse_other(path)),
+            },
+            _ => Err(refuse_other(path)),
         }
     }
 
     /// The file, or the URL without the password.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path) => path.display().to_string(),
+            Self::File(path, _) => path.display().to_string(),
             Self::Native(connection, _) | Self::Served(connection) => connection.origin.url.clone(),
         }
     }
 
-    /// Its bits as they are now.
+    /// Its bits as they are now; those of a growing filter as a plain one, at most at this rate or
+    /// its own.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`], [`Error::Remote`]; [`Error::Usage`] for other kinds.
-    pub fn bits<'a>(&'a self, how: Reading<'_>) -> Result<Bits<'a>, Error> {
-        match self {
-            Self::File(path) => Bits::of_file(path, how),
-            Self::Native(connection, filter) => Bits::of_server(connection, filter),
-            Self::Served(connection) => served(connection, how),
+    /// [`Error::Store`], [`Error::Remote`]; [`Error::Usage`] for other kinds, for filters that have
+    /// grown too far, and for a rate where none grows.
+    pub fn bits<'a>(&'a self, how: Reading<'_>, fpp: Option<f64>) -> Result<Bits<'a>, Error> {
+        let bits = match self {
+            Self::File(path, true) => return flat::of_file(path, how, fpp),
+            Self::File(path, false) => Bits::of_file(path, how)?,
+            Self::Native(connection, filter) => Bits::of_server(connection, filter)?,
+            Self::Served(connection) => {
+                let (dump, header) = Dump::begin(connection)?;
+                if header.kind() == Kind::Scalable {
+                    return flat::of_dump((&dump, &header), &self.name(), how, fpp);
+                }
+                Bits::of_begun(connection, (dump, &header), how.key)?
+            }
+        };
+        match fpp {
+            None => Ok(bits),
+            Some(_) => Err(Error::usage(
+                format!("{} is a plain filter, which keeps its rate", self.name()),
+                "omit -p, which is for growing filters",
+            )),
         }
     }
 
@@ -89,27 +114,14 @@ impl Source {
                 let left = connection.wait(filter.glance())?.ttl_ms;
                 Ok(left.map(|left| Duration::from_millis(left.max(1))))
             }
-            Self::File(_) | Self::Served(_) => Ok(None),
+            Self::Served(connection) => {
+                let filter = RemoteBf::attach(&connection.origin.server, &connection.origin.name);
+                let left = connection.wait(connection.wait(filter)?.info())?.ttl_ms;
+                Ok(left.map(|left| Duration::from_millis(left.max(1))))
+            }
+            Self::File(..) => Ok(None),
         }
     }
-}
-
-/// The bits of a filter that `mayhap serve` keeps, in memory.
-fn served<'a>(connection: &Connection, how: Reading<'_>) -> Result<Bits<'a>, Error> {
-    let origin = &connection.origin;
-    let found = connection.wait(find(&origin.server, &origin.name, None))?;
-    let known = Known { key_of_several: true, ..Known::default() };
-    let bytes = copy(origin, found, &known, how.max_bytes)?.bytes;
-    if !bytes.starts_with(&MAGIC) {
-        return Err(Error::usage(
-            format!("{} is a filter of another system, which does not move", origin.url),
-            "create a plain one at the new place and add its keys",
-        ));
-    }
-    let header = Header::decode(&bytes)?;
-    check_kind(&origin.url, &header)?;
-    let (filter, header) = native::decode_as(&bytes, how.key)?;
-    Ok(Bits::of_owned(&origin.url, header.key_options(), filter))
 }
 
 /// Where a filter moves.
@@ -117,8 +129,8 @@ fn served<'a>(connection: &Connection, how: Reading<'_>) -> Result<Bits<'a>, Err
 pub enum Destination<'a> {
     /// A file, whose lock is held.
     File(PathBuf, FilterLock, Reading<'a>),
-    /// A name on Redis or Valkey, and the filter there.
-    Server(Connection, Option<NativeFilter>),
+    /// A name on a server.
+    Server(Target),
 }
 
 impl<'a> Destination<'a> {
@@ -134,17 +146,30 @@ impl<'a> Destination<'a> {
         waiting: &Waiting,
     ) -> Result<Self, Error> {
         if !mayhap_sets::is_url(path) {
+            crate::files::refuse_existing(path, true)?;
             return Ok(Self::File(path.to_owned(), waiting.lock(path)?, how));
         }
         let url = ServerUrl::of(path)?;
         let connection = Connection::open(url, how.server, replicas, how.talk)?;
         let (server, name) = (&connection.origin.server, &connection.origin.name);
         match connection.timed(find(server, name, how.key))? {
-            Found::Native(filter) => Ok(Self::Server(connection, Some(filter))),
-            Found::Nothing { filters_only: false } => Ok(Self::Server(connection, None)),
-            Found::Nothing { .. } => Err(Error::usage(
-                format!("{} is managed by its server, which takes whole filters", name_of(path)),
-                "move it to a file, then mayhap push FILE URL",
+            Found::Native(filter) => Ok(Self::Server(Target::Native(connection, Some(filter)))),
+            Found::Nothing { filters_only: false } => {
+                Ok(Self::Server(Target::Native(connection, None)))
+            }
+            Found::Nothing { .. } => {
+                Ok(Self::Server(Target::Served(Served::new(connection, false))))
+            }
+            Found::Bf(there) if there.kind().is_some_and(is_plain) => {
+                Ok(Self::Server(Target::Served(Served::new(connection, true))))
+            }
+            Found::Bf(there) if there.kind().is_some() => Err(Error::usage(
+                format!(
+                    "{} is a {} filter, to which no other moves",
+                    connection.origin.url,
+                    there.kind().unwrap_or_default()
+                ),
+                "use another name: the filter is made there like the old one",
             )),
             _ => Err(Error::usage(
                 format!("{} holds a filter of another system", name_of(path)),
@@ -157,9 +182,30 @@ impl<'a> Destination<'a> {
     pub fn name(&self) -> String {
         match self {
             Self::File(path, ..) => path.display().to_string(),
-            Self::Server(connection, _) => connection.origin.url.clone(),
+            Self::Server(target) => target.connection().origin.url.clone(),
         }
     }
+
+    /// Deletes what an unfinished move or push to this name left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn discard(&self) -> Result<(), Error> {
+        match self {
+            Self::File(..) => Ok(()),
+            Self::Server(target) => target.discard(),
+        }
+    }
+}
+
+/// The error for a filter that does not move.
+fn refuse_other(path: &Path) -> Error {
+    Error::usage(
+        format!("{} is a filter of another system, which does not move", name_of(path)),
+        "create a plain one at the new place and add its keys: mayhap create TO -n COUNT, mayhap \
+         add TO KEYS",
+    )
 }
 
 fn name_of(path: &Path) -> String {

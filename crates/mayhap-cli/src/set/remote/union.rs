@@ -3,6 +3,8 @@
 use super::Connection;
 use super::bits::{Bits, MOST_SWITCHES, Reading};
 use super::model::{check_kind, refuse_foreign, unlike};
+use super::served::is_plain;
+use super::target::Target;
 use crate::args::{LockArgs, ReplicaArgs};
 use crate::error::{Error, Limit, over_full};
 use crate::io::progress::Progress;
@@ -10,11 +12,11 @@ use crate::memory;
 use crate::set::notes::say;
 use crate::set::session::Waiting;
 use mayhap::native;
-use mayhap::{AnyFilter, Block, Health, OwnedBlocks};
+use mayhap::{AnyFilter, Block, DigestFunction, FilterParams, Health, OwnedBlocks};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
-use mayhap_redis::NativeFilter;
-use mayhap_sets::server::{NativeSet, ServerSet, ServerUrl, wait};
+use mayhap_redis::{Found, NativeFilter, find};
+use mayhap_sets::server::{ServerUrl, wait};
 use mayhap_sets::{State, open_snapshot};
 use mayhap_store::common_key_options;
 use std::path::{Path, PathBuf};
@@ -49,7 +51,15 @@ impl Whole {
                 ReplicaArgs::default(),
                 how.talk,
             )?;
-            let filter = connection.attach(how.key)?;
+            let (server, name) = (&connection.origin.server, &connection.origin.name);
+            let found = connection.timed(find(server, name, how.key))?;
+            if matches!(&found, Found::Bf(filter) if filter.kind().is_some_and(is_plain)) {
+                let bits = Bits::of_dump(&connection, how.key)?;
+                return Self::of_bits(&bits, how.max_bytes, (stop, progress));
+            }
+            let missing = || mayhap_redis::Error::NotFound { name: name.clone() };
+            let filter = connection.native(found)?;
+            let filter = filter.ok_or_else(|| connection.error(missing()))?;
             return Self::download(&connection, &filter, how.max_bytes, (stop, progress));
         }
         let name = path.display().to_string();
@@ -61,6 +71,39 @@ impl Whole {
         let mut filter = snapshot.image().load(how.key, |_, _| {})?;
         snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
         let key_options = snapshot.header().key_options().to_owned();
+        Ok(Self { name, key_options, filter })
+    }
+
+    /// Copies a filter that is read in pieces, with as many keys as its bits speak of.
+    fn of_bits(
+        bits: &Bits<'_>,
+        max_bytes: u64,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<Self, Error> {
+        let params = *bits.params();
+        memory::check(params.num_bytes(), max_bytes)?;
+        let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
+        for range in bits.pieces() {
+            stop.check()?;
+            let done = range.end * Block::BYTES as u64;
+            let part = range.start as usize..range.end as usize;
+            blocks.as_mut()[part].copy_from_slice(&bits.blocks(range)?);
+            progress.tick_bytes(done);
+        }
+        let (name, key_options) = (bits.name.clone(), bits.key_options.clone());
+        Self::counted((name, key_options), (params, *bits.digest_function()), blocks)
+    }
+
+    /// A filter with as many keys as its bits speak of.
+    fn counted(
+        (name, key_options): (String, String),
+        (params, function): (FilterParams, DigestFunction),
+        blocks: OwnedBlocks,
+    ) -> Result<Self, Error> {
+        let uncounted = AnyFilter::from_parts(params, function, blocks.as_ref(), 0)?;
+        // Where all bits are set there may be any number of keys.
+        let items = uncounted.estimated_items().rounded().min(params.num_bits());
+        let filter = AnyFilter::from_parts(params, function, blocks, items)?;
         Ok(Self { name, key_options, filter })
     }
 
@@ -119,15 +162,8 @@ impl Whole {
             done += size_of_val(bytes) as u64;
             progress.tick_bytes(done);
         }
-        let function = filter.digest_function();
-        let uncounted = AnyFilter::from_parts(params, function, blocks.as_ref(), 0)?;
-        // Where all bits are set there may be any number of keys.
-        let items = uncounted.estimated_items().rounded().min(params.num_bits());
-        Ok(Some(Self {
-            name: connection.origin.url.clone(),
-            key_options: download.key_options().into(),
-            filter: AnyFilter::from_parts(params, function, blocks, items)?,
-        }))
+        let names = (connection.origin.url.clone(), download.key_options().into());
+        Self::counted(names, (params, filter.digest_function()), blocks).map(Some)
     }
 
     /// Adds the keys of another filter.
@@ -220,18 +256,9 @@ pub fn merge(
     } else {
         let place = ServerUrl::of(output.path)?;
         let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
-        let filter = if let Some(filter) = connection.find(how.key)? {
-            let bits = whole.bits();
-            if !output.overfill {
-                bits.check_room_in(&connection, &filter, &stop)?;
-            }
-            bits.merge_into((&connection, &filter), false, (&stop, &mut progress))?;
-            filter
-        } else {
-            let bits = whole.bits();
-            bits.upload(&connection, &bits.model().native_options(), (&stop, &mut progress))?
-        };
-        NativeSet::new(&connection.origin, filter, connection.round_trip())?.0.state()
+        let mut target = Target::find(connection, how.key)?;
+        target.add(&whole.bits(), (output.overfill, how.key), (&stop, &mut progress))?;
+        target.set(how.key)?.state()
     };
     let estimate = whole.filter.estimated_items().items;
     Ok((items, estimate.is_finite().then_some(estimate), state))

@@ -4,6 +4,7 @@ use crate::args::LockArgs;
 use crate::error::Error;
 use crate::io::messages::Reporter;
 use crate::set::kept::ReplacedDigests;
+use crate::set::short;
 use mayhap::native::Header;
 use mayhap::{Block, Digest};
 use mayhap_lists::Stop;
@@ -114,6 +115,26 @@ impl Waiting {
             (Contents::Whole(_), Some(_)) => Err(not_of_a_file()),
             (Contents::Whole(file), None) => Ok(file.save(&self.lock(path)?, force)?),
         }
+    }
+
+    /// [`Waiting::save`] of a set as a short file, with these key options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::save`]; [`Error::Usage`] for sets that have no short form.
+    pub fn save_short(
+        &self,
+        path: &Path,
+        (set, key_options): (&mut dyn KeySet, &str),
+        force: bool,
+    ) -> Result<(), Error> {
+        let set = own(set)?;
+        let (header, segments) = (set.header(key_options), set.segments());
+        short::check(path, &header, &segments)?;
+        let digests = ReplacedDigests::of(path);
+        self.lock(path)?.save_short(&header, &segments, force)?;
+        digests.say(self.talk);
+        Ok(())
     }
 
     /// A result of the store; where a signal has ended a wait, that is the error.
