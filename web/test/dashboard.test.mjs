@@ -37,6 +37,16 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Sends a query of more and more keys, until one is in the list of slow requests. */
+async function slowRequest(port) {
+  for (let keys = 50_000; keys <= 800_000; keys *= 2) {
+    const query = ['BF.MEXISTS', HOSTILE[0], ...Array.from({ length: keys }, (_, i) => `key-${i}`)];
+    const slow = await commands(port, [query, ['SLOWLOG', 'GET', '128']]);
+    if (slow.includes('BF.MEXISTS')) return;
+  }
+  assert.fail('no request was slow');
+}
+
 /** Opens a view. */
 const open = (hash, use) => visit(browser, `${server.url}/ui${hash}`, use);
 
@@ -212,8 +222,10 @@ test('durability, clients and slow requests are shown', async () => {
     await checkAccess(page);
   });
   client.destroy();
+  await slowRequest(server.redis);
   await open('#slow', async (page) => {
     await page.getByRole('columnheader', { name: 'Took' }).waitFor();
+    await page.getByRole('cell', { name: /^BF\.MEXISTS / }).first().waitFor();
     await checkAccess(page);
   });
 });

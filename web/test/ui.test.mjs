@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { checkAccess, checkEverywhere, launch, root, visit } from './browser.mjs';
+import { serveFilters } from './server.mjs';
 
 const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
 const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
@@ -47,7 +48,9 @@ async function freePort() {
 }
 
 const startRedis = (port) => start('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '',
-  '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru'], 'stdout', /Ready to accept/);
+  '--maxmemory', '200mb', '--maxmemory-policy', 'allkeys-lru',
+  // Some are slow on any machine.
+  '--slowlog-log-slower-than', '0', '--slowlog-max-len', '3'], 'stdout', /Ready to accept/);
 
 let redis;
 let ui;
@@ -229,6 +232,34 @@ test('filters that vanish from a Redis do so in the table, and a deleted filterâ
     await other.getByText('There is no filter shop:11').waitFor();
     assert.equal(await page.getByRole('link', { name: 'shop:10', exact: true }).count(), 1);
   }));
+
+test('a server in front of this Redis shows the filters, and names the store', async () => {
+  mayhap(['create', '-q', `${at}/2/seen`, '-n', '1000', '-p', '1e-6']);
+  const front = await serveFilters(['--store', `${at}/2`]);
+  try {
+    await visit(browser, `${front.url}/ui`, async (page) => {
+      await page.getByRole('link', { name: 'seen', exact: true }).waitFor();
+      await page.locator('dt:text-is("Store") + dd', { hasText: /^redis:/ }).waitFor();
+      await page.locator('dt:text-is("Memory of the store") + dd', { hasText: 'MiB of 200 MiB' }).waitFor();
+      await checkAccess(page);
+    });
+    await visit(browser, `${front.url}/ui#filter=seen`, async (page) => {
+      await page.getByText('0 of 1,000 keys').waitFor();
+      await page.getByRole('textbox').first().fill('key-1');
+      await page.getByRole('button', { name: 'Add' }).click();
+      await page.getByText('key-1: new').waitFor();
+      await page.getByText('1 of 1,000 keys').waitFor();
+      assert.equal(mayhap(['check', '--count', `${at}/2/seen`], 'key-1\n').toString(), '1\n');
+      await checkEverywhere(page, 'a filter in a store');
+    });
+    await visit(browser, `${front.url}/ui#durability`, async (page) => {
+      await page.getByText('keys are removed (allkeys-lru), filters too').waitFor();
+      await checkAccess(page);
+    });
+  } finally {
+    await front.stop();
+  }
+});
 
 test('a Redis that dies is told of, on pages that are open and on new ones', async () => {
   const context = await browser.newContext();

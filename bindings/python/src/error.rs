@@ -283,6 +283,7 @@ fn of_filter(error: &mayhap::Error) -> PyErr {
         | E::WrongLength { .. }
         | E::HeaderDamaged
         | E::PackedDamaged
+        | E::ShortDamaged
         | E::IdentityDamaged
         | E::BadField { .. }
         | E::PageDamaged { .. }

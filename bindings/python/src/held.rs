@@ -4,7 +4,7 @@
 use crate::error::Error;
 use crate::full::{check_room, limit_of};
 use crate::state::StateSet;
-use mayhap::native::{Fields, Kind};
+use mayhap::native::{self, Fields, Kind};
 use mayhap::set::{ByBits, Numbers, Repeats, Set};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, OwnedBlocks, Window, WindowBloomFilter};
 use mayhap_store::MappedFilter;
@@ -198,9 +198,30 @@ impl Held {
         self.whole(|set| mayhap::set::encode(set, key_options))
     }
 
+    /// The filter in as few bytes as there are forms for: a short file, or the packed form.
+    pub(crate) fn pack(&self, key_options: &str) -> Result<Vec<u8>, Error> {
+        self.whole(|set| {
+            let file = mayhap::set::encode(set, key_options);
+            let packed = native::pack(&file).unwrap_or(file);
+            match set.header(key_options).encode_short(&set.segments()) {
+                Ok(short) if short.len() <= packed.len() => short,
+                _ => packed,
+            }
+        })
+    }
+
     /// Saves it at `path`, at once and as a whole.
     pub(crate) fn save(&self, path: &Path, options: &str, replace: bool) -> Result<(), Error> {
         Ok(self.whole(|set| mayhap_store::save_set(path, set, options, replace))??)
+    }
+
+    /// Like [`Held::save`], as a short file.
+    pub(crate) fn save_short(&self, path: &Path, options: &str, rep: bool) -> Result<(), Error> {
+        Ok(self.whole(|set| {
+            // A filter that does not fit is no defect of a file.
+            set.header(options).encode_short(&set.segments())?;
+            Ok::<_, Error>(mayhap_store::save_short(path, set, options, rep)?)
+        })??)
     }
 
     /// A copy in memory.

@@ -64,7 +64,7 @@ def test_28_a_matrix_is_few_bytes():
 
 def test_28_packed_bytes_in_a_file_open(tmp_path):
     path = tmp_path / "f"
-    b = Bloom(10)
+    b = Counting(10)
     b.add("a")
     path.write_bytes(b.to_bytes())
     assert mayhap_bloom.open(path) == b
@@ -72,8 +72,44 @@ def test_28_packed_bytes_in_a_file_open(tmp_path):
         mayhap_bloom.open(path, mmap=True)
 
 
-def test_28_every_damage_of_packed_bytes_is_an_error():
-    b = Bloom(10, 1e-6)
+def test_28_a_hundred_keys_at_one_percent_are_at_most_200_bytes(tmp_path):
+    path, pages = tmp_path / "short", tmp_path / "pages"
+    for layout in ("blocked", "standard"):
+        b = Bloom(100, 0.01, layout=layout)
+        b.update(range(100))
+        b.save(path, short=True)
+        b.save(pages)
+        assert path.read_bytes() == b.to_bytes() and len(b.to_bytes()) <= 200
+        assert len(pages.read_bytes()) == 8200 and pages.read_bytes() == bytes(b)
+        assert len(pickle.dumps(b)) <= 300
+        for data in (b.to_bytes(), bytearray(b.to_bytes()), pages.read_bytes()):
+            assert mayhap_bloom.from_bytes(data) == b
+        for other in (mayhap_bloom.open(path), mayhap_bloom.open(path, mmap=True)):
+            assert other == b and bytes(other) == bytes(b) and other.to_bytes() == b.to_bytes()
+            assert other.count_many(range(100)) == 100 and "absent" not in other
+    with pytest.raises(FileExistsError):
+        b.save(path, short=True, replace=False)
+
+
+def test_28_what_has_no_short_form_is_refused(tmp_path):
+    path = tmp_path / "f"
+    for b in (Counting(9), Window(items=9), Scalable(9), Fuse(range(9)), Ribbon(range(9))):
+        with pytest.raises((TypeError, ValueError), match="short file"):
+            b.save(path, short=True)
+    with pytest.raises(ValueError, match="above the limit of 4095"):
+        Bloom(4000, 0.01).save(path, short=True)
+    assert not path.exists()
+
+
+def test_28_a_filter_with_few_keys_is_as_few_bytes_as_before():
+    b = Bloom(2000, 0.01)
+    b.add("a")
+    assert len(b.to_bytes()) < 300 and mayhap_bloom.from_bytes(b.to_bytes()) == b
+
+
+@pytest.mark.parametrize("make", [Bloom, Counting])
+def test_28_every_damage_of_packed_bytes_is_an_error(make):
+    b = make(10, 1e-6)
     b.update(range(10))
     packed, changes = b.to_bytes(), random.Random(1)
     for bit in range(8 * len(packed)):

@@ -4,7 +4,7 @@ const SENTENCES = {
   NotAFilter: () => 'these bytes are no filter of mayhap, Guava, RedisBloom, Parquet or DCSO',
   NewerVersion: (f) => `the file has version ${f.found}, this release reads up to ${f.bound}`,
   WrongLength: (f) => `${f.about} has ${f.found} bytes, ${f.bound} are needed: is it complete?`,
-  HeaderDamaged: () => 'the header of the file is damaged: get it again',
+  HeaderDamaged: () => 'the file is damaged: get it again',
   PageDamaged: (f) => `page ${f.bound} of the file is damaged: get it again`,
   BadField: (f) => `${f.about} has a value that no filter has`,
   WrongKind: (f) => (f.about === 'compact'

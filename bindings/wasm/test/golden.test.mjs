@@ -81,6 +81,37 @@ for (const [name, simd, { Filter }] of modules) {
     }
   });
 
+  test(`${label}: short files give the recorded answers, and damage is an error`, async () => {
+    const short = readFileSync(`${native}answers_short.txt`, 'utf8').trim().split('\n');
+    assert.equal(short.length, 4);
+    for (const line of short) {
+      const [file, inserted, , recorded] = line.split(' ');
+      const options = file.endsWith('sip13')
+        ? { secretKey: Uint8Array.from({ length: 16 }, (_, i) => i) }
+        : {};
+      const bytes = readFileSync(`${native}${file}.mayhap`);
+      const filter = await Filter.open(bytes, options);
+      const keys = Array.from({ length: Number(inserted) }, (_, i) => `member-${i}`);
+      assert.equal(count(filter.containsMany(keys)), keys.length, `${file} has a false negative`);
+      const absent = Array.from({ length: 1000 }, (_, i) => `absent-${i}`);
+      const maybe = filter.containsMany(absent);
+      assert.equal(absent.map((_, i) => i).filter((i) => maybe[i]).join(',') || '-', recorded, file);
+      filter.free();
+    }
+    const sound = readFileSync(`${native}v5-short-standard.mayhap`);
+    for (let bit = 0; bit < sound.length * 8; bit++) {
+      const damaged = Uint8Array.from(sound);
+      damaged[bit >> 3] ^= 1 << (bit & 7);
+      await assert.rejects(Filter.open(damaged), { name: 'MayhapError' }, `bit ${bit}`);
+    }
+    for (let length = 0; length < sound.length; length++) {
+      await assert.rejects(Filter.open(sound.subarray(0, length)), undefined, `${length} bytes`);
+    }
+    const longer = new Uint8Array(5000);
+    longer.set(sound);
+    await assert.rejects(Filter.open(longer), { code: 'HeaderDamaged' });
+  });
+
   test(`${label}: numbers are eight bytes, and texts of any script are UTF-8`, async () => {
     const filter = await Filter.open(readFileSync(`${native}v1-blocked-k8.mayhap`));
     const numbers = BigUint64Array.from({ length: 140 }, (_, i) => BigInt.asUintN(64, -1n - BigInt(i)));

@@ -3,10 +3,14 @@
 //! Shorter inputs are a header's front: zeros are put after them, since the interesting bytes of
 //! the 4096 are the first 140. Oracles: a decoded header is encoded to the same bytes, and its
 //! lengths are consistent.
-use mayhap::native::{HEADER_BYTES, Header};
+use mayhap::native::{self, HEADER_BYTES, Header};
 use mayhap_fuzz::{limited_to, seal_header};
 
 pub(super) fn run(data: &[u8]) {
+    // Short files have a target of their own.
+    if native::is_short(data) {
+        return;
+    }
     check(data);
     let mut sealed = data.to_vec();
     sealed.resize(HEADER_BYTES, 0);

@@ -39,5 +39,6 @@ targets! {
     server_command
     server_config
     server_log
+    short_decode
     spark_decode
 }

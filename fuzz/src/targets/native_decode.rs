@@ -7,6 +7,10 @@ use mayhap::native;
 use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
 
 pub(super) fn run(data: &[u8]) {
+    // Short files have a target of their own.
+    if native::is_short(data) {
+        return;
+    }
     check(data);
     let mut sealed = data.to_vec();
     seal_pages(&mut sealed);

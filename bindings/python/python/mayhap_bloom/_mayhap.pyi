@@ -116,7 +116,12 @@ class Filter:
     ) -> Self: ...
     def to_bytes(self) -> bytes: ...
     def save(
-        self, path: _Path, *, replace: bool = True, key_options: str | None = None
+        self,
+        path: _Path,
+        *,
+        replace: bool = True,
+        key_options: str | None = None,
+        short: bool = False,
     ) -> None: ...
     def cut(self, line: _Key, /) -> bytes | None: ...
     @property

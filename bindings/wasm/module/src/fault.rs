@@ -79,7 +79,9 @@ impl From<Error> for Fault {
             Error::WrongLength { field, expected, found } => {
                 of("WrongLength", field, expected, found)
             }
-            Error::HeaderDamaged | Error::IdentityDamaged => Self::new("HeaderDamaged", ""),
+            Error::HeaderDamaged | Error::IdentityDamaged | Error::ShortDamaged => {
+                Self::new("HeaderDamaged", "")
+            }
             Error::BadField { field, found } => {
                 Self::new("BadField", field).with(f64::NAN, found as f64)
             }
