@@ -26,7 +26,7 @@ LANE_3 = kills borders features msrv miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
 .PHONY: engines engines-short help demo dist install-test install-test-short build test check test-deep steps features msrv lint doc servers unit valkey doctest rates kills borders points planted debug examples planted-slow portable neon pairs instructions loom \
-	shuttle miri sanitize fuzz package docs-rs semver test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers soak compare clean planted-fit
+	shuttle miri sanitize fuzz package docs-rs semver test-interop python python-short web web-short plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos failovers fronts soak compare clean planted-fit
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -48,6 +48,7 @@ help:
 	@echo 'make compare    run us and other tools through bench/results/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make failovers  kill masters of a cluster a hundred times, on Redis and Valkey (an hour)'
+	@echo 'make fronts     break servers in front of a cluster, their clients and the cluster, on Redis and Valkey (12 minutes)'
 	@echo 'make semver     compare the interfaces of the libraries with version 0.1.0 (a minute or more)'
 	@echo 'make docs-rs    the documentation as docs.rs builds it (needs a nightly toolchain)'
 	@echo 'make plots      draw the pictures of docs/ again'
@@ -132,7 +133,7 @@ valkey:
 	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED valkey: it needs servers'; else \
 		sh crates/test-servers/install.sh valkey && export MAYHAP_REDIS_SERVER=valkey-server && \
 		ONLY='/(mayhap-redis|test-servers) ' CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh && \
-		ONLY='/mayhap-cli [^ ]* it$$' FILTERS='places:: remote:: remote_faults:: far:: mission:: cookbook::' \
+		ONLY='/mayhap-cli [^ ]* it$$' FILTERS='places:: remote:: remote_faults:: fronts:: far:: mission:: cookbook::' \
 			CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh; fi
 
 doctest:
@@ -255,12 +256,13 @@ docs-rs:
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Filters that
 # the command creates, opened and extended by their systems. Clients in Python and JavaScript
-# against the server, and requests by its OpenAPI description, by schemathesis.
+# against the server, and against one in front of a cluster; redis-py's own Bloom tests against both;
+# requests by its OpenAPI description, by schemathesis.
 test-interop: debug
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
 	MAYHAP=$(debug)/mayhap sh crates/mayhap-cli/tests/interop/run.sh
-	MAYHAP=$(debug)/mayhap sh crates/mayhap-server/tests/interop/run.sh
+	MAYHAP=$(debug)/mayhap CLUSTER=$(debug)/examples/cluster sh crates/mayhap-server/tests/interop/run.sh
 
 # The Python package, installed in fresh virtual environments and tested with the real NumPy, Scrapy
 # and others, on each of PYTHONS.
@@ -338,6 +340,17 @@ failovers: servers
 	for server in redis-server valkey-server; do \
 		MAYHAP_REDIS_SERVER=$$server FAILOVERS=$(FAILOVERS) $(CARGO) test -p mayhap-redis --locked \
 			--test it -- --nocapture failovers:: || exit 1; \
+	done
+
+# Two servers in front of a cluster (`mayhap serve --store`) and clients of both, this often with one
+# of their faults, on Redis and on Valkey: nothing acknowledged may be lost where docs/machines.md
+# says so, no answer wrong, nothing left over (3 s a round).
+FRONTS ?= 120
+fronts: servers
+	sh crates/test-servers/install.sh valkey
+	for server in redis-server valkey-server; do \
+		MAYHAP_REDIS_SERVER=$$server FRONTS=$(FRONTS) $(CARGO) test -p mayhap-cli $(POINTS) --locked \
+			--test it -- --nocapture fronts:: || exit 1; \
 	done
 
 # The server's durability: kills, power cuts, a fault at every call and crash states of the log, in

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The server under load, beside Redis on the same machine in one run: bench/server.sh [options of
-# the program]; `--small` measures only a million small filters. Needs redis-server and 10,100 open
-# files; 3 minutes. Writes bench/results/server.md, and server-small.md.
+# the program]; `--small` measures only a million small filters, `--store` only a server in front of
+# Redis. Needs redis-server and 10,100 open files; 3 minutes. Writes bench/results/server.md,
+# server-small.md or store.md.
 set -eu
 cd "$(dirname "$0")/.."
 ulimit -n "$(ulimit -Hn)"

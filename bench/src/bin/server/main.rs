@@ -2,6 +2,7 @@
 
 mod load;
 mod small;
+mod store;
 mod times;
 
 use lexopt::prelude::*;
@@ -34,18 +35,27 @@ struct Options {
     scale: u64,
     /// Only this number of small filters, and nothing else.
     small: Option<u64>,
+    /// Only a server in front of Redis.
+    store: bool,
     out: Option<PathBuf>,
 }
 
 fn options() -> Result<Options, Error> {
-    let mut options =
-        Options { mayhap: "mayhap".into(), rounds: 5, scale: 100, small: None, out: None };
+    let mut options = Options {
+        mayhap: "mayhap".into(),
+        rounds: 5,
+        scale: 100,
+        small: None,
+        store: false,
+        out: None,
+    };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("mayhap") => options.mayhap = parser.value()?.into(),
             Long("rounds") => options.rounds = parser.value()?.parse()?,
             Long("scale") => options.scale = parser.value()?.parse()?,
+            Long("store") => options.store = true,
             Long("small") => options.small = Some(1_000_000),
             Long("filters") => options.small = Some(parser.value()?.parse()?),
             Long("out") => options.out = Some(parser.value()?.into()),
@@ -325,6 +335,11 @@ fn main() -> Result<(), Error> {
         let report = small::report(&options.mayhap, &folder.join("small"), filters);
         std::fs::remove_dir_all(&folder)?;
         return print(&report?, options.out.as_ref().map(|out| out.join("server-small.md")));
+    }
+    if options.store {
+        let report = store::report(&options.mayhap, &folder, (options.rounds, options.scale));
+        std::fs::remove_dir_all(&folder)?;
+        return print(&report?, options.out.as_ref().map(|out| out.join("store.md")));
     }
     let servers = Servers {
         redis: Process::redis()?,
