@@ -24,6 +24,7 @@
 //! | 4066 | 22 | reserved | 0 |
 //! | 4088 | 8 | `header_checksum` | XXH3-64 of bytes 0–4087, from version 3 on with zeros for `identity` |
 
+use super::checksum::checksum_of;
 use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 use super::kind::{Fields, Kind, MAX_LAYERS, Native, PAGE_BYTES, segment_pages};
 use super::place::{
@@ -35,7 +36,6 @@ use super::version::{self, NEWEST_VERSION, VERSION};
 use crate::{AnyFilter, Block, DigestFunction, Error, FilterParams, SecretKey, SegmentFields};
 use alloc::string::String;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
 
 const IDENTITY_END: usize = IDENTITY_OFFSET + IDENTITY_BYTES;
 /// Version 3 has the identity in place of the last layer entry.
@@ -330,7 +330,7 @@ impl Header {
         }
         put(NUM_LAYERS, &(fields.layers.len() as u16).to_le_bytes());
         // Computed without the identity, so that the identity can be rewritten alone.
-        let checksum = xxh3_64(&bytes[..CHECKSUM]);
+        let checksum = checksum_of(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         if let Some(identity) = self.identity {
             let identity = Identity::encode(Some(identity));
@@ -385,7 +385,7 @@ impl Header {
         if version >= VERSION {
             identity.swap_with_slice(&mut header[IDENTITY_OFFSET..IDENTITY_END]);
         }
-        if xxh3_64(&header[..CHECKSUM]) != u64_at(&header, CHECKSUM) {
+        if checksum_of(&header[..CHECKSUM]) != u64_at(&header, CHECKSUM) {
             return Err(Error::HeaderDamaged);
         }
         let header = Self::decode_fields(&header, Identity::decode(&identity)?, segment_blocks)?;

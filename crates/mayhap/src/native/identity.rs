@@ -8,8 +8,8 @@
 //!
 //! All 32 bytes are 0 in a file that is not a state.
 
+use super::checksum::checksum_of;
 use crate::Error;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The offset of the identity in a header, all of it in one disk sector of 512 bytes.
 pub const IDENTITY_OFFSET: usize = 4032;
@@ -60,7 +60,7 @@ impl Identity {
         bytes[..16].copy_from_slice(&id.to_le_bytes());
         let flags = if log_begun { LOG_BEGUN } else { 0 };
         bytes[16..CHECKSUM].copy_from_slice(&(epoch | flags).to_le_bytes());
-        let checksum = xxh3_64(&bytes[..CHECKSUM]);
+        let checksum = checksum_of(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
@@ -77,7 +77,7 @@ impl Identity {
             return Ok(None);
         }
         let u64_at = |at: usize| u64::from_le_bytes(core::array::from_fn(|i| bytes[at + i]));
-        if xxh3_64(&bytes[..CHECKSUM]) != u64_at(CHECKSUM) {
+        if checksum_of(&bytes[..CHECKSUM]) != u64_at(CHECKSUM) {
             return Err(Error::IdentityDamaged);
         }
         let id = u128::from(u64_at(8)) << 64 | u128::from(u64_at(0));

@@ -25,6 +25,7 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `checksum.rs` | the checksum of everything in a file |
 //! | `header.rs` | the 4 KiB header: the description of the filter, with its own checksum |
 //! | `identity.rs` | the state of which a file is an image |
 //! | `kind.rs` | how every kind of filter is represented in a file and restored from one |
@@ -37,6 +38,7 @@
 //! | `sniff.rs` | the kind of a file that is not one of our filters |
 //! | `version.rs` | the version of the format that a file has |
 
+mod checksum;
 mod header;
 mod identity;
 mod kind;
@@ -69,6 +71,7 @@ pub use version::{NEWEST_VERSION, SHORT_VERSION, VERSION};
 use crate::bits::{Block, OwnedBlocks};
 use crate::{AnyFilter, DigestFunction, Error, SecretKey};
 use alloc::vec::Vec;
+use checksum::checksum_of;
 
 /// Encodes a whole filter, with key options as in [`Header::key_options`].
 ///
@@ -80,14 +83,19 @@ pub fn encode<F: Native>(filter: &F, key_options: &str) -> Vec<u8> {
 }
 
 pub(crate) fn encode_parts(header: &Header, segments: &[&[Block]]) -> Vec<u8> {
-    let checksums: Vec<u64> = segments.iter().flat_map(|blocks| page_checksums(blocks)).collect();
     let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
-    bytes.extend_from_slice(&header.encode(table_checksum(&checksums)));
+    bytes.resize(HEADER_BYTES, 0);
     for blocks in segments {
         bytes.extend_from_slice(&body_bytes(blocks));
         bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);
     }
-    bytes.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
+    let table = bytes.len();
+    for page in (HEADER_BYTES..table).step_by(PAGE_BYTES) {
+        let checksum = checksum_of(&bytes[page..page + PAGE_BYTES]);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+    }
+    let header = header.encode(checksum_of(&bytes[table..]));
+    bytes[..HEADER_BYTES].copy_from_slice(&header);
     bytes
 }
 

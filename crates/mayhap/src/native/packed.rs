@@ -13,9 +13,9 @@
 //! end − 8  8       XXH3-64 (seed 0) of all before it
 //! ```
 
+use super::checksum::checksum_of;
 use crate::Error;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The first bytes of a packed file.
 pub const PACKED_MAGIC: [u8; 8] = *b"\x89mayhapP";
@@ -61,7 +61,7 @@ pub fn pack(file: &[u8]) -> Option<Vec<u8>> {
         packed.extend(&rest[zeros..zeros + others]);
         rest = &rest[zeros + others..];
     }
-    packed.extend(xxh3_64(&packed).to_le_bytes());
+    packed.extend(checksum_of(&packed).to_le_bytes());
     Some(packed)
 }
 
@@ -80,7 +80,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, Error> {
         return Err(Error::PackedDamaged);
     }
     let (body, checksum) = packed.split_at(packed.len() - CHECKSUM_BYTES);
-    if xxh3_64(body).to_le_bytes() != checksum {
+    if checksum_of(body).to_le_bytes() != checksum {
         return Err(Error::PackedDamaged);
     }
     let version = u16::from_le_bytes([body[8], body[9]]);
@@ -197,7 +197,7 @@ mod tests {
         packed.extend(reserved.to_le_bytes());
         packed.extend(file_bytes.to_le_bytes());
         packed.extend(runs);
-        packed.extend(xxh3_64(&packed).to_le_bytes());
+        packed.extend(checksum_of(&packed).to_le_bytes());
         packed
     }
 

@@ -1,12 +1,12 @@
 //! The body: blocks as little-endian bytes in pages, each with a checksum.
 
 use super::Header;
+use super::checksum::checksum_of;
 use super::kind::PAGE_BYTES;
 use crate::Error;
 use crate::bits::Block;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
 
 const PAGE_BLOCKS: usize = PAGE_BYTES / Block::BYTES;
 
@@ -33,11 +33,11 @@ pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
     let checksum = |page: &[Block]| {
         let bytes = body_bytes(page);
         if page.len() == PAGE_BLOCKS {
-            return xxh3_64(&bytes);
+            return checksum_of(&bytes);
         }
         let mut full = [0; PAGE_BYTES];
         full[..bytes.len()].copy_from_slice(&bytes);
-        xxh3_64(&full)
+        checksum_of(&full)
     };
     blocks.chunks(PAGE_BLOCKS).map(checksum).collect()
 }
@@ -45,11 +45,11 @@ pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
 /// The checksum of the checksum table, which the header holds: XXH3-64, seed 0, of its bytes.
 pub fn table_checksum(page_checksums: &[u64]) -> u64 {
     if cfg!(target_endian = "little") {
-        return xxh3_64(bytemuck::cast_slice(page_checksums));
+        return checksum_of(bytemuck::cast_slice(page_checksums));
     }
     let bytes: Vec<u8> =
         page_checksums.iter().flat_map(|checksum| checksum.to_le_bytes()).collect();
-    xxh3_64(&bytes)
+    checksum_of(&bytes)
 }
 
 /// Compares every page of `body` with `table`, both as stored in the file.
@@ -62,11 +62,11 @@ pub fn table_checksum(page_checksums: &[u64]) -> u64 {
 pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Error> {
     Error::check_length("body", header.body_bytes(), body.len() as u64)?;
     Error::check_length("checksum table", header.num_pages() * 8, table.len() as u64)?;
-    let found = xxh3_64(table);
+    let found = checksum_of(table);
     Error::check_field(found == header.table_checksum(), "checksum table", found)?;
     let mut damaged = body.chunks(PAGE_BYTES).zip(table.as_chunks::<8>().0).enumerate().filter_map(
         |(i, (page, checksum))| {
-            (xxh3_64(page) != u64::from_le_bytes(*checksum)).then_some(i as u64)
+            (checksum_of(page) != u64::from_le_bytes(*checksum)).then_some(i as u64)
         },
     );
     match damaged.next() {

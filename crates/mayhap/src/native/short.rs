@@ -11,6 +11,7 @@
 //! A file has at most 4095 bytes, so it is never taken for one with pages. Readers lengthen it, in
 //! memory, to the file with pages that has the same filter, and read that one.
 
+use super::checksum::checksum_of;
 use super::kind::{Kind, PAGE_BYTES};
 use super::packed::{PACKED_MAGIC, unpack};
 use super::place::{
@@ -22,7 +23,6 @@ use crate::Error;
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// The most bytes of a short file: one less than a page.
 pub const MAX_SHORT_BYTES: usize = PAGE_BYTES - 1;
@@ -83,7 +83,7 @@ pub fn lengthen(short: &[u8]) -> Result<Vec<u8>, Error> {
     for (part, checksum) in
         [(HEADER_BYTES..TABLE, TABLE), (TABLE..TABLE + 8, TABLE_CHECKSUM), (0..CHECKSUM, CHECKSUM)]
     {
-        let sum = xxh3_64(&file[part]);
+        let sum = checksum_of(&file[part]);
         file[checksum..checksum + 8].copy_from_slice(&sum.to_le_bytes());
     }
     Ok(file)
@@ -95,7 +95,7 @@ fn checked(short: &[u8]) -> Option<(&[u8; FIELDS_BYTES], &[u8])> {
     let (fields, rest) = body.split_first_chunk()?;
     let options_bytes = usize::from(u16_at(fields, 36));
     let is_sound = short.len() <= MAX_SHORT_BYTES
-        && xxh3_64(body) == u64::from_le_bytes(*checksum)
+        && checksum_of(body) == u64::from_le_bytes(*checksum)
         && u16_at(fields, 10) == Kind::Bloom.id()
         && options_bytes <= MAX_KEY_OPTIONS_BYTES
         && short_bytes(options_bytes, u64_at(fields, 24)) == short.len() as u64;

@@ -1,5 +1,6 @@
 //! Writes short files.
 
+use super::checksum::checksum_of;
 use super::header::Header;
 use super::kind::{Kind, Native};
 use super::pages::body_bytes;
@@ -8,7 +9,6 @@ use super::version::SHORT_VERSION;
 use crate::Error;
 use crate::bits::Block;
 use alloc::vec::Vec;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Encodes a small plain filter as a short file, with key options as in [`Header::key_options`].
 ///
@@ -64,7 +64,7 @@ impl Header {
         short.extend(key_options);
         let bits = short_bytes as usize - CHECKSUM_BYTES - short.len();
         short.extend(&body_bytes(blocks)[..bits]);
-        short.extend(xxh3_64(&short).to_le_bytes());
+        short.extend(checksum_of(&short).to_le_bytes());
         Ok(short)
     }
 }
