@@ -123,6 +123,40 @@ fn a_keyed_filter_grows_with_its_key_and_nobody_else_reads_its_digests() {
     assert_eq!(found.stdout, b"100\n");
 }
 
+/// Not only once the filter grows.
+#[test]
+fn nothing_is_added_to_a_filter_whose_digests_are_damaged() {
+    let folder = folder();
+    let folder = folder.path();
+    build(folder, &["-p", "1%"], &lines("key", 0..1000));
+    let whole = fs::read(folder.join("f.digests")).unwrap();
+    let filter = fs::read(folder.join("f")).unwrap();
+    for (at, found_at) in [(0, 0), (33, 0), (500, 64)] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        file(folder, "f.digests", &damaged);
+        for verb in [
+            &["add", "f"][..],
+            &["dedup", "--state", "f"],
+            &["grow", "f"],
+            &["freeze", "-o", "g", "f"],
+        ] {
+            let text = fail(folder, verb, b"new\n");
+            let said = format!("f.digests: is damaged at byte {found_at}; restore it with");
+            assert!(text.contains(&said), "byte {at}, {verb:?}: {text}");
+            assert!(text.contains("or remove f.digests to continue without it"), "{text}");
+        }
+        let info = json(&succeed(folder, &["info", "--json", "f"], b""));
+        assert_eq!(info["digests"], "damaged", "byte {at}");
+        assert_eq!(fs::read(folder.join("f")).unwrap(), filter, "byte {at}");
+        assert_eq!(fs::read(folder.join("f.digests")).unwrap(), damaged, "byte {at}");
+    }
+    // Replaced together with its filter, as sound digests are.
+    succeed(folder, &["build", "-q", "--force", "--keep-digests", "-o", "f", "keys"], b"");
+    succeed(folder, &["grow", "-q", "f"], b"");
+    assert_eq!(names(folder), ["f", "f.digests", "keys"]);
+}
+
 #[test]
 fn what_would_lose_keys_is_refused() {
     let folder = folder();

@@ -83,7 +83,10 @@ fn are_those_of(disk: &dyn Disk, path: &Path, image: &Image) -> Result<bool, Err
         .and_then(|file| DigestFile::read(&*file, path, Some(image.fingerprint()?)));
     match read {
         Ok(Some(contents)) => covers(&contents, image),
-        Ok(None) | Err(Error::Format { .. } | Error::NotRegular { .. }) => Ok(false),
+        Ok(None)
+        | Err(Error::DigestsDamaged { .. } | Error::Format { .. } | Error::NotRegular { .. }) => {
+            Ok(false)
+        }
         Err(error) => Err(error),
     }
 }

@@ -33,22 +33,18 @@ impl DigestFile {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] if its header is damaged or newer; [`Error::Io`].
+    /// [`Error::DigestsDamaged`] if its header is damaged; [`Error::Format`] if it is newer;
+    /// [`Error::Io`].
     pub(super) fn read(
         file: &dyn DiskFile,
         path: &Path,
         image: Option<u64>,
     ) -> Result<Option<Self>, Error> {
-        let mut header = [0; HEADER_BYTES];
-        let found = read_up_to(file, &mut header, 0).map_err(Error::io("read", path))?;
-        if !header.starts_with(MAGIC) {
-            return Ok(None);
-        }
-        if found < HEADER_BYTES {
-            // It gets its name once the header is on disk.
-            return Err(Error::format(path)(mayhap::Error::HeaderDamaged));
-        }
-        let meaning = record::decode_header(&header).map_err(Error::format(path))?;
+        let Some(header) = header_of(file, path)? else { return Ok(None) };
+        let meaning = record::decode_header(&header).map_err(|source| match source {
+            mayhap::Error::HeaderDamaged => damaged(path, 0),
+            source => Error::format(path)(source),
+        })?;
         let mut contents = Self::new(meaning);
         contents.read_on(file, path, image)?;
         Ok(Some(contents))
@@ -84,6 +80,20 @@ impl DigestFile {
         Ok(())
     }
 
+    /// Reads the codes of all runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsDamaged`] if those of a run do not have their checksum; [`Error::Io`].
+    pub(super) fn check(&self, file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
+        for run in &self.runs {
+            if !is_sound(file, path, run)? {
+                return Err(damaged(path, run.offset()));
+            }
+        }
+        Ok(())
+    }
+
     /// Adds a record that ends there.
     pub(super) fn push(&mut self, record: Record, end: u64) {
         match record {
@@ -102,6 +112,25 @@ impl DigestFile {
     pub(super) fn digests(&self) -> u64 {
         self.runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.count))
     }
+}
+
+/// The first bytes of a file of digests, damaged as they may be: 0 follow where it ends. `None` for
+/// a file of another program, which has neither the magic nor a sound record where the first one
+/// is.
+pub(super) fn header_of(
+    file: &dyn DiskFile,
+    path: &Path,
+) -> Result<Option<[u8; HEADER_BYTES]>, Error> {
+    let (mut header, mut first) = ([0; HEADER_BYTES], [0; RECORD_BYTES]);
+    read_up_to(file, &mut header, 0).map_err(Error::io("read", path))?;
+    read_up_to(file, &mut first, HEADER_BYTES as u64).map_err(Error::io("read", path))?;
+    let is_ours =
+        header.starts_with(MAGIC) || Record::decode(&first, HEADER_BYTES as u64).is_some();
+    Ok(is_ours.then_some(header))
+}
+
+pub(super) fn damaged(path: &Path, offset: u64) -> Error {
+    Error::DigestsDamaged { path: path.into(), offset }
 }
 
 /// The records from an offset on, each with its end, up to the first unsound one; the codes of runs

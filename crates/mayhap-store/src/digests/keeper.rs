@@ -40,7 +40,8 @@ impl Keeper {
     /// # Errors
     ///
     /// [`Error::DigestsBehind`] if they are not the digests of the image; [`Error::DigestsNotKept`]
-    /// unless `keeps`; [`Error::Format`], [`Error::Io`].
+    /// unless `keeps`; [`Error::DigestsDamaged`] if their header is; [`Error::Format`],
+    /// [`Error::Io`].
     pub(crate) fn open(
         disk: &Arc<dyn Disk>,
         image: &Image,
@@ -64,6 +65,15 @@ impl Keeper {
             return Err(Error::DigestsNotKept { path, filter: filter() });
         }
         Ok(Some(Self::of(disk, file, path, contents)))
+    }
+
+    /// Reads all digests once, so that none is added to a damaged file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsDamaged`]; [`Error::Io`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.contents.check(&*self.file, &self.path)
     }
 
     /// Creates the file for a filter that is about to be saved, replacing an earlier one if

@@ -65,7 +65,8 @@ impl KeptDigests {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] if their header is damaged or of a newer version; [`Error::Io`].
+    /// [`Error::DigestsDamaged`] if their header is; [`Error::Format`] if it is of a newer version;
+    /// [`Error::Io`].
     pub fn open(path: &Path) -> Result<Option<Self>, Error> {
         let filter = resolve_links(&disk::Real, path)?;
         let image = Image::open(&disk::Real, &filter).ok();
@@ -116,6 +117,15 @@ impl KeptDigests {
     /// [`Error::Io`].
     pub fn covers(&self, image: &Image) -> Result<bool, Error> {
         covers(&self.contents, image)
+    }
+
+    /// Reads all digests, and compares the checksums of their runs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsDamaged`]; [`Error::Io`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.contents.check(&*self.file, &self.path)
     }
 
     /// Passes all distinct digests to `each`, in ascending order, in batches of at most 1024.

@@ -1,7 +1,7 @@
 //! The distinct digests of all runs, in order.
 
-use super::contents::CHUNK_BYTES;
-use super::record::{RECORD_BYTES, Run};
+use super::contents::{CHUNK_BYTES, damaged};
+use super::record::Run;
 use super::rice::Decoder;
 use crate::Error;
 use crate::disk::{DiskFile, read_exact_at};
@@ -132,7 +132,6 @@ impl<'a> Reader<'a> {
     }
 
     fn damaged(&self) -> Error {
-        let offset = self.run.at.saturating_sub(RECORD_BYTES as u64);
-        Error::DigestsDamaged { path: self.path.into(), offset }
+        damaged(self.path, self.run.offset())
     }
 }

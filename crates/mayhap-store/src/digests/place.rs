@@ -1,8 +1,7 @@
 //! Where the digests of a filter are, and whether a file has them.
 
-use super::contents::DigestFile;
-use super::record::MAGIC;
-use crate::disk::{Disk, How, open_regular, read_up_to};
+use super::contents::{DigestFile, header_of};
+use crate::disk::{Disk, How, open_regular};
 use crate::file::rename_with;
 use crate::log::Meaning;
 use crate::{Error, Image};
@@ -18,16 +17,14 @@ pub(super) fn waiting_path(filter: &Path) -> Result<PathBuf, Error> {
     rename_with(filter, ".", ".mayhap-dig")
 }
 
-/// Whether a file begins like a file of digests.
+/// Whether a file is one of digests, perhaps a damaged one.
 pub(super) fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
     let file = match open_regular(disk, path, How::Read) {
         Ok(file) => file,
         Err(Error::NotRegular { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
-    let mut start = [0; MAGIC.len()];
-    read_up_to(&*file, &mut start, 0).map_err(Error::io("read", path))?;
-    Ok(start == *MAGIC)
+    Ok(header_of(&*file, path)?.is_some())
 }
 
 /// Whether the runs have all keys of an image.

@@ -90,6 +90,11 @@ impl Record {
 }
 
 impl Run {
+    /// The offset of its record; 0 for one without.
+    pub(super) const fn offset(&self) -> u64 {
+        self.at.saturating_sub(RECORD_BYTES as u64)
+    }
+
     /// Whether this number of digests fits into this number of bytes: a code has at least one bit
     /// and the low bits.
     fn is_possible(&self) -> bool {

@@ -272,13 +272,13 @@ pub enum Error {
     },
     /// The digests beside a filter are damaged.
     #[error(
-        "{path}: is damaged in its record at byte {offset}; restore it with its filter from a \
-         backup, or build both again from the keys"
+        "{path}: is damaged at byte {offset}; restore it with its filter from a backup, build both \
+         again from the keys, or remove {path} to continue without it"
     )]
     DigestsDamaged {
         /// The file of digests.
         path: PathBuf,
-        /// The offset of the damaged record.
+        /// The offset of the damaged record (0: the header).
         offset: u64,
     },
     /// After a disk failure the contents of the log on disk are unknown; nothing more is recorded.

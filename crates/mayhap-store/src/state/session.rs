@@ -97,8 +97,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// The errors of [`FilterLock::take`] and [`crate::read_header`]; [`Error::DigestsBehind`] and
-    /// [`Error::DigestsNotKept`] where the digests of the keys are kept.
+    /// The errors of [`FilterLock::take`] and [`crate::read_header`]; [`Error::DigestsBehind`],
+    /// [`Error::DigestsDamaged`] and [`Error::DigestsNotKept`] where the digests of the keys are
+    /// kept, which are read once.
     pub fn open(path: &Path, options: SessionOptions) -> Result<Opening, Error> {
         Self::open_on(disk::real(), path, options)
     }
@@ -113,6 +114,7 @@ impl Session {
         let image = Image::open(&*disk, lock.path())?;
         let log_path = log_path_of(lock.path())?;
         let keeper = Keeper::open(&disk, &image, options.keeps_digests)?;
+        keeper.as_ref().map_or(Ok(()), Keeper::check)?;
         let base = Base::new(image, Name::MayBeLost);
         let mut session = Self::of(disk, options, (log_path, base), lock);
         session.unsaved.keeper = keeper;

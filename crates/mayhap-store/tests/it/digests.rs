@@ -279,6 +279,31 @@ fn no_damage_goes_unnoticed_where_it_matters() {
     }
 }
 
+/// What is refused later, when the filter grows, is refused before a key is added.
+#[test]
+fn damaged_digests_are_an_error_before_anything_is_added() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    build(path, 0..1000).unwrap();
+    let digests = &folder.file("a.digests");
+    let (image, whole) = (fs::read(path).unwrap(), fs::read(digests).unwrap());
+    // The magic, the header, the first and the last code of the run; its cover is the last record.
+    for (at, found_at) in [(0, 0), (20, 0), (104, 64), (whole.len() - 41, 64)] {
+        overwrite(digests, at, &[whole[at] ^ 1]);
+        let error = open(path).unwrap_err();
+        let Error::DigestsDamaged { offset, .. } = &error else { panic!("byte {at}: {error}") };
+        assert_eq!(*offset, found_at, "byte {at}");
+        let kept = KeptDigests::open(path).and_then(|kept| kept.unwrap().check());
+        assert!(matches!(kept, Err(Error::DigestsDamaged { .. })), "byte {at}");
+        overwrite(digests, at, &whole[at..=at]);
+        assert_eq!(fs::read(path).unwrap(), image, "byte {at}");
+    }
+    assert_eq!(
+        (folder.names(), kept(path)),
+        (vec!["a".into(), "a.digests".into()], Some(sorted(0..1000)))
+    );
+}
+
 /// A record with right checksums.
 fn record(kind: u16, value: u64, bytes: u64, checksum: u64, offset: u64) -> Vec<u8> {
     let mut record = b"\x89mhd".to_vec();

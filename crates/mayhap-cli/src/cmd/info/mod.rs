@@ -254,8 +254,14 @@ impl Info {
 
     /// Adds the condition of the digests of its keys.
     fn look_at_digests(&mut self, path: &Path) -> Result<(), Error> {
-        let kept = match KeptDigests::open(path) {
-            Err(mayhap_store::Error::Format { .. }) => {
+        let kept = KeptDigests::open(path).and_then(|kept| {
+            kept.as_ref().map_or(Ok(()), KeptDigests::check)?;
+            Ok(kept)
+        });
+        let kept = match kept {
+            Err(
+                mayhap_store::Error::DigestsDamaged { .. } | mayhap_store::Error::Format { .. },
+            ) => {
                 self.digests = "damaged";
                 return Ok(());
             }
