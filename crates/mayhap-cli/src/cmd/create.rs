@@ -14,14 +14,12 @@ use crate::set::notes::say_options;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 #[cfg(feature = "redis")]
-use crate::set::remote::model::Model;
+use crate::set::remote::{bits::Reading, place::Source};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 #[cfg(feature = "redis")]
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Stop;
-#[cfg(feature = "redis")]
-use mayhap_redis::NativeOptions;
 use mayhap_sets::KeySet;
 #[cfg(feature = "redis")]
 use mayhap_sets::server::ServerUrl;
@@ -153,7 +151,9 @@ fn report(args: &Args, set: &dyn KeySet, talk: Reporter) -> Result<(), Error> {
 fn like(args: &Args, model: &Path, talk: Reporter) -> Result<(), Error> {
     let stop = Stop::on_signals()?;
     let key = secret_key(args.digest.key_file.as_deref())?;
-    let model = Model::of(model, key, &args.server, talk)?;
+    let reading =
+        Reading { key, server: &args.server, max_bytes: u64::MAX, without_log: false, talk };
+    let model = Source::open(model, reading)?.model(key)?;
     if args.lines.key_options() != KeyOptions::default() || args.system.foreign.format.is_some() {
         return Err(Error::usage(
             "--like is given, and options for keys or of other systems",
@@ -163,9 +163,8 @@ fn like(args: &Args, model: &Path, talk: Reporter) -> Result<(), Error> {
     if mayhap_sets::is_url(&args.file) {
         let url = ServerUrl::of(&args.file)?;
         let connection = remote::Connection::open(url, &args.server, args.replicas, talk)?;
-        connection.warn_of_eviction(args.ttl)?;
-        let native = NativeOptions { ttl: args.ttl, ..model.native_options() };
-        return remote::create::create_native(&connection, &native, args.force, (talk, args.json));
+        let wanted = (&model, key, args.ttl);
+        return remote::create::create_like(connection, wanted, args.force, (talk, args.json));
     }
     let name = args.file.display().to_string();
     if args.ttl.is_some() || args.keep_digests {

@@ -81,6 +81,12 @@ fn go(args: &Args, talk: Reporter) -> Result<Moved, Error> {
     let from = Source::open(&args.from, reading)?;
     let waiting = Waiting::new("move", args.lock, talk, Some(&stop));
     let mut to = Destination::open(&args.to, (reading, args.replicas), &waiting)?;
+    if from.name() == to.name() {
+        return Err(Error::usage(
+            format!("{} is the place where the filter is", to.name()),
+            "name its new place as TO, or another name on this server: mayhap rename",
+        ));
+    }
     if args.discard_unfinished {
         to.discard()?;
     }

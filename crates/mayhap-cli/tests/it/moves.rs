@@ -249,13 +249,17 @@ fn a_move_that_cannot_be_is_refused_before_anything_is_copied() {
     let error = fail(folder, &["move", "-p", "5%", "small", &to], b"");
     assert!(error.contains("-p, which is for growing filters"), "{error}");
     let error = fail(folder, &["move", "small", &serve.url("scalable")], b"");
-    assert!(error.contains("is a scalable filter, to which no other moves"), "{error}");
+    assert!(error.contains("is a scalable filter, and only the bits of plain"), "{error}");
     succeed(folder, &["create", "-q", "trims", "-n", "99", "--trim"], b"");
     let error = fail(folder, &["move", "trims", &to], b"");
     assert!(error.contains("the filter's keys are extracted from lines"), "{error}");
     for name in [&to, &serve.url("to:moving")] {
         assert!(!run(folder, &["info", name], b"").status.success(), "{name}");
     }
+    // To itself.
+    succeed(folder, &["move", "-q", "small", &serve.url("itself")], b"");
+    let error = fail(folder, &["move", &serve.url("itself"), &serve.url("itself")], b"");
+    assert!(error.contains("is the place where the filter is"), "{error}");
     // One that is there and unlike, and an unfinished one of another filter.
     succeed(folder, &["move", "-q", "large", &to], b"");
     let error = fail(folder, &["move", "small", &to], b"");

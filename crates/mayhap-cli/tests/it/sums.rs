@@ -2,7 +2,7 @@
 //! from there, piece by piece.
 
 use crate::places::Serve;
-use crate::support::{fail, folder, json, lines, run, start, succeed};
+use crate::support::{fail, folder, json, lines, run, start, stderr, succeed};
 use std::path::Path;
 
 fn held(folder: &Path, name: &str, keys: &[u8]) -> usize {
@@ -78,5 +78,99 @@ fn what_does_not_fit_or_is_not_alike_is_refused_before_it_is_sent() {
     // The same keys once more need no room.
     succeed(folder, &["create", "-q", &serve.url("grows"), "-n", "1000"], b"");
     let error = fail(folder, &["push", "--merge", "file", &serve.url("grows")], b"");
-    assert!(error.contains("managed by its server") && error.contains("BF.MERGE"), "{error}");
+    assert!(error.contains("is a scalable filter, and only the bits of plain"), "{error}");
+    assert!(error.contains("BF.MERGE"), "{error}");
+}
+
+fn with<'a>(arguments: &[&'a str], key: &[&'a str]) -> Vec<&'a str> {
+    [arguments, key].concat()
+}
+
+/// Also of one that was made there, whose size the server chooses: at least that for 2,048 keys.
+#[test]
+fn a_file_is_made_like_a_filter_on_serve_and_merges_with_it() {
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    let (open, keyed) = (serve.url("open"), serve.url("keyed"));
+    let key = ["--key-file", "data/key"];
+    create(folder, &[&open], "1000");
+    succeed(folder, &["create", "-q", &keyed, "--layout", "standard", "-n", "1000"], b"");
+    for (name, key) in [(&open, &[][..]), (&keyed, &key)] {
+        succeed(folder, &with(&["create", "-q", "--force", "--like", name, "f"], key), b"");
+        succeed(folder, &with(&["add", "-q", "f"], key), b"in the file\n");
+        succeed(folder, &["add", "-q", name], b"there\n");
+        succeed(folder, &with(&["push", "-q", "--merge", "f", name], key), b"");
+        assert_eq!(held(folder, name, b"in the file\nthere\n"), 2, "{name}");
+        succeed(folder, &with(&["merge", "-q", "-o", "both", "f", name], key), b"");
+        let found =
+            succeed(folder, &with(&["check", "both"], key), b"in the file\nthere\nnowhere\n");
+        assert_eq!(found, b"in the file\nthere\n", "{name}");
+        std::fs::remove_file(folder.join("both")).unwrap();
+        // And on the server itself, like the file and like the filter there.
+        for (i, model) in ["f", name].into_iter().enumerate() {
+            let other = format!("{name}{i}");
+            let made = with(&["create", &other, "--like", model, "--ttl", "7d"], key);
+            succeed(folder, &made, b"");
+            succeed(folder, &["add", "-q", &other], b"more\n");
+            let again = run(folder, &made, b"");
+            let said = stderr(&again);
+            assert!(again.status.success() && said.contains("unchanged"), "{said}");
+            assert_eq!(held(folder, &other, b"more\nthere\n"), 1, "{other}");
+            let info = json(&succeed(folder, &["info", "--json", &other], b""));
+            assert!(info["ttl_ms"].as_u64().unwrap() > 6 * 86_400_000, "{info}");
+            let error = fail(folder, &with(&made, &["--force"]), b"");
+            assert!(error.contains("exists already") && error.contains("delete"), "{error}");
+        }
+    }
+    let error = fail(folder, &["create", "g", "--like", &keyed], b"");
+    assert!(error.contains("the filter is keyed") && error.contains("--key-file"), "{error}");
+    succeed(folder, &["create", "-q", &serve.url("grows"), "-n", "1000"], b"");
+    let error = fail(folder, &["create", "g", "--like", &serve.url("grows")], b"");
+    assert!(error.contains("is a scalable filter"), "{error}");
+    let error = fail(folder, &["create", "g", "--like", &serve.url("none")], b"");
+    assert!(error.contains("there is no filter none"), "{error}");
+    let error = fail(folder, &["create", &serve.url("grows"), "--like", &open], b"");
+    assert!(error.contains("exists already"), "{error}");
+    let error = fail(folder, &["merge", "-o", "g", &serve.url("none"), &open], b"");
+    assert!(error.contains("there is no filter none"), "{error}");
+    assert!(!folder.join("g").exists());
+}
+
+/// A dump of a small filter is one chunk, of the short or the packed form.
+#[test]
+fn filters_whose_dump_is_one_chunk_are_pulled_and_move() {
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    // One key and few keys: short; a few thousand: packed. One that is empty, too.
+    for (name, items, count) in
+        [("empty", "1", 0), ("one", "1", 1), ("few", "1000", 500), ("packed", "8000", 5_000)]
+    {
+        let (there, keys) = (serve.url(name), lines("key", 0..count));
+        create(folder, &[&there], items);
+        succeed(folder, &["add", "-q", &there], &keys);
+        for verb in ["pull", "move"] {
+            let file = format!("{name}-{verb}");
+            let output = run(folder, &[verb, &there, &file], b"");
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            assert!(!said.contains("1 values") && !said.contains("1 blocks"), "{said}");
+            succeed(folder, &["verify", "-q", &file], b"");
+            assert_eq!(held(folder, &file, &keys), count as usize, "{file}");
+            // A second time, it has all of them already.
+            succeed(folder, &["move", "-q", &there, &file], b"");
+            // And back, under another name, from there to a third one, and into the first.
+            let (back, third) = (serve.url(&format!("{file}-back")), serve.url(&file));
+            succeed(folder, &["move", "-q", &file, &back], b"");
+            succeed(folder, &["move", "-q", &back, &third], b"");
+            succeed(folder, &["add", "-q", "--overfill", &file], b"more\n");
+            succeed(folder, &["move", "-q", &file, &third], b"");
+            assert_eq!(held(folder, &third, &keys), count as usize, "{file}");
+            assert_eq!(held(folder, &third, b"more\n"), 1, "{file}");
+            succeed(folder, &["merge", "-q", "--overfill", "-o", "sum", &there, &third], b"");
+            assert_eq!(held(folder, "sum", b"more\n"), 1, "{file}");
+            std::fs::remove_file(folder.join("sum")).unwrap();
+        }
+    }
 }

@@ -69,30 +69,36 @@ impl Connection {
     ///
     /// [`Error::Usage`] for other schemes.
     pub fn native(&self, found: Found) -> Result<Option<NativeFilter>, Error> {
+        let url = &self.origin.url;
         let (scheme, hint) = match found {
             Found::Native(filter) => return Ok(Some(filter)),
-            Found::Nothing { filters_only: false } => return Ok(None),
-            Found::Bf(filter) if filter.kind().is_none() => (
-                "a filter of RedisBloom or valkey-bloom, which cannot merge filters",
-                "add the keys themselves with mayhap add, or query both filters: mayhap check -f \
-                 ONE -f OTHER",
-            ),
-            Found::Bf(_) | Found::Nothing { .. } => (
-                "managed by its server through BF commands",
-                "merge filters there: BF.MERGE NEW ONE OTHER; or mayhap pull them, and merge the \
-                 files",
-            ),
+            Found::Nothing { .. } => return Ok(None),
+            Found::Bf(filter) => {
+                if let Some(kind) = filter.kind() {
+                    return Err(Error::usage(
+                        format!("{url} is a {kind} filter, and only the bits of plain ones unite"),
+                        "merge it with others like it there: BF.MERGE NEW ONE OTHER; or mayhap \
+                         pull both, and merge the files; or use another name",
+                    ));
+                }
+                (
+                    "a filter of RedisBloom or valkey-bloom, which cannot merge filters",
+                    "add the keys themselves with mayhap add, or query both filters: mayhap check \
+                     -f ONE -f OTHER; or use another name",
+                )
+            }
             Found::Redisson(_) => (
                 "one of Redisson, whose bit positions are not mayhap's",
-                "merge two of them as files: mayhap pull, mayhap merge --format redisson",
+                "merge two of them as files: mayhap pull, mayhap merge --format redisson; or use \
+                 another name",
             ),
             _ => (
                 "a string, not a filter in mayhap's own layout",
                 "merge bitmaps of Java-BloomFilter as files: mayhap pull, mayhap merge --format \
-                 magnuss-redis",
+                 magnuss-redis; or use another name",
             ),
         };
-        Err(Error::usage(format!("{} is {scheme}", self.origin.url), hint))
+        Err(Error::usage(format!("{url} is {scheme}"), hint))
     }
 
     /// [`Connection::wait`] for a search for the filter, whose time is kept.

@@ -1,22 +1,28 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
 use super::Connection;
+use super::bits::Bits;
+use super::model::Model;
+use super::served::{Served, is_plain};
+use super::target::Target;
 use crate::args::{
     DEFAULT_FPP, DigestArgs, Existing, ForeignArgs, ReplicaArgs, ServerArgs, SizeArgs, secret_key,
 };
 use crate::error::Error;
-use crate::io::messages::{Reporter, grouped};
+use crate::io::messages::{Reporter, counted};
+use crate::io::progress::Progress;
 use crate::set::create::MAGNUS_DEFAULT;
 use crate::set::summary::Summary;
 use mayhap::set::Repeats;
-use mayhap::{DigestFunction, FilterParams, Layout};
+use mayhap::{DigestFunction, FilterParams, Layout, SecretKey};
 use mayhap_formats::{Format, MagnusSizing};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Stop;
 use mayhap_redis::{
     BfGrowth, BfKind, BfOptions, Found, MagnusParams, NativeFilter, NativeOptions, find,
 };
 use mayhap_sets::server::{Known, NativeSet, Plan, ServerUrl, magnus_params};
-use mayhap_sets::{KeySet, LayoutName};
+use mayhap_sets::{KeySet, LayoutName, Measurements, State};
 use mayhap_units::window::WindowSize;
 use std::path::Path;
 use std::time::Duration;
@@ -267,15 +273,54 @@ pub fn create_native(
     let was_there = !force && !filter.was_created();
     let (file, _) = NativeSet::new(&connection.origin, filter, connection.round_trip())?;
     if was_there {
-        let keys = grouped(file.items());
-        talk.say(&format!(
-            "{name}: exists already with these parameters and {keys} keys; unchanged"
-        ));
+        let keys = counted(file.items(), "key");
+        talk.say(&format!("{name}: exists already with these parameters and {keys}; unchanged"));
         if native.ttl.is_some() {
             talk.warn("it keeps its original time to live");
         }
     }
     Summary::unfilled(name, file.measurements()).print(talk, json)
+}
+
+/// [`create`] of a filter like another one.
+///
+/// # Errors
+///
+/// [`Error::Usage`] where `mayhap serve` has another filter; [`Error::Remote`].
+pub fn create_like(
+    connection: Connection,
+    (model, key, ttl): (&Model, Option<SecretKey>, Option<Duration>),
+    force: bool,
+    (talk, json): (Reporter, bool),
+) -> Result<(), Error> {
+    let (server, name) = (&connection.origin.server, &connection.origin.name);
+    let found = connection.timed(find(server, name, key))?;
+    let is_there = match &found {
+        Found::Bf(filter) if filter.kind().is_some() => true,
+        Found::Nothing { filters_only: true } => false,
+        _ => {
+            connection.warn_of_eviction(ttl)?;
+            let native = NativeOptions { ttl, ..model.native_options() };
+            return create_native(&connection, &native, force, (talk, json));
+        }
+    };
+    let url = connection.origin.url.clone();
+    let (header, filter) = model.empty()?;
+    let bits = Bits::of_memory(&url, header.key_options(), &filter);
+    if !is_there {
+        let mut place = Served::new(connection, false);
+        let stop = Stop::on_signals()?;
+        place.pass(&bits, ttl, (&stop, &mut Progress::new(talk, None)))?;
+        return Summary::unfilled(url, Measurements::Own(State::of(&filter))).print(talk, json);
+    }
+    let refused = |hint| Error::usage(format!("{url} exists already"), hint);
+    let is_plain = matches!(&found, Found::Bf(it) if it.kind().is_some_and(is_plain));
+    if force || !is_plain || Bits::of_dump(&connection, key)?.check_like(&bits).is_err() {
+        return Err(refused("use another name, or delete it first: mayhap delete --force URL"));
+    }
+    talk.say(&format!("{url}: exists already with these parameters; unchanged"));
+    let set = Target::Served(Served::new(connection, true)).set(key)?;
+    Summary::unfilled(url, set.measurements()).print(talk, json)
 }
 
 /// [`create`] of another scheme.

@@ -55,10 +55,19 @@ impl<'a> Dump<'a> {
             at += (whole.len() * Block::BYTES) as u64;
         }
         if range.end == all {
-            // The server need not keep it for a minute. It may have dropped it.
-            let _ = wait(self.filter.dump_chunk(i64::MAX))?;
+            self.end()?;
         }
         Ok(blocks)
+    }
+
+    /// The server need not keep it for a minute. It may have dropped it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stopped`].
+    pub(super) fn end(&self) -> Result<(), Error> {
+        let _ = wait(self.filter.dump_chunk(i64::MAX))?;
+        Ok(())
     }
 
     /// The error of a filter that cannot be used, as without its secret key.

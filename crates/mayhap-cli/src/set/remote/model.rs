@@ -1,14 +1,9 @@
 //! A filter like which another one is made.
 
-use super::Connection;
-use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
-use crate::io::messages::Reporter;
 use mayhap::native::{Header, Kind};
 use mayhap::{AnyFilter, DigestFunction, FilterParams, OwnedBlocks, SecretKey};
 use mayhap_redis::NativeOptions;
-use mayhap_sets::server::ServerUrl;
-use std::path::Path;
 
 /// The numbers, digests and key options of a plain filter.
 #[derive(Debug)]
@@ -19,32 +14,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// That of a filter in a file or on a server; its bits are not read.
+    /// That of the filter with this header; its bits are not read.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] for other kinds and systems; [`Error::Store`], [`Error::Remote`].
-    pub fn of(
-        path: &Path,
-        key: Option<SecretKey>,
-        server: &ServerArgs,
-        talk: Reporter,
-    ) -> Result<Self, Error> {
-        if mayhap_sets::is_url(path) {
-            let url = ServerUrl::of(path)?;
-            let connection = Connection::open(url, server, ReplicaArgs::default(), talk)?;
-            let filter = connection.attach(key)?;
-            let (params, function) = (filter.params(), filter.digest_function());
-            return Ok(Self { params, function, key_options: filter.key_options() });
-        }
-        let name = path.display().to_string();
-        let header =
-            mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
-        check_kind(&name, &header)?;
-        let bad = |source| mayhap_store::Error::Format { path: path.to_owned(), source };
-        let function = header.digest_function(key).map_err(bad)?;
-        let params = header.params().map_err(bad)?;
-        Ok(Self { params, function, key_options: header.key_options().to_owned() })
+    /// The errors of [`Header::params`] and [`Header::digest_function`].
+    pub fn of(header: &Header, key: Option<SecretKey>) -> Result<Self, mayhap::Error> {
+        Ok(Self::new(header.params()?, header.digest_function(key)?, header.key_options()))
     }
 
     /// That of these parts.
@@ -121,11 +97,13 @@ pub fn refuse_kind(name: &str, kind: &str) -> Error {
 /// Says of a file that is no filter of ours what could be done.
 pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
     match error {
-        mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
-            format!("{name}: this looks like {looks_like}, not a mayhap filter"),
-            "the bit positions of other systems differ from mayhap's: build a filter from the keys \
+        mayhap_store::Error::Foreign { looks_like, .. } if looks_like != "an empty file" => {
+            Error::usage(
+                format!("{name}: this looks like {looks_like}, not a mayhap filter"),
+                "the bit positions of other systems differ from mayhap's: build a filter from the keys \
              with mayhap build -o FILE KEYS",
-        ),
+            )
+        }
         error => error.into(),
     }
 }

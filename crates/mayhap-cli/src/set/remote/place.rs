@@ -5,12 +5,13 @@ use super::bits::Bits;
 use super::bits::Reading;
 use super::dump::Dump;
 use super::flat;
-use super::model::{check_kind, refuse_foreign, refuse_kind};
-use super::served::{Served, is_plain};
+use super::model::{Model, check_kind, refuse_foreign, refuse_kind};
+use super::served::is_plain;
 use super::target::Target;
 use crate::args::ReplicaArgs;
 use crate::error::Error;
 use crate::set::session::Waiting;
+use mayhap::SecretKey;
 use mayhap::native::Kind;
 use mayhap_redis::{Found, NativeFilter, RemoteBf, RemoteFilter, find};
 use mayhap_sets::server::ServerUrl;
@@ -103,6 +104,32 @@ impl Source {
         }
     }
 
+    /// The model of another filter like it; its bits are not read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`], [`Error::Remote`]; [`Error::Usage`] for filters that grow.
+    pub fn model(&self, key: Option<SecretKey>) -> Result<Model, Error> {
+        match self {
+            Self::File(path, _) => {
+                let header = mayhap_store::read_header(path)?;
+                check_kind(&self.name(), &header)?;
+                let bad = |source| mayhap_store::Error::Format { path: path.clone(), source };
+                Ok(Model::of(&header, key).map_err(bad)?)
+            }
+            Self::Native(_, filter) => {
+                let (params, function) = (filter.params(), filter.digest_function());
+                Ok(Model::new(params, function, &filter.key_options()))
+            }
+            Self::Served(connection) => {
+                let (dump, header) = Dump::begin(connection)?;
+                dump.end()?;
+                check_kind(&self.name(), &header)?;
+                Model::of(&header, key).map_err(|source| dump.error(source))
+            }
+        }
+    }
+
     /// The time after which it expires, if it does.
     ///
     /// # Errors
@@ -151,31 +178,7 @@ impl<'a> Destination<'a> {
         }
         let url = ServerUrl::of(path)?;
         let connection = Connection::open(url, how.server, replicas, how.talk)?;
-        let (server, name) = (&connection.origin.server, &connection.origin.name);
-        match connection.timed(find(server, name, how.key))? {
-            Found::Native(filter) => Ok(Self::Server(Target::Native(connection, Some(filter)))),
-            Found::Nothing { filters_only: false } => {
-                Ok(Self::Server(Target::Native(connection, None)))
-            }
-            Found::Nothing { .. } => {
-                Ok(Self::Server(Target::Served(Served::new(connection, false))))
-            }
-            Found::Bf(there) if there.kind().is_some_and(is_plain) => {
-                Ok(Self::Server(Target::Served(Served::new(connection, true))))
-            }
-            Found::Bf(there) if there.kind().is_some() => Err(Error::usage(
-                format!(
-                    "{} is a {} filter, to which no other moves",
-                    connection.origin.url,
-                    there.kind().unwrap_or_default()
-                ),
-                "use another name: the filter is made there like the old one",
-            )),
-            _ => Err(Error::usage(
-                format!("{} holds a filter of another system", name_of(path)),
-                "use another name, or delete that filter first: mayhap delete --force URL",
-            )),
-        }
+        Ok(Self::Server(Target::find(connection, how.key)?))
     }
 
     /// The file, or the URL without the password.
@@ -201,13 +204,10 @@ impl<'a> Destination<'a> {
 
 /// The error for a filter that does not move.
 fn refuse_other(path: &Path) -> Error {
+    let name = mayhap_sets::redacted(&path.to_string_lossy());
     Error::usage(
-        format!("{} is a filter of another system, which does not move", name_of(path)),
+        format!("{name} is a filter of another system, which does not move"),
         "create a plain one at the new place and add its keys: mayhap create TO -n COUNT, mayhap \
          add TO KEYS",
     )
-}
-
-fn name_of(path: &Path) -> String {
-    mayhap_sets::redacted(&path.to_string_lossy())
 }
