@@ -2,7 +2,7 @@
 
 use crate::state::State;
 use mayhap::Health;
-use mayhap_units::number::{format_bytes, format_fpp as rate, grouped};
+use mayhap_units::number::{counted, format_bytes, format_fpp as rate};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -142,8 +142,8 @@ impl ByFormula {
                 let over = self.estimated_items.is_none_or(|items| items > most);
                 let target =
                     target.map_or(String::new(), |target| format!(", target {}", rate(target)));
-                let made_for = grouped(made_for);
-                over.then(|| format!("its capacity is {made_for} keys: the rate is {now}{target}"))
+                let made_for = counted(made_for, "key");
+                over.then(|| format!("its capacity is {made_for}: the rate is {now}{target}"))
             }
             (None, Some(target)) => (self.estimated_fpp > target).then(|| {
                 format!("the rate is {now}, its target {}: it has too many keys", rate(target))
@@ -180,7 +180,7 @@ impl ByFormula {
     /// How many keys its bits speak of, in words.
     pub fn estimated(&self) -> String {
         self.estimated_items
-            .map_or("any number of keys".into(), |items| format!("about {} keys", grouped(items)))
+            .map_or("any number of keys".into(), |items| format!("about {}", counted(items, "key")))
     }
 }
 

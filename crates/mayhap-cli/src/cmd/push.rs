@@ -2,7 +2,7 @@
 
 use crate::args::{ReplicaArgs, WholeArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::{Reporter, grouped};
+use crate::io::messages::{Reporter, counted};
 use crate::io::progress::Progress;
 use crate::memory;
 use crate::set::remote::Connection;
@@ -260,10 +260,10 @@ impl Pushed {
     fn words(&self) -> (String, String) {
         let Self { file, url, seconds, .. } = self;
         let (done, values) =
-            (if self.merged { "added to" } else { "sent to" }, grouped(self.num_shards));
+            (if self.merged { "added to" } else { "sent to" }, counted(self.num_shards, "value"));
         let expires = self.ttl_ms.map(|ttl| format!(", expires in {}", format_millis(ttl)));
         let expires = expires.unwrap_or_default();
-        let line = format!("{file}: {done} {url} ({values} values{expires}, {seconds:.2} s)");
+        let line = format!("{file}: {done} {url} ({values}{expires}, {seconds:.2} s)");
         (line, self.state.text())
     }
 }

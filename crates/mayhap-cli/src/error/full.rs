@@ -1,6 +1,6 @@
 //! Filters without room, and filters that would be of no use.
 
-use mayhap_units::number::{counted, format_bytes, format_fpp, grouped};
+use mayhap_units::number::{counted, format_bytes, format_fpp, grouped, noun};
 use std::fmt;
 
 /// The next step where a compact filter has no room.
@@ -89,11 +89,19 @@ impl fmt::Display for Full {
             }
             Limit::Rate { now, target } => {
                 let (now, target) = (format_fpp(now), format_fpp(target));
-                write!(f, "the filter is full (with {held} keys its rate is {now}, above {target})")
+                write!(
+                    f,
+                    "the filter is full (with {held} {} its rate is {now}, above {target})",
+                    noun(self.held, "key")
+                )
             }
             Limit::Bytes { needed, limit } => {
                 let (needed, limit) = (format_bytes(needed), format_bytes(limit));
-                write!(f, "the filter is full ({held} keys; more need {needed}, above {limit})")
+                write!(
+                    f,
+                    "the filter is full ({held} {}; more need {needed}, above {limit})",
+                    noun(self.held, "key")
+                )
             }
         }?;
         match self.end {
@@ -120,8 +128,8 @@ pub fn over_full(held: u64, limit: Limit) -> Full {
 /// A filter that could not keep a useful rate.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error(
-    "{} keys in {} would have a rate of {}",
-    grouped(self.items),
+    "{} in {} would have a rate of {}",
+    counted(self.items, "key"),
     format_bytes(self.bytes),
     format_fpp(self.fpp)
 )]

@@ -189,3 +189,29 @@ fn wide_characters_take_two_columns_of_a_table() {
     let columns: Vec<usize> = table.lines().map(at).collect();
     assert_eq!(columns, [15, 15, 15], "{table}");
 }
+
+/// One thing is named in the singular, wherever the command counts.
+#[test]
+fn one_is_singular() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["create", "-q", "w", "--layout", "window:1"], b"");
+    succeed(folder, &["create", "-q", "m", "--layout", "scalable", "-n", "1"], b"");
+    for (name, arguments) in [
+        ("info of a window", &["info", "w"][..]),
+        ("info of a chain", &["info", "m"]),
+        ("a window of another size", &["create", "x", "--layout", "window:1", "-n", "9"]),
+        ("exact", &["dedup", "--exact"]),
+        ("a plan", &["plan", "--window", "1", "-n", "9"]),
+    ] {
+        let output = run(folder, arguments, b"key\n");
+        let said = [&output.stdout[..], &output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        for plural in ["keys", "values", "blocks", "layers", "lines", "bytes"] {
+            for before in [" ", "(", "\n"] {
+                let wrong = format!("{before}1 {plural}");
+                assert!(!said.contains(&wrong), "{name}: {said}");
+            }
+        }
+    }
+}

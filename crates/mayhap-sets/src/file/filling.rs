@@ -7,7 +7,7 @@ use crate::measurements::FULL_FILL;
 use crate::room::{Held, near_full};
 use mayhap::Bitmap;
 use mayhap_formats::Error;
-use mayhap_units::number::{format_count, grouped};
+use mayhap_units::number::{counted_short, format_count, grouped};
 
 /// Keys between looks at all bits, at least, where the file does not say for how many it is;
 /// looking costs less than they do then.
@@ -137,9 +137,12 @@ impl Filling {
 
     /// Notes that the filter forgets all keys.
     fn clear(&mut self, name: &str) {
+        let removed = match std::mem::take(&mut self.items) {
+            1 => "1 key was".into(),
+            items => format!("{} keys were", grouped(items)),
+        };
         self.warnings.push(format!(
-            "{name} was full and cleared itself, as in its own system: {} keys were removed",
-            grouped(std::mem::take(&mut self.items))
+            "{name} was full and cleared itself, as in its own system: {removed} removed"
         ));
         self.rates.go_on_at(0, 0.0);
     }
@@ -171,13 +174,14 @@ impl Filling {
         let items = self.items.saturating_add(self.rates.lost().lines as u64);
         let Some(expected) = self.expected_items.filter(|_| items >= self.warn_at) else { return };
         self.warn_at = u64::MAX;
-        let (name, items, expected) = (file.name(), format_count(items), format_count(expected));
+        let (name, items) = (file.name(), format_count(items));
+        let expected = counted_short(expected, "key");
         let next = match (self.overfill, file.filter().clears_after()) {
             (true, Some(_)) => "it clears itself when it is full",
             (true, None) => "beyond that the rate rises",
             (false, _) => "it stops when it is full",
         };
-        self.warnings.push(format!("{name} holds {items} of {expected} keys; {next}"));
+        self.warnings.push(format!("{name} holds {items} of {expected}; {next}"));
     }
 
     /// The warnings since the last call.

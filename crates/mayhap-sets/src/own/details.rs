@@ -8,7 +8,9 @@ use mayhap::{
     BinaryFuse, BloomMatrix, CompactFilter, CountingBloomFilter, RibbonFilter, ScalableBloomFilter,
     Window, WindowBloomFilter,
 };
-use mayhap_units::number::{format_bytes, format_count, format_fpp as rate, grouped};
+use mayhap_units::number::{
+    counted, counted_short, format_bytes, format_count, format_fpp as rate, grouped,
+};
 use serde_json::{Value, json};
 
 /// Details that only the kind of this filter reports: a row for each kind that has some.
@@ -85,9 +87,9 @@ fn scalable(filter: &ScalableBloomFilter) -> Vec<Detail> {
     for (params, items) in filter.layers() {
         let (bytes, expected) = (params.num_bytes(), params.expected_items());
         rows.push(format!(
-            "{} of {} keys in {}",
+            "{} of {} in {}",
             format_count(items),
-            format_count(expected),
+            counted_short(expected, "key"),
             format_bytes(bytes)
         ));
         layers.push(json!({
@@ -110,8 +112,8 @@ fn window(filter: &WindowBloomFilter, clock: Clock) -> Vec<Detail> {
     match filter.window() {
         Window::Items(items) => {
             let text = format!(
-                "the last {} keys; older than {} are surely forgotten",
-                grouped(items),
+                "the last {}; what came before the last {} is surely forgotten",
+                counted(items, "key"),
                 grouped(filter.max_age())
             );
             details.push(Detail::new("window_items", "window", text, items));
@@ -138,11 +140,11 @@ fn window(filter: &WindowBloomFilter, clock: Clock) -> Vec<Detail> {
     let (generations, size) = (filter.num_generations(), filter.generation_size());
     let text = match (filter.window(), filter.forgotten_early()) {
         (Window::Time { expected_items, .. }, Some(_)) => {
-            let items = grouped(spans::generation_items(expected_items));
-            format!("up to {generations} of {items} keys or of {}", clock.span(size))
+            let items = counted(spans::generation_items(expected_items), "key");
+            format!("up to {generations} of {items} or of {}", clock.span(size))
         }
         (Window::Time { .. }, None) => format!("{generations} of {}", clock.span(size)),
-        _ => format!("{generations} of {} keys", grouped(size)),
+        _ => format!("{generations} of {}", counted(size, "key")),
     };
     details.push(Detail::new("num_generations", "generations", text, generations));
     details.push(Detail::new("generation_size", "", String::new(), size));
@@ -160,7 +162,8 @@ fn forgotten(filter: &WindowBloomFilter) -> Option<Detail> {
     let text = match keys {
         0 => "none early".into(),
         keys => {
-            format!("{} keys early so far: more than {more} came within the window", grouped(keys))
+            let keys = counted(keys, "key");
+            format!("{keys} early so far: more than {more} came within the window")
         }
     };
     Some(Detail::new("forgotten_early", "forgotten", text, keys))
@@ -180,9 +183,9 @@ const SHOWN_NAMES: usize = 8;
 
 /// Details of a matrix.
 pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
-    let (sets, items) = (matrix.num_sets(), grouped(matrix.expected_items()));
+    let (sets, items) = (matrix.num_sets(), counted(matrix.expected_items(), "key"));
     let wrong = matrix.estimated_wrong_sets();
-    let text = format!("{}, each for {items} keys", grouped(sets as u64));
+    let text = format!("{}, each for {items}", grouped(sets as u64));
     let wrong_text = format!("{wrong:.3} on average for a key that is in none");
     let mut details = vec![
         Detail::new("num_sets", "sets", text, sets),

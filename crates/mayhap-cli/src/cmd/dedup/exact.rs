@@ -61,8 +61,8 @@ impl Run<'_> {
 }
 
 fn load(set: &ExactSet) -> String {
-    use mayhap_units::number::{format_bytes, format_count};
-    format!(", {} keys in {}", format_count(set.len()), format_bytes(set.num_bytes()))
+    use mayhap_units::number::{counted_short, format_bytes};
+    format!(", {} in {}", counted_short(set.len(), "key"), format_bytes(set.num_bytes()))
 }
 
 fn at_line(error: mayhap::Error, line: u64) -> Error {

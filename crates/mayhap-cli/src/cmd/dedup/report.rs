@@ -148,17 +148,15 @@ impl Summary {
     }
 
     fn exact_text(&self) -> String {
-        let (bytes, keys) = (format_bytes(self.num_bytes), grouped(self.items));
+        let (bytes, keys) = (format_bytes(self.num_bytes), counted(self.items, "key"));
         let Some(Instead { filter_fpp, num_bytes, lost_lines }) = &self.instead else {
-            return format!("exact: {bytes} for {keys} keys");
+            return format!("exact: {bytes} for {keys}");
         };
         let (fpp, small) = (rate(*filter_fpp), format_bytes(*num_bytes));
         let lost = match *lost_lines {
             lost if lost < 0.5 => "no line".into(),
             lost => format!("about {}", counted(lost.round() as u64, "line")),
         };
-        format!(
-            "exact: {bytes} for {keys} keys; a filter at {fpp} would take {small} and lose {lost}"
-        )
+        format!("exact: {bytes} for {keys}; a filter at {fpp} would take {small} and lose {lost}")
     }
 }

@@ -1,7 +1,7 @@
 //! The numbers of a filter, as `info` prints them.
 
 use crate::error::Error;
-use crate::io::messages::{self, grouped, print_findings, rate};
+use crate::io::messages::{self, counted, grouped, print_findings, rate};
 use mayhap_formats::KeyType;
 use mayhap_sets::ByFormula;
 use mayhap_sets::file::{ForeignFile, describe};
@@ -64,7 +64,7 @@ fn text(file: &ForeignFile, numbers: &ByFormula) -> String {
     row("format", file.detected().as_ref().map_or_else(|| numbers.format.to_owned(), describe));
     let (bytes, bits) = (format_bytes(numbers.num_bytes), grouped(numbers.num_bits));
     row("size", format!("{bytes} ({bits} bits, {} per key)", numbers.num_hashes));
-    let made_for = numbers.expected_items.map(|items| format!("{} keys", grouped(items)));
+    let made_for = numbers.expected_items.map(|items| counted(items, "key"));
     let target = numbers.target_fpp.map(|target| format!("a rate of {}", rate(target)));
     row(
         "made for",

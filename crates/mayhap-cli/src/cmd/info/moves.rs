@@ -15,7 +15,9 @@ pub(super) fn of(kind: &str, num_bytes: u64) -> (bool, String) {
         "scalable" => {
             (false, "only as a plain one, while it has one layer: mayhap man move".into())
         }
-        kind => (false, format!("no, it is {kind}: plain ones do (--layout blocked --seed 0)")),
+        kind => {
+            (false, format!("no {kind} filter does: plain ones do (--layout blocked --seed 0)"))
+        }
     }
 }
 

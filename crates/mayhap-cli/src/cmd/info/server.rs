@@ -4,7 +4,7 @@ use super::items::{Estimated, made_for, room};
 use super::key::Digesting;
 use super::moves::of as moves_of;
 use crate::error::Error;
-use crate::io::messages::{Reporter, grouped, print_findings, rate, row};
+use crate::io::messages::{Reporter, counted, grouped, print_findings, rate, row};
 use crate::set::notes::say;
 use crate::set::remote::Connection;
 use mayhap::set::Repeats;
@@ -110,7 +110,7 @@ impl Info {
         let target = state.target_fpp;
         let made_for = match state.expected_items {
             items if !target.is_nan() => made_for(items, self.bits_per_item, target),
-            Some(items) => format!("{} keys", grouped(items)),
+            Some(items) => counted(items, "key"),
             None => "unknown: the server does not report it".into(),
         };
         let known = |fpp: f64| if fpp.is_nan() { "not known".into() } else { rate(fpp) };

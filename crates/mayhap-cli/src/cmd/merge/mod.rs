@@ -324,11 +324,11 @@ fn warn_of_other_numbers(headers: &[Header], talk: Reporter) {
     let Some(first) = headers.iter().min_by_key(size).map(numbers) else { return };
     if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
         talk.warn(&format!(
-            "the files were created with different parameters: {} keys at {} and {} keys at {}; \
+            "the files were created with different parameters: {} at {} and {} at {}; \
              the first ones are kept",
-            grouped(first.0),
+            counted(first.0, "key"),
             rate(first.1),
-            grouped(items),
+            counted(items, "key"),
             rate(fpp),
         ));
     }

@@ -13,7 +13,7 @@ use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs};
 use mayhap_plan::{Amount, Curve, Known, Report, Solved, Table, chart, link, memory_sizes};
 use mayhap_sets::LayoutName;
-use mayhap_units::number::{parse_bytes, parse_count, parse_fpp, parse_share};
+use mayhap_units::number::{counted, parse_bytes, parse_count, parse_fpp, parse_share};
 use mayhap_units::span::write_millis;
 use mayhap_units::window::WindowSize;
 use recipe::recipe;
@@ -234,7 +234,7 @@ impl Args {
                 ))
             }
             (Some(WindowSize::Items(items)), Some(given)) if items != given => Err(Error::usage(
-                format!("a window of {items} keys is requested, and -n {given}"),
+                format!("a window of {} is requested, and -n {given}", counted(items, "key")),
                 "omit -n: the window gives the number of keys",
             )),
             (Some(WindowSize::Items(items)), _) => Ok(Some(items)),

@@ -56,7 +56,13 @@ fn fold(args: &Args, filter: &mut SplitBlockFilter) -> Result<u64, Error> {
             let blocks = filter.num_blocks();
             filter.fold(factor).map_err(|_| {
                 Error::usage(
-                    format!("{name}: {blocks} blocks do not fold by {factor}"),
+                    format!(
+                        "{name}: {} not fold by {factor}",
+                        match blocks {
+                            1 => "1 block does".into(),
+                            blocks => format!("{blocks} blocks do"),
+                        }
+                    ),
                     "a factor has to divide their number, which in Parquet is a power of 2",
                 )
             })?;

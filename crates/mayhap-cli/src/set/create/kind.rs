@@ -8,6 +8,7 @@ use mayhap::{
     CompactFilter, CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_sets::{KeySet, LayoutName, OwnSet};
+use mayhap_units::number::counted;
 use mayhap_units::window::WindowSize;
 
 /// A builder of a kind that is sized by two of n, p and memory, with those that are given.
@@ -79,7 +80,10 @@ impl Create {
             LayoutName::Window(WindowSize::Items(window)) => {
                 if let Some(given) = items.filter(|&given| given != window) {
                     return Err(Error::usage(
-                        format!("a window of {window} keys is requested, and -n {given}"),
+                        format!(
+                            "a window of {} is requested, and -n {given}",
+                            counted(window, "key")
+                        ),
                         "omit -n: the window gives the number of keys",
                     ));
                 }

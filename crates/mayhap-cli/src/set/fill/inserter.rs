@@ -14,7 +14,7 @@ use mayhap::{Bitmap, Digest, DigestFunction};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
 use mayhap_sets::{Forgotten, KeySet, Keys, Lost, Room, Texts};
-use mayhap_units::number::format_count;
+use mayhap_units::number::counted_short;
 use std::time::Duration;
 
 /// Inserts batches of lines, stops at capacity, and estimates the loss.
@@ -216,7 +216,7 @@ impl Inserter {
                 let percent = items as f64 / expected as f64 * 100.0;
                 format!(", {percent:.0} % full, p {fpp}")
             }
-            None => format!(", {} keys, p {fpp}", format_count(items)),
+            None => format!(", {}, p {fpp}", counted_short(items, "key")),
         }
     }
 
