@@ -53,7 +53,10 @@ fn of_creation(error: &mayhap_formats::Error) -> &'static str {
 
 /// The forms that there are, and what to do without the one that was requested.
 fn of_no_form(from: Option<Format>, to: &str, is_known: bool) -> String {
-    let (name, same) = (from.map_or("mayhap", Format::name), from.map_or(Vec::new(), forms_of));
+    let (name, same) = (
+        from.map_or("mayhap", Format::name),
+        from.map_or(vec!["mayhap", "mayhap-short"], forms_of),
+    );
     let forms = if same.is_empty() {
         format!("a {name} filter cannot be converted to another form")
     } else {
@@ -62,7 +65,8 @@ fn of_no_form(from: Option<Format>, to: &str, is_known: bool) -> String {
     if !is_known || name == to {
         return forms;
     }
-    format!("build one from the keys, or query this one as it is (--format {name}); {forms}")
+    let as_it_is = from.map_or(String::new(), |_| format!(" (--format {name})"));
+    format!("build one from the keys, or query this one as it is{as_it_is}; {forms}")
 }
 
 /// The next step for a file that is not sound as one of its format.

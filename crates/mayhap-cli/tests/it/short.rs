@@ -160,3 +160,17 @@ fn what_has_no_short_form_is_refused_by_name_and_size() {
     assert!(refused.contains("a scalable filter has no short form"), "{refused}");
     assert_eq!(names(folder), ["grows", "large"]);
 }
+
+#[test]
+fn what_is_no_filter_or_no_form_gets_advice_that_is_true_of_it() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["build", "-q", "--short", "-n", "9", "-o", "f"], b"key\n");
+    let error = fail(folder, &["convert", "f", "--to", "mayhap-packed", "-o", "g"], b"");
+    assert!(error.contains("can be written as mayhap, mayhap-short"), "{error}");
+    let error = fail(folder, &["convert", "f", "--to", "guava", "-o", "g"], b"");
+    assert!(error.contains("build one from the keys, or query this one as it is;"), "{error}");
+    std::fs::write(folder.join("empty"), b"").unwrap();
+    let error = fail(folder, &["move", "empty", "g"], b"");
+    assert!(error.contains("an empty file") && !error.contains("other systems"), "{error}");
+}

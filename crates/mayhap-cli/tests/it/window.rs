@@ -251,3 +251,21 @@ fn a_time_ahead_of_the_clock_is_said_and_does_not_stop_the_window() {
         std::fs::remove_file(&path).unwrap();
     }
 }
+
+/// What the manual page of dedup says of small windows.
+#[test]
+fn a_small_window_forgets_after_whole_lines() {
+    let folder = folder();
+    for (window, most) in [("6", 7), ("14", 15), ("15", 18), ("28", 30)] {
+        for (between, printed) in [(most - 1, 1), (most, 2)] {
+            let others = lines("other", 0..between);
+            let input = [&b"x\n"[..], &others, b"x\n"].concat();
+            let output = succeed(folder.path(), &["dedup", "-q", "--window", window], &input);
+            let found = output.split(|&byte| byte == b'\n').filter(|line| line == b"x").count();
+            assert_eq!(found, printed, "--window {window}, {between} lines later");
+        }
+    }
+    let manual = succeed(folder.path(), &["man", "dedup"], b"");
+    let manual = String::from_utf8(manual).unwrap().replace('\n', " ");
+    assert!(manual.contains("older than 7 lines"), "{manual}");
+}
