@@ -77,10 +77,10 @@ pub use find::{Found, find};
 pub use magnus::{MagnusOptions, MagnusParams, RemoteMagnus};
 #[doc(hidden)]
 pub use native::Meta;
-pub use native::{Download, Merge, NativeFilter, NativeOptions, Orphan, Union, Upload};
+pub use native::{Download, IfTaken, Merge, NativeFilter, NativeOptions, Orphan, Union, Upload};
 pub use observe::{Client, FilterScheme, Listed, NamedFilter, SlowRequest, Status};
 pub use redisson::RemoteRedisson;
-pub use rename::rename;
+pub use rename::{rename, rename_native};
 pub use server::{Address, Certificates, Persistence, Server, ServerOptions, WaitReplicas};
 pub use trouble::Trouble;
 

@@ -1,7 +1,7 @@
 //! Another name for a filter, whatever its layout.
 
 use crate::bf::type_of;
-use crate::{Error, RemoteBf, RemoteRedisson, Server, native};
+use crate::{Error, IfTaken, RemoteBf, RemoteRedisson, Server, native};
 use mayhap_formats::RedissonConfig;
 
 /// Gives a filter another name that is free, in one step: mayhap's own, those behind `BF.*`
@@ -45,7 +45,7 @@ use mayhap_formats::RedissonConfig;
 /// # }
 /// ```
 pub async fn rename(server: &Server, name: &str, free: &str) -> Result<(), Error> {
-    match native::rename(server, name, free).await {
+    match rename_native(server, name, free, IfTaken::Refuse).await {
         Err(Error::NotFound { .. }) => {}
         // Mayhap's own names have no braces.
         Err(Error::BadName { name: bad, .. }) if bad == name => {}
@@ -83,6 +83,49 @@ pub async fn rename(server: &Server, name: &str, free: &str) -> Result<(), Error
         return filter.rename_to_free(free).await.map(drop);
     }
     rename_value(server, name, free).await
+}
+
+/// Like [`rename`], for filters of mayhap's own layout alone; with [`IfTaken::Replace`] one that has
+/// the new name is deleted in the same step, and its handles continue with the renamed filter.
+///
+/// Values that are no such filter are never replaced.
+///
+/// # Errors
+///
+/// As [`rename`].
+///
+/// # Examples
+///
+/// ```
+/// # use mayhap_redis::*;
+/// # use test_servers::{RedisOptions, RedisServer, ready};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # if !ready(&["redis-server"]) {
+/// #     return Ok(());
+/// # }
+/// # let redis = RedisServer::start(&RedisOptions::default())?;
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let address = Address::parse(&redis.url())?;
+/// # let server = Server::connect(&address, ServerOptions::default()).await?;
+/// let options = NativeOptions::for_items(1_000, 0.01)?;
+/// let live = NativeFilter::create(&server, "live", &options).await?;
+/// let fresh = NativeFilter::create(&server, "fresh", &options).await?;
+/// fresh.insert(b"a").await?;
+/// assert!(rename_native(&server, "fresh", "live", IfTaken::Refuse).await.is_err());
+/// assert!(!live.contains(b"a").await?);
+/// rename_native(&server, "fresh", "live", IfTaken::Replace).await?;
+/// assert!(live.contains(b"a").await?);
+/// # Ok(())
+/// # })
+/// # }
+/// ```
+pub async fn rename_native(
+    server: &Server,
+    name: &str,
+    new: &str,
+    if_taken: IfTaken,
+) -> Result<(), Error> {
+    native::rename(server, (name, new), if_taken).await
 }
 
 async fn rename_value(server: &Server, name: &str, free: &str) -> Result<(), Error> {

@@ -374,13 +374,14 @@ impl NativeFilter {
 
     /// Sets the expiry of all keys of the filter, counted from now; `None`: never.
     ///
-    /// The parameters never outlive the shards: they are the last to be extended and the first to
-    /// be shortened.
+    /// No shard outlives the parameters, also if the call is cut off: these are the first to be
+    /// extended and the last to be shortened.
     ///
     /// # Errors
     ///
     /// [`Error::Gone`]; [`Error::Filter`] for a time below 1 ms; connection errors, after which
-    /// some of the keys may have the new time and the others the old one: set it again.
+    /// some of the keys may have the new time and the others the old one: set it again. If it is not,
+    /// the filter is [`Error::Gone`] from the earlier of the two times on.
     pub async fn refresh_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
         life::refresh_ttl(self.handle(), ttl.map_or(Ok(0), millis)?).await
     }

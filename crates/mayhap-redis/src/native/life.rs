@@ -47,8 +47,10 @@ pub(super) async fn refresh_ttl(handle: &Handle, ttl: u64) -> Result<(), Error> 
     }
 }
 
-/// The parameters never outlive the shards: they are the last to be extended and the first to be
-/// shortened.
+/// No shard outlives the parameters, also where this is cut off: they are the first to be extended
+/// and the last to be shortened. Without parameters another filter could take the name, while
+/// handles of this one still answered from what is left of it; without a shard there is an error,
+/// until the next call or the end of the parameters.
 async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Error> {
     const WHAT: &str = "the expiry of the filter";
     let (key, server) = (handle.place().meta_key(), &handle.server);
@@ -62,19 +64,17 @@ async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Err
     let never_is_last = |at: u64| at.wrapping_sub(1);
     let at = number(at);
     let is_longer = never_is_last(at) >= never_is_last(number(before));
-    if is_longer {
-        expire_shards(handle, made, at).await?;
+    let early = if is_longer { None } else { Some(expire_shards(handle, made, at).await) };
+    if let Some(Err(error)) = early.as_ref().filter(|early| !is_gone(early)) {
+        return Err(error.clone());
     }
     let mut expire = eval(EXPIRE, &[&key]);
     expire.arg(made.meta.tag()).arg(at).arg(ttl);
     if word(&run(server, &key, expire, WHAT).await?) != "ok" {
         return Err(handle.gone(Loss::Deleted));
     }
-    if is_longer {
-        return Ok(());
-    }
-    let result = expire_shards(handle, made, at).await;
-    if !matches!(result, Err(Error::Gone { .. })) {
+    let Some(result) = early else { return expire_shards(handle, made, at).await };
+    if !is_gone(&result) {
         return result;
     }
     // All of it may have expired at once, as intended: a shard that gets the time of now is deleted
@@ -85,6 +85,10 @@ async fn set_ttl(handle: &Handle, made: &Generation, ttl: u64) -> Result<(), Err
         Err(Error::Gone { .. }) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+fn is_gone(result: &Result<(), Error>) -> bool {
+    matches!(result, Err(Error::Gone { .. }))
 }
 
 pub(super) async fn expire_shards(

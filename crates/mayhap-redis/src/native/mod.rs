@@ -54,6 +54,7 @@ pub use filter::NativeFilter;
 pub use meta::Meta;
 pub use options::NativeOptions;
 pub use orphans::Orphan;
+pub use rename::IfTaken;
 pub(crate) use rename::rename;
 pub use union::{Merge, Union};
 pub use upload::Upload;

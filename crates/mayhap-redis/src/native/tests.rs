@@ -319,10 +319,10 @@ async fn keys_whose_reply_was_lost_are_unsure_and_their_trailers_are_read_once_m
     assert_eq!([0, 1, 2].map(|i| inserted.get(i)), [Inserted::Present; 3]);
 }
 
-/// Parameters never end after the shards: a later end goes to the shards first, an earlier one to
-/// the parameters; never is the latest.
+/// Shards never end after the parameters: a later end goes to the parameters first, an earlier one
+/// to the shards; never is the latest.
 #[tokio::test]
-async fn a_longer_life_is_told_to_the_shards_first_and_a_shorter_one_last() {
+async fn a_longer_life_is_told_to_the_shards_last_and_a_shorter_one_first() {
     for (before, at, is_longer) in [
         (5_000, 9_000, true),
         (9_000, 5_000, false),
@@ -360,7 +360,7 @@ async fn a_longer_life_is_told_to_the_shards_first_and_a_shorter_one_last() {
         let shards: Vec<usize> = (0..sent.len()).filter(|&i| told(&sent[i])).collect();
         let keys: Vec<&String> = shards.iter().map(|&i| &sent[i][1]).collect();
         assert_eq!(keys, made.keys.iter().map(|(key, _)| key).collect::<Vec<_>>());
-        assert!(shards.iter().all(|&shard| (shard < expire) == is_longer), "{before} → {at}");
+        assert!(shards.iter().all(|&shard| (shard > expire) == is_longer), "{before} → {at}");
     }
 }
 

@@ -9,6 +9,7 @@ mod chaos_load;
 mod cluster;
 mod common;
 mod create;
+mod cut;
 mod failovers;
 mod faults;
 mod guard;

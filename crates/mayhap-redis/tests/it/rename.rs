@@ -4,8 +4,8 @@ use crate::common::cluster;
 use crate::native::{connect, digests, params};
 use mayhap::{Digest, DigestFunction, Layout, SecretKey};
 use mayhap_redis::{
-    BfOptions, Error, NativeFilter, NativeOptions, RemoteBf, RemoteFilter, RemoteRedisson, Server,
-    rename,
+    BfOptions, Error, IfTaken, NativeFilter, NativeOptions, RemoteBf, RemoteFilter, RemoteRedisson,
+    Server, rename, rename_native,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -117,6 +117,79 @@ async fn a_name_that_is_taken_is_refused_and_nothing_has_changed() {
     let refused = rename(&server, "a", "e").await;
     assert!(matches!(refused, Err(Error::Gone { .. })), "{refused:?}");
     assert_eq!(keys(&redis), before);
+}
+
+/// Gives the filter its name, and deletes the one that had it.
+async fn replace(server: &Server, name: &str, new: &str) -> Result<(), Error> {
+    rename_native(server, name, new, IfTaken::Replace).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_filter_takes_the_place_of_another_and_nothing_of_that_is_left() {
+    let Some(redis) = start() else { return };
+    let server = connect(&redis).await;
+    // Of one shard and of several, in either place.
+    for (items, of_old) in [(10, 10), (10, 300_000), (300_000, 10), (300_000, 300_000)] {
+        let old = create(&server, "live", &options(of_old)).await;
+        let [own, theirs] = [digests(0..10), digests(10..20)];
+        old.insert_digests(&theirs).await.unwrap();
+        old.refresh_ttl(Some(Duration::from_secs(1000))).await.unwrap();
+        let with_old = keys(&redis).len();
+        let new = create(&server, "fresh", &options(items)).await;
+        new.insert_digests(&own).await.unwrap();
+        let with_both = keys(&redis).len();
+        replace(&server, "fresh", "live").await.unwrap();
+        assert_eq!(keys(&redis).len(), with_both - with_old);
+        // Handles of the name continue with the renamed filter, which has its own expiry.
+        assert_eq!((held(&old, &own).await, held(&old, &theirs).await), (10, 0));
+        old.insert(b"word").await.unwrap();
+        let found = NativeFilter::attach(&server, "live", None).await.unwrap();
+        assert!(found.contains(b"word").await.unwrap());
+        assert_eq!((found.params(), old.params()), (new.params(), new.params()));
+        assert_eq!(found.info().await.unwrap().ttl_ms, None);
+        assert!(matches!(new.insert(b"word").await, Err(Error::Gone { .. })));
+        replace(&server, "live", "live").await.unwrap();
+        assert_eq!(keys(&redis).len(), with_both - with_old);
+        // A free name is as good.
+        replace(&server, "live", "other").await.unwrap();
+        let found = NativeFilter::attach(&server, "other", None).await.unwrap();
+        assert_eq!(held(&found, &own).await, 10);
+        found.delete().await.unwrap();
+        assert_eq!(keys(&redis), Vec::<String>::new());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_of_others_and_filters_that_are_being_filled_are_not_replaced() {
+    let Some(redis) = start() else { return };
+    let server = connect(&redis).await;
+    create(&server, "a", &options(1_000)).await.insert(b"word").await.unwrap();
+    create(&server, "b", &options(2_000)).await.insert(b"next").await.unwrap();
+    RemoteRedisson::try_init(&server, "c", 100, 0.01).await.unwrap();
+    redis.cli(&["SET", "d", "a value"]).unwrap();
+    redis.cli(&["SET", "{e}:meta", "a value"]).unwrap();
+    let upload = NativeFilter::upload(&server, "b", &options(500)).await.unwrap();
+    let before = keys(&redis);
+    for name in ["b", "c", "d", "e", "x{y"] {
+        let refused = replace(&server, "a", name).await.unwrap_err();
+        let is_right = match name {
+            "b" => matches!(refused, Error::Busy { .. }),
+            "e" => matches!(refused, Error::WrongType { .. }),
+            "x{y" => matches!(refused, Error::BadName { .. }),
+            _ => matches!(refused, Error::NameTaken { .. }),
+        };
+        assert!(is_right, "{name}: {refused:?}");
+        assert_eq!(keys(&redis), before, "{name}");
+    }
+    let refused = rename(&server, "a", "e").await;
+    assert!(matches!(refused, Err(Error::NameTaken { .. })), "{refused:?}");
+    let missing = replace(&server, "none", "b").await;
+    assert!(matches!(missing, Err(Error::NotFound { .. })), "{missing:?}");
+    upload.abort().await.unwrap();
+    for (name, key) in [("a", b"word"), ("b", b"next")] {
+        let filter = NativeFilter::attach(&server, name, None).await.unwrap();
+        assert!(filter.contains(key).await.unwrap());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
