@@ -3,29 +3,29 @@
 //! clients as the command on filters of this server's own, except for what the layout there cannot
 //! hold, which is refused by name.
 
-use super::bf::{Insert, reserved};
-use super::call::{Call, Fault};
+use super::bf::{Insert, read_digests, reserved};
+use super::call::Fault;
 use super::expire::{MILLISECOND, SECOND};
 use super::row::Command;
 use super::store_answer::{Answer, name};
-use super::store_names;
-use super::table;
-use super::word::is;
+use super::{store_info, store_names, table};
 use crate::config::Config;
-use crate::front::{Bits, Front, NOT_SERVED, ONE_SIZE, Unfit, fitting};
+use crate::front::{Error, Front, NOT_SERVED, ONE_SIZE, Unfit, digests, fitting};
 use crate::metrics::{Counter, Counts};
-use crate::resp::{Reply, Value};
+use crate::resp::Reply;
 use crate::{Session, Shared};
 use mayhap_engine::Words;
-use mayhap_redis::FilterInfo;
+use mayhap_engine::keyspace::DigestError;
 
 /// Commands on filters in the store.
-const ON_FILTERS: [&str; 21] = [
+const ON_FILTERS: [&str; 25] = [
     "bf.add",
     "bf.madd",
     "bf.insert",
     "bf.exists",
     "bf.mexists",
+    "bf.maddhash",
+    "bf.mexistshash",
     "bf.reserve",
     "bf.info",
     "bf.card",
@@ -42,6 +42,8 @@ const ON_FILTERS: [&str; 21] = [
     "ttl",
     "pttl",
     "persist",
+    "rename",
+    "renamenx",
 ];
 /// Commands that touch no filter, beside those of the connection: served as without a store. All
 /// others are refused, so a new one does not find the empty keyspace of this server.
@@ -106,6 +108,8 @@ async fn answer(
         b"ttl" => store_names::ttl(front, words, SECOND).await,
         b"pttl" => store_names::ttl(front, words, MILLISECOND).await,
         b"persist" => store_names::persist(front, words).await,
+        b"rename" => store_names::rename(front, words, true).await,
+        b"renamenx" => store_names::rename(front, words, false).await,
         b"bf.madd" => {
             let keys: Vec<&[u8]> = words.from(2).iter().collect();
             let name = name(word(1))?;
@@ -130,31 +134,12 @@ async fn answer(
                 Err("ERR item exists".into())
             }
         }
-        b"bf.card" => {
-            let name = name(word(1))?;
-            let info = front.ask(name, front.look(name, Bits::Few)).await?.info;
-            Ok(Answer::count(items(&info)))
-        }
-        b"bf.info" => info(front, words).await,
+        b"bf.maddhash" => by_digests(front, words, (session, true), counts).await,
+        b"bf.mexistshash" => by_digests(front, words, (session, false), counts).await,
+        b"bf.card" => store_info::card(front, words).await,
+        b"bf.info" => store_info::info(front, words).await,
         _ => count(front, words, matches!(&*command, b"del" | b"unlink")).await,
     }
-}
-
-/// `BF.INFO name [field]`.
-async fn info(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
-    let wanted = words.get(2);
-    if words.len() > 3 {
-        return Err(Call::arity("bf.info"));
-    }
-    if wanted.is_some_and(|wanted| !FIELDS.iter().any(|(option, ..)| is(wanted, option))) {
-        return Err("Invalid information value".into());
-    }
-    let name = name(words.get(1).unwrap_or_default())?;
-    let info = front.ask(name, front.look(name, Bits::Few)).await?.info;
-    let is_wanted = |option: &str| wanted.is_none_or(|wanted| is(wanted, option));
-    let fields = FIELDS.iter().filter(|(option, ..)| is_wanted(option));
-    let fields = fields.map(|(_, name, value)| (*name, value(&info))).collect();
-    Ok(Answer::Fields(fields, wanted.is_some()))
 }
 
 /// The number of names that have a filter, which is deleted if `deletes`.
@@ -177,21 +162,26 @@ async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer,
     }))
 }
 
-/// Option of the request, name in the answer, value.
-type Field = (&'static str, &'static str, fn(&FilterInfo) -> Value);
-
-/// The fields of `BF.INFO`: those of `RedisBloom`.
-const FIELDS: [Field; 5] = [
-    ("capacity", "Capacity", |info| Value::count(info.expected_items)),
-    ("size", "Size", |info| Value::count(info.num_bytes)),
-    ("filters", "Number of filters", |_| Value::count(1)),
-    ("items", "Number of items inserted", |info| Value::count(items(info))),
-    ("expansion", "Expansion rate", |_| Value::Null),
-];
-
-/// The number of keys that the bits stand for.
-fn items(info: &FilterInfo) -> u64 {
-    info.estimated_items.map_or(u64::MAX, |items| items.round() as u64)
+/// `BF.MADDHASH name digests`, or `BF.MEXISTSHASH`: an answer of one word, as without a store.
+async fn by_digests(
+    front: &Front,
+    words: Words<'_>,
+    (session, inserts): (&Session, bool),
+    counts: &mut Counts,
+) -> Result<Answer, Fault> {
+    let name = name(words.get(1).unwrap_or_default())?;
+    if inserts && front.is_keyed() && !session.rights.admin {
+        return Err(DigestError::Keyed.into());
+    }
+    let keys = read_digests(words.get(2).unwrap_or_default())?;
+    let answers = front.ask(name, digests(front, name, &keys, inserts)).await?;
+    if inserts {
+        counts.add(Counter::ItemsAdded, keys.len() as u64);
+    } else {
+        counts.checked(keys.len(), answers.count_ones());
+    }
+    let bytes = answers.as_words().iter().flat_map(|word| word.to_le_bytes());
+    Ok(Answer::Bytes(bytes.take(keys.len().div_ceil(8)).collect()))
 }
 
 /// `BF.INSERT name [options] ITEMS item …`: creates the filter only with `CAPACITY`.
@@ -201,13 +191,27 @@ async fn insert(
     words: Words<'_>,
     counts: &mut Counts,
 ) -> Result<Answer, Fault> {
-    let Insert { reservation, is_sized, creates, items } = Insert::parse(words, config)?;
-    let options = fitting(&reservation, config)?;
+    let Insert { mut reservation, is_sized, creates, items } = Insert::parse(words, config)?;
+    if reservation.fixed {
+        // Any value is accepted with it, as without a store.
+        reservation.expansion = None;
+    }
     let name = name(words.get(1).unwrap_or_default())?;
     let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();
-    let options = Some(options).filter(|_| creates && is_sized);
-    let added = front.insert_or_create(name, &keys, options);
-    let added = front.ask(name, added).await?;
+    let (options, too_large) = match fitting(&reservation, config) {
+        Ok(options) => (Some(options), None),
+        // It does not matter where there is a filter.
+        Err(Unfit::Size(why)) => (None, Some(why)),
+        Err(why) => return Err(why.into()),
+    };
+    let creates = creates && is_sized;
+    let added = front.insert_or_create(name, &keys, options.filter(|_| creates));
+    let added = match (front.ask(name, added).await, too_large) {
+        (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(why)) if creates => {
+            return Err(why.into());
+        }
+        (added, _) => added?,
+    };
     counts.add(Counter::ItemsAdded, keys.len() as u64);
     Ok(Answer::Each(added))
 }
@@ -215,9 +219,8 @@ async fn insert(
 impl From<Unfit> for Fault {
     fn from(why: Unfit) -> Self {
         match why {
-            Unfit::Option(wanted) => format!("ERR {} {ONE_SIZE}", wanted.word),
-            why => format!("ERR could not create filter: {why}"),
+            Unfit::Option(wanted) => format!("ERR {} {ONE_SIZE}", wanted.word).into(),
+            Unfit::Size(why) => why.into(),
         }
-        .into()
     }
 }

@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
     row("flushdb", -1, Admin, NONE, "Removes all filters.", flush).works(work_of_flush),
 ];
 
-const NO_SUCH_KEY: &str = "ERR no such key";
+pub(super) const NO_SUCH_KEY: &str = "ERR no such key";
 /// Names visited by a `SCAN` without `COUNT`.
 const SCAN_COUNT: usize = 10;
 /// The most names visited by one `SCAN`, whatever its `COUNT`.

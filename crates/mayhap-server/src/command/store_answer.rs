@@ -11,6 +11,7 @@ pub(super) enum Answer {
     Each(Vec<bool>),
     Number(i64),
     Word(&'static str),
+    Bytes(Vec<u8>),
     /// Names of filters; of a page of them, with the cursor of the next one.
     Names(Vec<String>, Option<u64>),
     /// Fields of a filter, and whether it is the only one that was requested.
@@ -34,6 +35,7 @@ impl Answer {
             }
             &Self::Number(number) => reply.integer(number),
             Self::Word(word) => reply.simple(word),
+            Self::Bytes(bytes) => reply.bulk(bytes),
             Self::Names(names, next) => {
                 if let Some(next) = next {
                     reply.array(2);

@@ -3,13 +3,13 @@
 use super::bounds::{ELEMENT_BYTES, MODEST_BYTES};
 use super::call::{Fault, NO_INTEGER};
 use super::expire::{FOR_EVER, MISSING, When, invalid_time};
-use super::keys::{MAX_SCAN_COUNT, Scan, TYPE};
+use super::keys::{MAX_SCAN_COUNT, NO_SUCH_KEY, Scan, TYPE};
 use super::number;
 use super::store_answer::{Answer, name};
 use crate::Shared;
 use crate::answer::check_room;
 use crate::config::Rights;
-use crate::front::{Front, List, MAX_NAMES};
+use crate::front::{Error, Front, List, MAX_NAMES, rename as rename_filter};
 use mayhap_engine::Words;
 use mayhap_engine::keyspace::{ChangeError, MAX_PATTERN_BYTES, matches};
 use std::sync::Arc;
@@ -61,6 +61,21 @@ pub(super) async fn scan(
     Ok(Answer::Names(names, Some(next.unwrap_or(0))))
 }
 
+/// `RENAME name new`, which replaces a filter that has the new name, or `RENAMENX`.
+pub(super) async fn rename(
+    front: &Front,
+    words: Words<'_>,
+    replaces: bool,
+) -> Result<Answer, Fault> {
+    let word = |index| name(words.get(index).unwrap_or_default());
+    let (name, new) = (word(1)?, word(2)?);
+    match front.ask(name, rename_filter(front, (name, new), replaces)).await {
+        Err(Error::Store(mayhap_redis::Error::NotFound { .. })) => Err(NO_SUCH_KEY.into()),
+        done if replaces => Ok(done.map(|_| Answer::Done)?),
+        done => Ok(Answer::Number(i64::from(done?))),
+    }
+}
+
 /// `EXPIRE name time`, or `PEXPIRE`, with this number of milliseconds in a unit.
 pub(super) async fn expire(front: &Front, words: Words<'_>, unit: i64) -> Result<Answer, Fault> {
     if !When::parse(words)?.is_always() {
@@ -87,7 +102,9 @@ pub(super) async fn persist(front: &Front, words: Words<'_>) -> Result<Answer, F
     let name = name(words.get(1).unwrap_or_default())?;
     let persist = async {
         let has_end = front.ttl(name).await?.is_some_and(|end| end.is_some());
-        Ok(has_end && front.expire(name, None).await?)
+        // Also where the parameters have none: of the values some may have, after a call that was
+        // cut off.
+        Ok(front.expire(name, None).await? && has_end)
     };
     Ok(Answer::Number(i64::from(front.ask(name, persist).await?)))
 }

@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::reservation::{Named, Reservation};
 use mayhap::{Layout, sizing};
+use mayhap_engine::keyspace::{CreateError, TooLarge};
 use mayhap_redis::NativeOptions;
 use thiserror::Error;
 
@@ -25,17 +26,9 @@ pub(crate) enum Unfit {
     /// The option is for other filters.
     #[error("{} {ONE_SIZE}", .0.member)]
     Option(Wanted),
-    /// There is no such size.
+    /// There is no such size, or it is above the limit of the server: as for filters of its own.
     #[error(transparent)]
-    Size(#[from] mayhap::Error),
-    /// It is above the limit of the server.
-    #[error("it would have {bytes} bytes, above the limit of {limit} (max_filter_bytes)")]
-    TooLarge {
-        /// The bytes of the filter.
-        bytes: u64,
-        /// The setting.
-        limit: u64,
-    },
+    Size(#[from] CreateError),
 }
 
 /// The filter of a reservation, if the layout of the store can hold it.
@@ -63,13 +56,27 @@ pub(crate) fn fitting(reservation: &Reservation, config: &Config) -> Result<Nati
     }
     let options = match reservation.layout {
         Named::Plain(Layout::Standard) => {
-            sizing::for_items(Layout::Standard, capacity, target_fpp).map(NativeOptions::new)?
+            sizing::for_items(Layout::Standard, capacity, target_fpp).map(NativeOptions::new)
         }
-        _ => NativeOptions::for_items(capacity, target_fpp)?,
+        _ => NativeOptions::for_items(capacity, target_fpp),
     };
-    let (bytes, limit) = (options.params.num_bytes(), config.max_filter_bytes);
-    match limit.filter(|&limit| bytes > limit) {
-        Some(limit) => Err(Unfit::TooLarge { bytes, limit }),
-        None => Ok(options),
+    let limit = config.max_filter_bytes.or(config.max_memory).unwrap_or(u64::MAX);
+    let too_large = |requested| {
+        let setting = "max_filter_bytes";
+        Err(Unfit::Size(CreateError::TooLarge(TooLarge { requested, limit, setting })))
+    };
+    match options.map_err(CreateError::from) {
+        Ok(options) if options.params.num_bytes() > limit => too_large(options.params.num_bytes()),
+        Ok(options) => Ok(options),
+        // The limit, if that is exceeded too, is more helpful than a rate that is out of reach.
+        Err(_) if fewest_bytes(capacity, target_fpp) > limit => {
+            too_large(fewest_bytes(capacity, target_fpp))
+        }
+        Err(error) => Err(error.into()),
     }
+}
+
+/// `n ln(1/p) / (ln 2)^2` bits: no filter of this kind needs fewer.
+fn fewest_bytes(capacity: u64, target_fpp: f64) -> u64 {
+    (capacity as f64 * -target_fpp.ln() / std::f64::consts::LN_2.powi(2) / 8.0) as u64
 }

@@ -7,22 +7,27 @@
 //! the answer is an error.
 //!
 //! `store.rs` connects; `known.rs` has the handles, `create.rs` the parameters of new filters,
-//! `list.rs` their names, `look.rs` their numbers; `breaker.rs` fails requests at once while the
-//! store is away, `error.rs` has the errors.
+//! `list.rs` their names, `rename.rs` gives them others, `look.rs` has their numbers, `digests.rs`
+//! takes keys by their digests; `breaker.rs` fails requests at once while the store is away,
+//! `error.rs` has the errors.
 
 mod breaker;
 mod create;
+mod digests;
 mod error;
 mod known;
 mod list;
 mod look;
+mod rename;
 mod store;
 
 pub(crate) use create::{ONE_SIZE, Unfit, fitting};
+pub(crate) use digests::digests;
 pub(crate) use error::{BAD_NAME, NOT_SERVED};
 pub use error::{ConnectError, Error};
 pub(crate) use list::{List, MAX_NAMES};
 pub(crate) use look::{Bits, Look};
+pub(crate) use rename::rename;
 
 use crate::config::{Config, read_key_file_of};
 use crate::lock::lock;
@@ -116,6 +121,11 @@ impl Front {
     /// The address of the store, without its password.
     pub fn name(&self) -> &str {
         self.store.name()
+    }
+
+    /// Whether its filters have a secret key.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.secret_key.is_some()
     }
 
     /// Whether the last request to the store was answered by it.

@@ -158,9 +158,9 @@ statuses! {
         StoreError::Store(_) => BAD_GATEWAY,
     }
     Unfit {
-        Unfit::Option(_) => NOT_IMPLEMENTED,
+        Unfit::Size(CreateError::TooLarge(_)) => INSUFFICIENT_STORAGE,
         Unfit::Size(_) => BAD_REQUEST,
-        Unfit::TooLarge { .. } => INSUFFICIENT_STORAGE,
+        Unfit::Option(_) => NOT_IMPLEMENTED,
     }
     WrongKind { _ => CONFLICT }
     DigestError { DigestError::Keyed => FORBIDDEN, _ => CONFLICT }

@@ -70,7 +70,7 @@ def check(client):
         ("bf.scandump", lambda: bf.scandump("f", 0)),
         ("bf.loadchunk", lambda: bf.loadchunk("g", 5, b"abc")),
         ("cf.add", lambda: client.cf().add("f", "a")),
-        ("rename", lambda: client.rename("f", "g")),
+        ("randomkey", client.randomkey),
         # What a pipeline is by default.
         ("exec", client.pipeline().bf().add("f", "a").execute),
     ]:

@@ -3,10 +3,12 @@
 
 mod away;
 mod clients;
+mod fields;
 mod http;
 mod list;
 mod live;
 mod names;
+mod rename;
 mod ui;
 
 use crate::support::request;
@@ -157,15 +159,11 @@ fn what_the_layout_cannot_hold_is_refused_by_name() {
         "BF.MERGE f g",
         "BF.MERGECHUNK f x 0 x",
         "BF.DEBUG f",
-        "BF.MADDHASH f x",
-        "BF.MEXISTSHASH f x",
         "BF.WHICH a f g",
         "BF.BACKUP x",
         "CF.ADD f a",
         "CF.RESERVE f 10",
         "RANDOMKEY",
-        "RENAME f g",
-        "RENAMENX f g",
         "EXPIREAT f 10",
         "EXPIRETIME f",
         "MEMORY USAGE f",

@@ -21,7 +21,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     let entry = call.known(call.word(1))?;
     entry.check_new_digests(call.session.rights.admin)?;
-    read_digests(call)?;
+    take_digests(call)?;
     let added = entry.insert_digests(&mut call.turn.work);
     call.turn.wrote = true;
     let done = added.as_ref().map_or_else(|(done, _)| *done, |()| call.turn.work.answers.len());
@@ -34,7 +34,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
     entry.check_digests()?;
-    read_digests(call)?;
+    take_digests(call)?;
     let Turn { work: Work { digests, answers, now, .. }, counts, .. } = &mut *call.turn;
     entry.contains_digests(digests, *now, answers);
     entry.check_file()?;
@@ -44,15 +44,24 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 /// Decodes the digests of the request into the buffer of the turn.
-fn read_digests(call: &mut Call<'_, '_>) -> Result<(), Fault> {
-    let (digests, rest) = call.word(2).as_chunks::<8>();
-    if !rest.is_empty() {
-        return Err("ERR digests are 8 bytes each".into());
-    }
-    let digests = digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes)));
+fn take_digests(call: &mut Call<'_, '_>) -> Result<(), Fault> {
+    let digests = digests_of(call.word(2))?;
     call.turn.work.digests.clear();
     call.turn.work.digests.extend(digests);
     Ok(())
+}
+
+/// The digests in a word.
+pub(in crate::command) fn read_digests(word: &[u8]) -> Result<Vec<Digest>, Fault> {
+    digests_of(word).map(Iterator::collect)
+}
+
+fn digests_of(word: &[u8]) -> Result<impl Iterator<Item = Digest>, Fault> {
+    let (digests, rest) = word.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err("ERR digests are 8 bytes each".into());
+    }
+    Ok(digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes))))
 }
 
 fn write_answers(call: &mut Call<'_, '_>) {

@@ -16,6 +16,7 @@ mod merge;
 mod options;
 mod which;
 
+pub(super) use digests::read_digests;
 pub(super) use insert::Insert;
 pub(super) use options::reserved;
 
