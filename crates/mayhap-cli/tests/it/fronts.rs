@@ -10,7 +10,7 @@
 //! `SEED` gives another order, `ONLY` the fault of all rounds.
 //!
 //! `front.rs` starts the servers, `load.rs` has their clients, `faults.rs` what fails, `model.rs`
-//! what is known of the keys.
+//! what is known of the keys. `verbs.rs` has verbs of the command at the URL of such a server.
 
 #[path = "../serve/client.rs"]
 mod client;
@@ -18,6 +18,7 @@ mod faults;
 mod front;
 mod load;
 mod model;
+mod verbs;
 
 use crate::support::{folder, numbers};
 use faults::{ALL, Fault, Risk, masters};

@@ -49,6 +49,7 @@ pub struct RemoteBf {
     /// The kind and digest function that a server reports, and how a full filter grows.
     pub(super) kind: Option<Arc<str>>,
     pub(super) digest: Option<Arc<str>>,
+    store: Option<Arc<str>>,
     grows: bool,
 }
 
@@ -125,6 +126,7 @@ impl RemoteBf {
             target_fpp: None,
             kind: None,
             digest: None,
+            store: None,
             grows: false,
         }
     }
@@ -133,12 +135,19 @@ impl RemoteBf {
         self.target_fpp = info.own.target_fpp.or(self.target_fpp);
         self.grows = info.expansion.is_some();
         (self.kind, self.digest) = (info.own.kind.map(Into::into), info.own.digest.map(Into::into));
+        self.store = info.own.store.map(Into::into);
     }
 
     /// The kind by the names of `mayhap serve`: `scalable`, `blocked`, `counting` and so on; `None`
     /// on other servers.
     pub fn kind(&self) -> Option<&str> {
         self.kind.as_deref()
+    }
+
+    /// The address of the store that `mayhap serve --store` is in front of, which has the filter:
+    /// it takes more keys than it was made for, at a rising rate, and counts by its bits.
+    pub fn store(&self) -> Option<&str> {
+        self.store.as_deref()
     }
 
     /// Whether a full filter gets another layer.

@@ -28,6 +28,8 @@ pub(super) struct OwnInfo {
     /// The kind and the digest function by the names of `mayhap serve`.
     pub(super) kind: Option<String>,
     pub(super) digest: Option<String>,
+    /// Where the filters of a server in front of a store are.
+    pub(super) store: Option<String>,
 }
 
 /// The value of one field of `BF.INFO`: bare in valkey-bloom, an array or a map of one in
@@ -48,8 +50,9 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Fields that only some servers have: p, the requested capacity, and two names of `mayhap serve`.
-pub(super) const FIELDS: [&str; 4] = ["ERROR", "REQUESTED", "KIND", "DIGEST"];
+/// Fields that only some servers have: p, the requested capacity, two names of `mayhap serve`, and
+/// where its filters are if it is in front of a store.
+pub(super) const FIELDS: [&str; 5] = ["ERROR", "REQUESTED", "KIND", "DIGEST", "STORE"];
 
 impl BfKind {
     /// The kinds as `mayhap serve` names them; `growing` and `fixed` are of its version 0.1.
@@ -109,7 +112,7 @@ impl BfInfo {
 
     /// Adds the replies for [`FIELDS`] of a server that has them.
     pub(super) fn complete(&mut self, fields: &[Option<Value>; FIELDS.len()]) {
-        let [target_fpp, requested, kind, digest] =
+        let [target_fpp, requested, kind, digest, store] =
             fields.each_ref().map(|field| one(field.as_ref()));
         let name = |value: Option<Value>| value.as_ref().and_then(text).map(str::to_owned);
         self.own = OwnInfo {
@@ -120,6 +123,7 @@ impl BfInfo {
             },
             kind: name(kind),
             digest: name(digest),
+            store: name(store),
         };
     }
 

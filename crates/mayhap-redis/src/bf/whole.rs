@@ -173,7 +173,12 @@ impl RemoteBf {
         for reply in self.server.run(commands).await? {
             self.value(reply, "BF.RESERVE")?;
         }
-        self.take_place(&empty).await
+        let placed = self.take_place(&empty).await;
+        if placed.is_err() {
+            // As far as possible; the first error is the one to report.
+            let _ = self.server.one(Command::write(&empty, words(&["DEL", &empty]))).await;
+        }
+        placed
     }
 
     /// `RENAME`: the filter of another name takes the place of this one, in one step.

@@ -178,7 +178,11 @@ impl<F: Scheme> KeySet for OtherSet<F> {
     }
 
     fn held(&self) -> Held {
-        if F::COUNTS { Held::Counted(self.items()) } else { Held::Estimated(self.items()) }
+        if self.filter.counts() {
+            Held::Counted(self.items())
+        } else {
+            Held::Estimated(self.items())
+        }
     }
 
     fn numbers(&self, _: Repeats) -> Numbers {

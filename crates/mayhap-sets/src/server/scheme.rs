@@ -14,7 +14,9 @@ pub trait Scheme: RemoteFilter + std::fmt::Debug {
     const KEY_TYPES: &'static [KeyType] = &[KeyType::Bytes, KeyType::Hex];
 
     /// Whether it counts its keys, rather than estimating them from the bits.
-    const COUNTS: bool = false;
+    fn counts(&self) -> bool {
+        false
+    }
 
     /// How keys become digests, where the server takes these.
     fn digest_function(&self, _secret_key: Option<SecretKey>) -> Option<DigestFunction> {
@@ -72,7 +74,10 @@ fn unsupported<S: Scheme>(set: &S, what: &'static str) -> Error {
 
 impl Scheme for RemoteBf {
     const NAME: &'static str = "bf";
-    const COUNTS: bool = true;
+
+    fn counts(&self) -> bool {
+        self.store().is_none()
+    }
 
     /// Digests for a keyed filter would need the right admin, so its keys are sent as they are.
     fn digest_function(&self, _secret_key: Option<SecretKey>) -> Option<DigestFunction> {
@@ -102,6 +107,7 @@ impl Scheme for RemoteBf {
             Some("window") => "forgets its oldest keys",
             Some("clearing") => "forgets all keys",
             _ if self.grows() => "grows",
+            _ if self.store().is_some() => "takes more keys, at a rising rate",
             _ => "accepts no more new keys",
         };
         let mut details = vec![Detail::new("grows", "when full", growth.into(), self.grows())];
@@ -112,6 +118,9 @@ impl Scheme for RemoteBf {
             Some(_) => "keys, as digests",
             None => "keys, which are hashed there",
         };
+        if let Some(store) = self.store() {
+            details.push(Detail::new("store", "store", store.into(), store));
+        }
         details.push(Detail::new("keys_sent", "sent", by.into(), by));
         details
     }

@@ -118,8 +118,11 @@ impl Info {
             Some(hashes) => format!("{}, k = {hashes}", state.layout),
             None => state.layout.to_owned(),
         };
+        let is_in_store = self.detail_rows.iter().any(|(name, _)| *name == "store");
         let keys = if self.scheme == "mayhap" {
             ("estimated", self.estimated.text())
+        } else if is_in_store {
+            ("estimated", grouped(state.items))
         } else {
             ("keys", grouped(state.items))
         };
@@ -149,7 +152,11 @@ fn moves(set: &dyn ServerSet, state: &State) -> (bool, String) {
         "mayhap" => moves_of(state.layout, state.num_bytes),
         "bf" => {
             let details = set.details();
-            let kind = details.iter().find(|detail| detail.key == "server_kind");
+            let find = |key| details.iter().find(|detail| detail.key == key);
+            if let Some(store) = find("store") {
+                return (false, format!("in the store, by its URL there: {}", store.text));
+            }
+            let kind = find("server_kind");
             let kind = kind.map_or("of another system", |detail| &*detail.text);
             moves_of(kind, state.num_bytes)
         }
