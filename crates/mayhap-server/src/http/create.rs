@@ -7,7 +7,7 @@ use super::option::{Scalar, read};
 use super::target::{Target, changing};
 use super::{Failure, in_store};
 use crate::config::Config;
-use crate::front::fitting;
+use crate::front::{Unfit, fitting};
 use crate::reservation::{LAYOUT_NAMES, LAYOUTS, Reservation, SEED_BYTES, Window};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -42,20 +42,26 @@ const SHARE: &str = "a share of bits above 0, at most 1";
 const WINDOW: &str = "a number of items or a time such as \"90s\", \"30min\", \"12h\", \"7d\"";
 
 impl Create {
-    /// The options of a filter in the store.
+    /// The options of a filter in the store; or why there is none of this size, which does not
+    /// matter where there is a filter: without a capacity 400.
     ///
     /// # Errors
     ///
-    /// As [`Create::reservation`]; 400 without a capacity, 501 for an option that is not for such
-    /// filters.
-    pub(super) fn in_store(&self, config: &Config) -> Result<NativeOptions, Failure> {
+    /// As [`Create::reservation`]; 501 for an option that is not for such filters.
+    pub(super) fn in_store(
+        &self,
+        config: &Config,
+    ) -> Result<Result<NativeOptions, Failure>, Failure> {
         let reservation = self.reservation(config)?;
         if self.capacity.is_none() {
             let problem = "capacity is missing: filters in a store do not grow; give the number of \
                            all keys";
-            return Err(Failure::bad(problem));
+            return Ok(Err(Failure::bad(problem)));
         }
-        Ok(fitting(&reservation, config)?)
+        match fitting(&reservation, config) {
+            Err(why @ Unfit::Option(_)) => Err(why.into()),
+            sized => Ok(sized.map_err(Failure::from)),
+        }
     }
 
     /// # Errors
@@ -123,7 +129,7 @@ pub(super) async fn create(
     Json { value: create, charge: _ }: Json<Create>,
 ) -> Answer {
     if let Some(front) = target.front() {
-        return in_store::create(front, target, |config| create.in_store(config)).await;
+        return in_store::create(front, target, |config| create.in_store(config)?).await;
     }
     changing(target, move |Target { state, name, .. }| {
         let config = state.shared.config();

@@ -58,6 +58,11 @@ impl Failure {
         Self::new(StatusCode::NOT_FOUND, NO_FILTER)
     }
 
+    /// Whether there is no such thing.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND
+    }
+
     /// What is refused for filters in a store, by its name.
     pub(super) fn not_served(what: &str) -> Self {
         Self::new(StatusCode::NOT_IMPLEMENTED, format!("{what} {NOT_SERVED}"))

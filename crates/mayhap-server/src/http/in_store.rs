@@ -160,18 +160,21 @@ pub(super) async fn delete(front: Arc<Front>, target: Target) -> Answer {
 ///
 /// # Errors
 ///
-/// 403; those of the options, of the keys and of [`run`], after which any of the items may be in
-/// the filter.
+/// 403; those of the options, of their size only if there is no filter; those of the keys and of
+/// [`run`], after which any of the items may be in the filter.
 pub(super) async fn add(
     front: Arc<Front>,
     target: Target,
-    options: impl FnOnce(&Config) -> Result<Option<NativeOptions>, Failure>,
+    options: impl FnOnce(&Config) -> Result<Option<Result<NativeOptions, Failure>>, Failure>,
     (keys, charge): (impl FnOnce(&State) -> Result<WordList, Failure> + Send + 'static, Buffered),
 ) -> Result<Vec<bool>, Failure> {
     target.need_write()?;
     let Target { state, name, .. } = target;
     let (name, config) = (text(name)?, state.shared.config());
-    let options = options(&config)?;
+    let (options, unfit) = match options(&config)? {
+        Some(Err(unfit)) => (None, Some(unfit)),
+        options => (options.and_then(Result::ok), None),
+    };
     let keys = keys_of(keys, &state).await?;
     let ours = Arc::clone(&front);
     let new = run(&front, async move {
@@ -183,7 +186,10 @@ pub(super) async fn add(
     counts.add(Counter::Writes, 1);
     let new = new.await.inspect(|new| counts.add(Counter::ItemsAdded, new.len() as u64));
     state.shared.metrics.http().take(&mut counts);
-    new
+    match (new, unfit) {
+        (Err(failure), Some(unfit)) if failure.is_not_found() => Err(unfit),
+        (new, _) => new,
+    }
 }
 
 /// Looks items up: for each whether it may be in the filter.

@@ -104,11 +104,14 @@ fn digests_are_added_and_looked_up_as_in_a_filter_of_the_servers_own() {
     assert_eq!(client.ask("BF.MEXISTSHASH shop:f 12345678"), "$1\r\n\0\r\n");
 }
 
-/// The status and the text of an attempt to create a filter.
-fn put(address: SocketAddr, body: &str) -> (u16, String) {
+/// The status and the text of the answer to this request on the filter x.
+fn send(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    let head = "PUT /v1/filters/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
-                application/json";
+    let method = if path.is_empty() { "PUT" } else { "POST" };
+    let head = format!(
+        "{method} /v1/filters/x{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
+                application/json"
+    );
     write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -183,9 +186,29 @@ fn sizes_and_rates_are_refused_as_for_a_filter_of_the_servers_own() {
             r#"{"capacity":0,"fixed":true,"layout":"blocked"}"#,
             r#"{"capacity":10,"target_fpp":0,"fixed":true,"layout":"blocked"}"#,
         ] {
-            let [front, own] = https.map(|http| put(http, body));
+            let [front, own] = https.map(|http| send(http, "", body));
             assert!(front.0 >= 400, "{body}: {front:?}");
             assert_eq!((front.0, masked(&front.1)), (own.0, masked(&own.1)), "{body}");
         }
+    }
+}
+
+#[test]
+fn a_size_does_not_matter_over_http_where_there_is_a_filter() {
+    let Some(redis) = redis() else { return };
+    let limits = Config { max_filter_bytes: Some(1 << 20), ..config(&redis.url()) };
+    let front = Server::start(limits).unwrap();
+    let http = front.http_addresses()[0];
+    let [large, none] = [
+        r#"{"items":["a"],"create":{"capacity":1000000000000000000,"fixed":true}}"#,
+        r#"{"items":["a"],"create":{"fixed":true}}"#,
+    ];
+    for body in [large, none] {
+        let refused = send(http, "/add", body);
+        assert_eq!(refused.0, if body == large { 507 } else { 400 }, "{body}: {refused:?}");
+    }
+    assert_eq!(send(http, "", r#"{"capacity":100}"#).0, 201);
+    for body in [large, none] {
+        assert_eq!(send(http, "/add", body).0, 200, "{body}");
     }
 }

@@ -3,6 +3,7 @@
 use super::{Client, cluster, config, redis, users};
 use mayhap_server::{Config, Server};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 #[test]
 fn renames_are_answered_as_by_a_server_with_its_own_filters() {
@@ -143,7 +144,7 @@ fn no_acknowledged_key_is_in_neither_filter_while_they_are_renamed() {
         for round in 0..20 {
             let before = added.load(Ordering::SeqCst);
             while added.load(Ordering::SeqCst) < before + 50 {
-                assert!(!writers.iter().any(|writer| writer.is_finished()), "a writer failed");
+                assert!(!writers.iter().any(ScopedJoinHandle::is_finished), "a writer failed");
                 std::thread::yield_now();
             }
             let words = ["RENAME a b", "RENAMENX b a"][round % 2];
