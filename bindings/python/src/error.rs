@@ -312,7 +312,9 @@ fn of_store(error: mayhap_store::Error) -> PyErr {
         E::Format { ref source, .. } if matches!(source, mayhap::Error::OutOfMemory { .. }) => {
             PyMemoryError::new_err(message)
         }
-        E::Format { .. } | E::Foreign { .. } => FormatError::new_err(message),
+        E::Format { .. } | E::Foreign { .. } | E::LogDamaged { .. } | E::DigestsDamaged { .. } => {
+            FormatError::new_err(message)
+        }
         E::SegmentsUnlike { .. } => IncompatibleError::new_err(message),
         E::SegmentsMissing { .. } | E::SegmentsOverlap { .. } => PyValueError::new_err(message),
         E::Locked { .. } => PyTimeoutError::new_err(message),

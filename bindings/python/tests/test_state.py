@@ -326,6 +326,24 @@ def test_digests_stay_complete_and_a_larger_filter_is_taken_over(tmp_path, comma
     assert grown.count_many(["first", *keys]) == 5061 == len(grown)
 
 
+def test_damaged_digests_are_an_error_before_anything_is_added(tmp_path, command):
+    path = tmp_path / "seen.mayhap"
+    command("build", "--keep-digests", "-o", path, "-n", 1000, stdin=b"first\n" * 10)
+    digests = tmp_path / "seen.mayhap.digests"
+    whole, image = digests.read_bytes(), path.read_bytes()
+    # The magic, and the code of the key.
+    for place in (0, 104):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        digests.write_bytes(damaged)
+        with pytest.raises(mayhap_bloom.FormatError, match="digests: is damaged at byte"):
+            State(path)
+        assert path.read_bytes() == image
+    digests.write_bytes(whole)
+    with State(path) as seen:
+        assert "first" in seen
+
+
 def test_a_window_of_time_needs_its_unit(tmp_path, command):
     path = tmp_path / "week.mayhap"
     command("create", path, "--layout", "window:7d", "-n", 1000)
