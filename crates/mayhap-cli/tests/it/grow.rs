@@ -148,12 +148,17 @@ fn nothing_is_added_to_a_filter_whose_digests_are_damaged() {
         }
         let info = json(&succeed(folder, &["info", "--json", "f"], b""));
         assert_eq!(info["digests"], "damaged", "byte {at}");
+        let verified = run(folder, &["verify", "--json", "f"], b"");
+        let found = json(&verified.stdout);
+        assert_eq!((verified.status.code(), &found["checksums"]), (Some(1), &"good".into()));
+        assert!(found["damage"].as_str().unwrap().contains("f.digests: is damaged"), "{found}");
         assert_eq!(fs::read(folder.join("f")).unwrap(), filter, "byte {at}");
         assert_eq!(fs::read(folder.join("f.digests")).unwrap(), damaged, "byte {at}");
     }
     // Replaced together with its filter, as sound digests are.
     succeed(folder, &["build", "-q", "--force", "--keep-digests", "-o", "f", "keys"], b"");
     succeed(folder, &["grow", "-q", "f"], b"");
+    succeed(folder, &["verify", "-q", "f"], b"");
     assert_eq!(names(folder), ["f", "f.digests", "keys"]);
 }
 

@@ -31,6 +31,7 @@ use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
 use mayhap_sets::file::ForeignSet;
 use mayhap_sets::{KeySet, Located, Measurements, Note, ReadFile, State, matrix_state};
+use mayhap_store::KeptDigests;
 use mayhap_units::number::{format_bytes, parse_count};
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_by_formula, verdict_on};
@@ -101,6 +102,10 @@ pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
         }
         Err(Error::Store(source)) if is_incomplete(&source) => {
             let rows = vec![("checksums", "good".to_owned()), ("log", source.to_string())];
+            (Report::damaged(name, "good", source.to_string(), rows), Ok(()))
+        }
+        Err(Error::Store(source @ mayhap_store::Error::DigestsDamaged { .. })) => {
+            let rows = vec![("checksums", "good".to_owned()), ("digests", source.to_string())];
             (Report::damaged(name, "good", source.to_string(), rows), Ok(()))
         }
         Err(Error::Foreign { name, source }) if is_foreign_damage(&source) => {
@@ -233,6 +238,8 @@ impl Opened {
         let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
         let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
         progress.clear();
+        // A filter whose digests are damaged takes no keys, and cannot be built anew from them.
+        KeptDigests::open(&args.file)?.map_or(Ok(()), |kept| kept.check())?;
         let options = KeyOptions::from_header(&name, header.key_options())?;
         let mut checked = "good".to_owned();
         let subject = if header.kind() == Kind::Matrix {
