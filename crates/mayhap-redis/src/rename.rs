@@ -85,8 +85,8 @@ pub async fn rename(server: &Server, name: &str, free: &str) -> Result<(), Error
     rename_value(server, name, free).await
 }
 
-/// Like [`rename`], for filters of mayhap's own layout alone; with [`IfTaken::Replace`] one that has
-/// the new name is deleted in the same step, and its handles continue with the renamed filter.
+/// Like [`rename`], for filters of mayhap's own layout alone; with [`IfTaken::Replace`] one that
+/// has the new name is deleted in the same step, and its handles continue with the renamed filter.
 ///
 /// Values that are no such filter are never replaced.
 ///

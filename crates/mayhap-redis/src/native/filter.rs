@@ -380,8 +380,8 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::Gone`]; [`Error::Filter`] for a time below 1 ms; connection errors, after which
-    /// some of the keys may have the new time and the others the old one: set it again. If it is not,
-    /// the filter is [`Error::Gone`] from the earlier of the two times on.
+    /// some of the keys may have the new time and the others the old one: set it again. If it is
+    /// not, the filter is [`Error::Gone`] from the earlier of the two times on.
     pub async fn refresh_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
         life::refresh_ttl(self.handle(), ttl.map_or(Ok(0), millis)?).await
     }

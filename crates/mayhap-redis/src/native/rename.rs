@@ -36,9 +36,9 @@ const POLL: Duration = Duration::from_millis(20);
 /// Keys: the parameters under both names, the token of a switch and the filter that is built beside
 /// this one, the three others that the new name may have, the token of a switch of the new name,
 /// then the old and the new name of each shard, and the shards of the filter that is replaced.
-/// Arguments: the generations, the trailers, the bytes of blocks in a shard and in the last one, the
-/// generation that is replaced or nothing, the number of keys before its shards. A fence without
-/// its token is one of a switch that was given up.
+/// Arguments: the generations, the trailers, the bytes of blocks in a shard and in the last one,
+/// the generation that is replaced or nothing, the number of keys before its shards. A fence
+/// without its token is one of a switch that was given up.
 ///
 /// The two writes that change nothing are refused where the others would be: nothing is renamed
 /// then.

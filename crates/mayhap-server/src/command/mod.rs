@@ -6,9 +6,10 @@
 //! `expire.rs` names, `connection.rs` and `client.rs` the client itself, `transaction.rs` with
 //! `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the
 //! server, `backup.rs` its files, `tools.rs` requests of tools at their start. `front.rs` has the
-//! commands on filters in a store, `store_names.rs` those on their names, `store_info.rs` those that
-//! describe one, `store_keys.rs` those for single keys, `store_answer.rs` their answers. `number.rs` and `word.rs` read arguments, `sub.rs`
-//! has those that are subcommands; `errors.rs` has the errors of the engine as answers.
+//! commands on filters in a store, `store_names.rs` those on their names, `store_info.rs` those
+//! that describe one, `store_keys.rs` those for single keys, `store_answer.rs` their answers.
+//! `number.rs` and `word.rs` read arguments, `sub.rs` has those that are subcommands; `errors.rs`
+//! has the errors of the engine as answers.
 //! docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]

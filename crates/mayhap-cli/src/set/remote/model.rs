@@ -100,8 +100,8 @@ pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
         mayhap_store::Error::Foreign { looks_like, .. } if looks_like != "an empty file" => {
             Error::usage(
                 format!("{name}: this looks like {looks_like}, not a mayhap filter"),
-                "the bit positions of other systems differ from mayhap's: build a filter from the keys \
-             with mayhap build -o FILE KEYS",
+                "the bit positions of other systems differ from mayhap's: build a filter from the \
+                 keys with mayhap build -o FILE KEYS",
             )
         }
         error => error.into(),

@@ -109,8 +109,8 @@ fn send(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     let method = if path.is_empty() { "PUT" } else { "POST" };
     let head = format!(
-        "{method} /v1/filters/x{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: \
-                application/json"
+        "{method} /v1/filters/x{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Type: application/json"
     );
     write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     let mut text = String::new();
