@@ -40,7 +40,7 @@ impl Keeper {
     /// # Errors
     ///
     /// [`Error::DigestsBehind`] if they are not the digests of the image; [`Error::DigestsNotKept`]
-    /// unless `keeps`; [`Error::DigestsDamaged`] if their header is; [`Error::Format`],
+    /// unless `keeps`; [`Error::DigestsDamaged`], for which all are read; [`Error::Format`],
     /// [`Error::Io`].
     pub(crate) fn open(
         disk: &Arc<dyn Disk>,
@@ -64,16 +64,9 @@ impl Keeper {
         if !keeps {
             return Err(Error::DigestsNotKept { path, filter: filter() });
         }
+        // None is added to a damaged file.
+        contents.check(&*file, &path)?;
         Ok(Some(Self::of(disk, file, path, contents)))
-    }
-
-    /// Reads all digests once, so that none is added to a damaged file.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::DigestsDamaged`]; [`Error::Io`].
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        self.contents.check(&*self.file, &self.path)
     }
 
     /// Creates the file for a filter that is about to be saved, replacing an earlier one if

@@ -114,7 +114,6 @@ impl Session {
         let image = Image::open(&*disk, lock.path())?;
         let log_path = log_path_of(lock.path())?;
         let keeper = Keeper::open(&disk, &image, options.keeps_digests)?;
-        keeper.as_ref().map_or(Ok(()), Keeper::check)?;
         let base = Base::new(image, Name::MayBeLost);
         let mut session = Self::of(disk, options, (log_path, base), lock);
         session.unsaved.keeper = keeper;

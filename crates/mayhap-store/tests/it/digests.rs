@@ -304,6 +304,24 @@ fn damaged_digests_are_an_error_before_anything_is_added() {
     );
 }
 
+/// Also by a session that was open before, once another one has replaced the image.
+#[test]
+fn digests_that_were_damaged_meanwhile_are_refused_by_an_open_session() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    build(path, 0..1000).unwrap();
+    let (mut one, mut held_by_one) = open(path).unwrap();
+    one.release(&mut held_by_one).unwrap();
+    let (mut two, mut held_by_two) = open(path).unwrap();
+    insert(&mut two, &mut held_by_two, 1000..1010);
+    two.finish(&mut held_by_two).unwrap();
+    let digests = &folder.file("a.digests");
+    let whole = fs::read(digests).unwrap();
+    overwrite(digests, 104, &[whole[104] ^ 1]);
+    let error = one.ready(&mut held_by_one).unwrap_err();
+    assert!(matches!(error, Error::DigestsDamaged { offset: 64, .. }), "{error}");
+}
+
 /// A record with right checksums.
 fn record(kind: u16, value: u64, bytes: u64, checksum: u64, offset: u64) -> Vec<u8> {
     let mut record = b"\x89mhd".to_vec();
