@@ -173,7 +173,7 @@ impl World {
         }
         let now = Instant::now();
         if fault.replaces() {
-            // Servers are not told of it; they have to notice.
+            // The servers get no message: they have to notice.
             load.since.set(now).unwrap();
             sleep(Duration::from_millis(300));
         }

@@ -71,7 +71,7 @@ impl fmt::Display for Tally {
 type Side = Box<dyn FnMut(&[Vec<u8>]) -> Result<Vec<bool>, String>>;
 
 /// The answers of a server to `BF.MEXISTS`.
-fn asked(client: &mut Connection, keys: &[Vec<u8>]) -> Result<Vec<bool>, String> {
+fn answers_of(client: &mut Connection, keys: &[Vec<u8>]) -> Result<Vec<bool>, String> {
     let words = [&[&b"BF.MEXISTS"[..], FILTER.as_bytes()][..], &slices(keys)].concat();
     client.send(&request(&words)).unwrap();
     match client.answer().unwrap() {
@@ -93,7 +93,7 @@ pub(crate) fn settle(front: &Front, number: usize, load: &Load) -> Seen {
         sent = Instant::now();
         client.send(&request(&words)).unwrap();
         let answer = client.answer().unwrap();
-        matches!(answer, Answer::List(_)) && asked(&mut client, &keys).is_ok()
+        matches!(answer, Answer::List(_)) && answers_of(&mut client, &keys).is_ok()
     });
     let at = Instant::now();
     seen.acknowledged.extend((first..first + PROBE).map(|key| Acknowledged { key, sent, at }));
@@ -133,7 +133,7 @@ impl World {
         let mut sides: Vec<Side> = Vec::new();
         for front in &self.fronts {
             let mut client = front.connect();
-            sides.push(Box::new(move |keys| asked(&mut client, keys)));
+            sides.push(Box::new(move |keys| answers_of(&mut client, keys)));
         }
         let library = self.library();
         let filter = library.filter(NativeFilter::attach(library.server(), FILTER, None)).unwrap();
@@ -186,7 +186,7 @@ impl World {
             let mut client = front.connect();
             for &key in &sample {
                 tally.checked += 1;
-                match asked(&mut client, &[name(key)]) {
+                match answers_of(&mut client, &[name(key)]) {
                     Ok(found) if found == [true] => {}
                     Ok(_) => {
                         tally.lost += 1;
@@ -222,7 +222,7 @@ impl World {
         for master in masters(&self.cluster) {
             let node = &self.cluster.nodes()[master];
             for key in node.cli(&["KEYS", "*"]).unwrap().lines() {
-                // What a server that was killed had begun expires.
+                // Values left behind by a killed server expire.
                 if node.cli(&["PTTL", key]).unwrap() == "-1" {
                     tally.wrong.push(format!("{key} is left on a master"));
                 }

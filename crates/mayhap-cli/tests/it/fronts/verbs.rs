@@ -44,8 +44,8 @@ fn a_filter_is_described_as_what_it_is() {
     let keys = lines("key", 0..500);
     succeed(folder, &["add", "-q", &there], &keys);
     let text = String::from_utf8(succeed(folder, &["info", &there], b"")).unwrap();
-    for told in ["takes more keys, at a rising rate", "kind", "blocked", "0.1 %", "1,000 keys"] {
-        assert!(text.contains(told), "{told}: {text}");
+    for words in ["takes more keys, at a rising rate", "kind", "blocked", "0.1 %", "1,000 keys"] {
+        assert!(text.contains(words), "{words}: {text}");
     }
     for false_word in ["accepts no more", "another system"] {
         assert!(!text.contains(false_word), "{text}");
