@@ -33,7 +33,7 @@ impl Server {
             .stderr(File::create(&said).unwrap())
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(300);
         let (port, http) = loop {
             let text = std::fs::read_to_string(&said).unwrap();
             // The line of HTTP is the last one.

@@ -136,11 +136,15 @@ fn an_add_that_is_never_done_lets_others_have_a_turn() {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Always the same keys, so that the filter does not fill up.
+            // Always the same keys, so that the filter does not fill up; once at least, however
+            // late this thread has its turn.
             let block = lines("busy", 0..50_000);
             // ORDERING: Relaxed. The flag alone is handed over.
-            while !is_done.load(Ordering::Relaxed) {
+            loop {
                 stdin.write_all(&block).unwrap();
+                if is_done.load(Ordering::Relaxed) {
+                    break;
+                }
             }
             drop(stdin);
         });

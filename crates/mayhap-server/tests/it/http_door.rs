@@ -155,6 +155,6 @@ fn a_download_that_is_read_is_not_cut_by_connections_at_the_door() {
         let read = reader.read(&mut part).unwrap();
         assert!(read > 0, "cut off with {left} bytes left");
         left -= read.min(left);
-        assert!(began.elapsed() < Duration::from_secs(60));
+        assert!(began.elapsed() < Duration::from_secs(300));
     }
 }

@@ -120,7 +120,7 @@ impl Place {
 }
 
 fn until(is_true: &dyn Fn() -> bool, what: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     while !is_true() {
         assert!(Instant::now() < deadline, "it never became true: {what}");
         std::thread::sleep(Duration::from_millis(20));

@@ -270,7 +270,7 @@ impl Raw {
 
     /// Sends requests until a condition holds that the server reaches in its own time.
     pub(crate) fn until(&mut self, mut is_true: impl FnMut() -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(300);
         while !is_true() {
             assert!(Instant::now() < deadline, "it never became true");
             self.call(&["PING"], "+PONG\r\n");
@@ -328,7 +328,7 @@ pub(crate) fn messages() -> &'static Mutex<Vec<String>> {
 
 /// Waits until a message is logged that has all of these parts.
 pub(crate) fn until_logged(parts: &[&str]) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(300);
     let is_there = || {
         let messages = messages().lock().unwrap();
         messages.iter().any(|text| parts.iter().all(|part| text.contains(part)))

@@ -47,7 +47,7 @@ fn filter(keys: Range<u64>) -> AnyFilter {
 }
 
 fn lock() -> LockOptions {
-    LockOptions::new("test").timeout(Duration::from_secs(60))
+    LockOptions::new("test").timeout(Duration::from_secs(300))
 }
 
 fn save(disk: &Arc<Double>, path: &Path, keys: Range<u64>, replace: bool) -> Result<(), Error> {

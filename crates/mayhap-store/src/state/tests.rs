@@ -89,7 +89,7 @@ fn of_two_sessions_that_end_at_once_one_saves() {
     });
     let mut first = open(disk, path, LockOptions::new("first"));
     record(&mut first, 1);
-    let options = LockOptions::new("second").timeout(Duration::from_secs(60)).on_wait(move |_| {
+    let options = LockOptions::new("second").timeout(Duration::from_secs(300)).on_wait(move |_| {
         let _ = tell.send(());
         ControlFlow::Continue(())
     });

@@ -19,7 +19,7 @@ fn take(path: &Path) -> Result<FilterLock, Error> {
 }
 
 fn patient(verb: &str) -> LockOptions {
-    LockOptions::new(verb).timeout(Duration::from_secs(60))
+    LockOptions::new(verb).timeout(Duration::from_secs(300))
 }
 
 #[test]

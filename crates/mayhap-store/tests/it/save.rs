@@ -5,6 +5,7 @@ use mayhap::{AnyFilter, DigestFunction, Layout, SecretKey};
 use mayhap_store::{Error, FilterLock, LockOptions, load, save, save_new, save_set};
 use std::fs;
 use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 const TEMPORARY: &str = ".a.mayhap-tmp";
@@ -34,7 +35,7 @@ fn kill_minus_nine_a_hundred_times_leaves_the_old_or_the_new_file() {
         let mut saver = child(&[], test, "saver", path).spawn().unwrap();
         // Lets it get going, as seen by the file's identity, then kills it at another moment each
         // time.
-        wait_for_renames(path, 1 + round % 3);
+        wait_for_renames(path, 1 + round % 3, &mut saver);
         let strike = Instant::now() + Duration::from_micros(round * 37 % 1500);
         while Instant::now() < strike {
             std::hint::spin_loop();
@@ -57,17 +58,20 @@ fn kill_minus_nine_a_hundred_times_leaves_the_old_or_the_new_file() {
     assert!(same_bits(&load(path, None).unwrap().filter, &filters[1]));
 }
 
-/// Waits until the file has been replaced `count` times; the limit is for a broken saver only.
-fn wait_for_renames(path: &Path, count: u64) {
+/// Waits until the file has been replaced `count` times. A disk that compilers keep busy may take
+/// seconds for each, so that the limit is for a saver that hangs; one that has ended is seen.
+fn wait_for_renames(path: &Path, count: u64, saver: &mut Child) {
     use std::os::unix::fs::MetadataExt;
     let identity = || {
         let metadata = fs::metadata(path).unwrap();
         (metadata.ino(), metadata.ctime_nsec())
     };
-    let give_up = Instant::now() + Duration::from_secs(60);
+    let give_up = Instant::now() + Duration::from_secs(900);
     let (mut last, mut seen) = (identity(), 0);
     while seen < count {
         assert!(Instant::now() < give_up, "the child process saves nothing");
+        let ended = saver.try_wait().unwrap();
+        assert!(ended.is_none(), "the child process has ended: {ended:?}");
         let now = identity();
         seen += u64::from(now != last);
         last = now;

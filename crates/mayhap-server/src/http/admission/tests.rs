@@ -60,7 +60,7 @@ impl Running {
 
     /// The same while this many places of requests are taken.
     fn until(&self, connections: usize, requests: usize, what: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(300);
         let wanted = (connections, max_requests(MAX_CONNECTIONS) - requests);
         while self.admission.waiting() != wanted {
             assert!(Instant::now() < deadline, "{what}: {:?}", self.admission.waiting());
