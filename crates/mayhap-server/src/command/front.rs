@@ -10,7 +10,7 @@ use super::row::Command;
 use super::store_answer::{Answer, name};
 use super::{store_info, store_names, table};
 use crate::config::Config;
-use crate::front::{Error, Front, NOT_SERVED, ONE_SIZE, Unfit, digests, fitting};
+use crate::front::{Error, Front, Items, NOT_SERVED, ONE_SIZE, Unfit, digests, fitting};
 use crate::metrics::{Counter, Counts};
 use crate::resp::Reply;
 use crate::{Session, Shared};
@@ -144,7 +144,8 @@ async fn answer(
 
 /// The number of names that have a filter, which is deleted if `deletes`.
 async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer, Fault> {
-    let names: Vec<&str> = words.from(1).iter().map(name).collect::<Result<_, _>>()?;
+    // No filter has a name that cannot be one.
+    let names: Vec<&str> = words.from(1).iter().filter_map(|word| name(word).ok()).collect();
     let count = async {
         if deletes {
             return front.delete_all(&names).await;
@@ -205,7 +206,7 @@ async fn insert(
         Err(why) => return Err(why.into()),
     };
     let creates = creates && is_sized;
-    let added = front.insert_or_create(name, &keys, options.filter(|_| creates));
+    let added = front.insert_or_create(name, Items::Keys(&keys), options.filter(|_| creates));
     let added = match (front.ask(name, added).await, too_large) {
         (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(why)) if creates => {
             return Err(why.into());

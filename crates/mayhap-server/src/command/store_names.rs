@@ -9,18 +9,15 @@ use super::store_answer::{Answer, name};
 use crate::Shared;
 use crate::answer::check_room;
 use crate::config::Rights;
-use crate::front::{Error, Front, List, MAX_NAMES, rename as rename_filter};
+use crate::front::{Error, Front, List, MAX_NAMES, MAX_TTL_MS, rename as rename_filter};
 use mayhap_engine::Words;
 use mayhap_engine::keyspace::{ChangeError, MAX_PATTERN_BYTES, matches};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest time to live, in milliseconds: scripts of the store count in doubles.
-const MAX_TTL_MS: i64 = 1 << 52;
-
 /// `TYPE name`.
 pub(super) async fn kind(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
-    let name = name(words.get(1).unwrap_or_default())?;
+    let Ok(name) = name(words.get(1).unwrap_or_default()) else { return Ok(Answer::Word("none")) };
     let is_there = front.ask(name, front.exists(name)).await?;
     Ok(Answer::Word(if is_there { TYPE } else { "none" }))
 }
@@ -68,7 +65,7 @@ pub(super) async fn rename(
     replaces: bool,
 ) -> Result<Answer, Fault> {
     let word = |index| name(words.get(index).unwrap_or_default());
-    let (name, new) = (word(1)?, word(2)?);
+    let (name, new) = (word(1).map_err(|_| NO_SUCH_KEY)?, word(2)?);
     match front.ask(name, rename_filter(front, (name, new), replaces)).await {
         Err(Error::Store(mayhap_redis::Error::NotFound { .. })) => Err(NO_SUCH_KEY.into()),
         done if replaces => Ok(done.map(|_| Answer::Done)?),
@@ -84,9 +81,9 @@ pub(super) async fn expire(front: &Front, words: Words<'_>, unit: i64) -> Result
             .into());
     }
     let given = number::integer(words.get(2).unwrap_or_default()).ok_or(NO_INTEGER)?;
-    let time = given.checked_mul(unit).filter(|&time| time <= MAX_TTL_MS);
+    let time = given.checked_mul(unit).filter(|&time| time <= MAX_TTL_MS as i64);
     let time = time.ok_or_else(|| invalid_time(words))?;
-    let name = name(words.get(1).unwrap_or_default())?;
+    let Ok(name) = name(words.get(1).unwrap_or_default()) else { return Ok(Answer::Number(0)) };
     let changed = match u64::try_from(time) {
         Ok(time @ 1..) => {
             front.ask(name, front.expire(name, Some(Duration::from_millis(time)))).await?
@@ -99,7 +96,7 @@ pub(super) async fn expire(front: &Front, words: Words<'_>, unit: i64) -> Result
 
 /// `PERSIST name`.
 pub(super) async fn persist(front: &Front, words: Words<'_>) -> Result<Answer, Fault> {
-    let name = name(words.get(1).unwrap_or_default())?;
+    let Ok(name) = name(words.get(1).unwrap_or_default()) else { return Ok(Answer::Number(0)) };
     let persist = async {
         let has_end = front.ttl(name).await?.is_some_and(|end| end.is_some());
         // Also where the parameters have none: of the values some may have, after a call that was
@@ -111,7 +108,9 @@ pub(super) async fn persist(front: &Front, words: Words<'_>) -> Result<Answer, F
 
 /// `TTL name`, or `PTTL`: to the nearest unit, as Redis does.
 pub(super) async fn ttl(front: &Front, words: Words<'_>, unit: i64) -> Result<Answer, Fault> {
-    let name = name(words.get(1).unwrap_or_default())?;
+    let Ok(name) = name(words.get(1).unwrap_or_default()) else {
+        return Ok(Answer::Number(MISSING));
+    };
     Ok(Answer::Number(match front.ask(name, front.ttl(name)).await? {
         None => MISSING,
         Some(None) => FOR_EVER,

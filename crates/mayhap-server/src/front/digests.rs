@@ -4,6 +4,13 @@ use super::{Error, Front};
 use mayhap::{Bitmap, Digest};
 use mayhap_redis::NativeFilter;
 
+/// The items of a request: keys, or their digests.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Items<'a> {
+    Keys(&'a [&'a [u8]]),
+    Digests(&'a [Digest]),
+}
+
 /// Inserts keys by their digests, or looks them up: for each whether it was new, or may have been,
 /// or whether it may be in the filter.
 pub(crate) async fn digests(

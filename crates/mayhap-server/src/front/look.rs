@@ -59,12 +59,8 @@ impl Front {
 
     /// The milliseconds until a filter expires, if it does; `None` if there is no such filter.
     pub(crate) async fn ttl(&self, name: &str) -> Result<Option<Option<u64>>, Error> {
-        let server = self.store.server()?;
-        match Box::pin(NativeFilter::attach(server, name, self.secret_key)).await {
-            Ok(filter) => Ok(Some(Box::pin(filter.glance()).await?.ttl_ms)),
-            Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        let Some(filter) = self.find(name).await? else { return Ok(None) };
+        Ok(Some(Box::pin(filter.glance()).await?.ttl_ms))
     }
 
     /// Looks at some filters that were used lately, the first `most` names of those that `fits`

@@ -22,7 +22,7 @@ mod rename;
 mod store;
 
 pub(crate) use create::{ONE_SIZE, Unfit, fitting};
-pub(crate) use digests::digests;
+pub(crate) use digests::{Items, digests};
 pub(crate) use error::{BAD_NAME, NOT_SERVED};
 pub use error::{ConnectError, Error};
 pub(crate) use list::{List, MAX_NAMES};
@@ -57,6 +57,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const TRIES: u32 = 3;
 /// Replicas may take this long to confirm a write.
 const REPLICAS: Duration = Duration::from_millis(500);
+/// The longest time to live, in milliseconds: scripts of the store count in doubles.
+pub(crate) const MAX_TTL_MS: u64 = 1 << 52;
 /// A call that ends by itself knows more about the failure than one that is cut off.
 pub(crate) const GRACE: Duration = Duration::from_millis(200);
 /// The store may take this long to tell whether a filter still has its name.
@@ -288,14 +290,14 @@ impl Front {
         }
     }
 
-    /// Inserts keys; with options, the filter is created with them if there is none.
+    /// Inserts items; with options, the filter is created with them if there is none.
     pub(crate) async fn insert_or_create(
         &self,
         name: &str,
-        keys: &[&[u8]],
+        items: Items<'_>,
         options: Option<NativeOptions>,
     ) -> Result<Vec<bool>, Error> {
-        let options = match (self.insert(name, keys).await, options) {
+        let options = match (self.insert_items(name, items).await, options) {
             (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(options)) => options,
             (inserted, _) => return inserted,
         };
@@ -304,7 +306,14 @@ impl Front {
             Ok(_) | Err(Error::Store(mayhap_redis::Error::Exists { .. })) => {}
             Err(error) => return Err(error),
         }
-        self.insert(name, keys).await
+        self.insert_items(name, items).await
+    }
+
+    async fn insert_items(&self, name: &str, items: Items<'_>) -> Result<Vec<bool>, Error> {
+        match items {
+            Items::Keys(keys) => self.insert(name, keys).await,
+            Items::Digests(found) => Ok(digests(self, name, found, true).await?.iter().collect()),
+        }
     }
 
     /// Queries keys: for each whether it may be in the filter.
@@ -318,11 +327,29 @@ impl Front {
         }
     }
 
+    /// Queries items: for each whether it may be in the filter.
+    pub(crate) async fn contains_items(
+        &self,
+        name: &str,
+        items: Items<'_>,
+    ) -> Result<Vec<bool>, Error> {
+        match items {
+            Items::Keys(keys) => self.contains(name, keys).await,
+            Items::Digests(found) => Ok(digests(self, name, found, false).await?.iter().collect()),
+        }
+    }
+
     /// Whether there is a filter of this name.
     pub(crate) async fn exists(&self, name: &str) -> Result<bool, Error> {
+        Ok(self.find(name).await?.is_some())
+    }
+
+    /// The filter that has this name now, if there is one: none has a name that cannot be one.
+    async fn find(&self, name: &str) -> Result<Option<NativeFilter>, Error> {
+        use mayhap_redis::Error::{BadName, NotFound};
         match Box::pin(NativeFilter::attach(self.store.server()?, name, self.secret_key)).await {
-            Ok(_) => Ok(true),
-            Err(mayhap_redis::Error::NotFound { .. }) => Ok(false),
+            Ok(filter) => Ok(Some(filter)),
+            Err(NotFound { .. } | BadName { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
@@ -335,13 +362,9 @@ impl Front {
     /// Deletes filters; returns how many there were. If one cannot be deleted, none is; without an
     /// answer of the store, some may have been.
     pub(crate) async fn delete_all(&self, names: &[&str]) -> Result<usize, Error> {
-        let (server, mut found) = (self.store.server()?, Vec::new());
+        let mut found = Vec::new();
         for name in names {
-            match Box::pin(NativeFilter::attach(server, name, self.secret_key)).await {
-                Ok(filter) => found.push(filter),
-                Err(mayhap_redis::Error::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+            found.extend(self.find(name).await?);
         }
         let mut deleted = 0;
         for filter in found {
@@ -357,12 +380,9 @@ impl Front {
     /// Sets the time to live of a filter, or that it does not expire; `false` if there is none.
     /// After an error some of its keys may have the new time and others the old one.
     pub(crate) async fn expire(&self, name: &str, after: Option<Duration>) -> Result<bool, Error> {
-        let server = self.store.server()?;
-        match Box::pin(NativeFilter::attach(server, name, self.secret_key)).await {
-            Ok(filter) => Ok(Box::pin(filter.refresh_ttl(after)).await.map(|()| true)?),
-            Err(mayhap_redis::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        let Some(filter) = self.find(name).await? else { return Ok(false) };
+        Box::pin(filter.refresh_ttl(after)).await?;
+        Ok(true)
     }
 
     /// The filter for these keys. Without keys no call would find that the filter is gone.

@@ -21,7 +21,9 @@ pub(crate) async fn rename(
     replaces: bool,
 ) -> Result<bool, Error> {
     let server = front.store.server()?;
-    Box::pin(NativeFilter::attach(server, name, front.secret_key)).await?;
+    if front.find(name).await?.is_none() {
+        return Err(mayhap_redis::Error::NotFound { name: name.into() }.into());
+    }
     let is_taken = match Box::pin(NativeFilter::attach(server, new, front.secret_key)).await {
         Ok(_) => true,
         Err(mayhap_redis::Error::NotFound { .. }) => false,

@@ -1,16 +1,17 @@
 //! The expiry of filters.
 
-use super::Failure;
 use super::body::Json;
 use super::describe::describe;
 use super::handler::{Answer, json};
 use super::option::{Scalar, read};
 use super::target::{Target, changing};
+use super::{Failure, in_store};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use mayhap_engine::unix_ms;
 use mayhap_units::span::parse_millis;
 use serde::Deserialize;
+use std::time::Duration;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,11 +45,19 @@ impl Expiry {
 
 /// `PUT /v1/filters/{name}/expiry`
 pub(super) async fn set(target: Target, Json { value: expiry, charge: _ }: Json<Expiry>) -> Answer {
+    if let Some(front) = target.front() {
+        let now = unix_ms();
+        let after = |end: u64| Duration::from_millis(end.saturating_sub(now));
+        return in_store::expire(front, target, move || Ok(Some(after(expiry.at(now)?)))).await;
+    }
     changing(target, move |target| change(&target, expiry.at(unix_ms())?)).await
 }
 
 /// `DELETE /v1/filters/{name}/expiry`
 pub(super) async fn remove(target: Target) -> Answer {
+    if let Some(front) = target.front() {
+        return in_store::expire(front, target, || Ok(None)).await;
+    }
     changing(target, |target| change(&target, 0)).await
 }
 

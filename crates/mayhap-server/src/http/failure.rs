@@ -152,6 +152,8 @@ statuses! {
         StoreError::KeysOfLines { .. }
         | StoreError::Store(
             Store::Exists { .. }
+            | Store::NameTaken { .. }
+            | Store::Unsupported { .. }
             | Store::Gone { .. }
             | Store::Switched { .. }
             | Store::WrongType { .. }

@@ -2,19 +2,20 @@
 
 use super::body::Buffered;
 use super::handler::{Answer, blocking, json};
+use super::items::Sent;
 use super::target::Target;
 use super::{Failure, State};
 use crate::config::{Config, Rights};
-use crate::front::{BAD_NAME, Bits, Error, Front, Look};
+use crate::front::{BAD_NAME, Bits, Error, Front, Look, MAX_TTL_MS, rename as rename_filter};
 use crate::metrics::{Counter, Counts};
-use crate::resp::WordList;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use mayhap_dashboard::store;
-use mayhap_engine::keyspace::{ChangeError, CreateError, MAX_PATTERN_BYTES, matches};
+use mayhap_engine::keyspace::{ChangeError, CreateError, DigestError, MAX_PATTERN_BYTES, matches};
 use mayhap_redis::{FilterInfo, NativeOptions};
 use serde_json::{Value, json as object};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The command that copies a filter, as answers have it.
@@ -166,21 +167,24 @@ pub(super) async fn add(
     front: Arc<Front>,
     target: Target,
     options: impl FnOnce(&Config) -> Result<Option<Result<NativeOptions, Failure>>, Failure>,
-    (keys, charge): (impl FnOnce(&State) -> Result<WordList, Failure> + Send + 'static, Buffered),
+    (sent, charge): (impl FnOnce(&State) -> Result<Sent, Failure> + Send + 'static, Buffered),
 ) -> Result<Vec<bool>, Failure> {
     target.need_write()?;
-    let Target { state, name, .. } = target;
+    let Target { state, name, rights, .. } = target;
     let (name, config) = (text(name)?, state.shared.config());
     let (options, unfit) = match options(&config)? {
         Some(Err(unfit)) => (None, Some(unfit)),
         options => (options.and_then(Result::ok), None),
     };
-    let keys = keys_of(keys, &state).await?;
+    let sent = read(sent, &state).await?;
+    if matches!(sent, Sent::Digests(_)) && front.is_keyed() && !rights.admin {
+        return Err(DigestError::Keyed.into());
+    }
     let ours = Arc::clone(&front);
     let new = run(&front, async move {
         let _charge = charge;
-        let keys: Vec<&[u8]> = keys.words().iter().collect();
-        ours.ask(&name, ours.insert_or_create(&name, &keys, options)).await
+        let keys = sent.keys();
+        ours.ask(&name, ours.insert_or_create(&name, sent.items(&keys), options)).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Writes, 1);
@@ -200,16 +204,16 @@ pub(super) async fn add(
 pub(super) async fn check(
     front: Arc<Front>,
     target: Target,
-    (keys, charge): (impl FnOnce(&State) -> Result<WordList, Failure> + Send + 'static, Buffered),
+    (sent, charge): (impl FnOnce(&State) -> Result<Sent, Failure> + Send + 'static, Buffered),
 ) -> Result<Vec<bool>, Failure> {
     target.need_read()?;
     let Target { state, name, .. } = target;
-    let (name, keys) = (text(name)?, keys_of(keys, &state).await?);
+    let (name, sent) = (text(name)?, read(sent, &state).await?);
     let ours = Arc::clone(&front);
     let present = run(&front, async move {
         let _charge = charge;
-        let keys: Vec<&[u8]> = keys.words().iter().collect();
-        ours.ask(&name, ours.contains(&name, &keys)).await
+        let keys = sent.keys();
+        ours.ask(&name, ours.contains_items(&name, sent.items(&keys))).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Reads, 1);
@@ -220,13 +224,82 @@ pub(super) async fn check(
     present
 }
 
-/// The keys of a request, which may be many.
-async fn keys_of(
-    keys: impl FnOnce(&State) -> Result<WordList, Failure> + Send + 'static,
+/// The items of a request, which may be many.
+async fn read(
+    sent: impl FnOnce(&State) -> Result<Sent, Failure> + Send + 'static,
     state: &State,
-) -> Result<WordList, Failure> {
+) -> Result<Sent, Failure> {
     let state = state.clone();
-    blocking(move || keys(&state)).await
+    blocking(move || sent(&state)).await
+}
+
+/// Sets the time to live of a filter, or that it does not expire; it is gone if that is no time.
+///
+/// # Errors
+///
+/// 403; those of `after` and of [`run`]; 404.
+pub(super) async fn expire(
+    front: Arc<Front>,
+    target: Target,
+    after: impl FnOnce() -> Result<Option<Duration>, Failure>,
+) -> Answer {
+    target.need_write()?;
+    let (after, Target { state, name, .. }) = (after()?, target);
+    if after.is_some_and(|after| after > Duration::from_millis(MAX_TTL_MS)) {
+        return Err(Failure::bad(format!("a filter expires within {MAX_TTL_MS} ms from now")));
+    }
+    let name = text(name)?;
+    let (ours, of) = (Arc::clone(&front), name.clone());
+    let changed = run(&front, async move {
+        let changed = async {
+            let ends = after.is_some_and(|after| after.is_zero());
+            let is_there = match ends {
+                true => ours.delete(&of).await?,
+                false => ours.expire(&of, after).await?,
+            };
+            if !is_there || ends {
+                return Ok((is_there, None));
+            }
+            Ok((true, Some(ours.look(&of, Bits::Sample).await?)))
+        };
+        ours.ask(&of, changed).await
+    });
+    match changed.await? {
+        (false, _) => Err(Failure::not_found()),
+        (true, None) => Ok(StatusCode::NO_CONTENT.into_response()),
+        (true, Some(look)) => {
+            Ok(json(StatusCode::OK, &described(&state.shared.config(), &name, &look, false)))
+        }
+    }
+}
+
+/// Gives a filter another name.
+///
+/// # Errors
+///
+/// 403; those of `wanted`, which has the new name and whether a filter that has it is replaced;
+/// those of [`run`]; 404; 409 if the new name is taken.
+pub(super) async fn rename(
+    front: Arc<Front>,
+    target: Target,
+    wanted: impl FnOnce(&Rights) -> Result<(Vec<u8>, bool), Failure>,
+) -> Answer {
+    target.need_write()?;
+    let (to, replaces) = wanted(&target.rights)?;
+    let Target { state, name, .. } = target;
+    let (name, to) = (text(name)?, text(to)?);
+    let (ours, new) = (Arc::clone(&front), to.clone());
+    let renamed = run(&front, async move {
+        let renamed = async {
+            if !rename_filter(&ours, (&name, &new), replaces).await? {
+                return Ok(None);
+            }
+            Ok(Some(ours.look(&new, Bits::Sample).await?))
+        };
+        ours.ask(&name, renamed).await
+    });
+    let look = renamed.await?.ok_or(ChangeError::Exists)?;
+    Ok(json(StatusCode::OK, &described(&state.shared.config(), &to, &look, false)))
 }
 
 /// Filters that were used lately and that the user may see, for the metrics: at most `most`.

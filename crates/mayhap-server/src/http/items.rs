@@ -7,6 +7,7 @@ use super::object::Object;
 use super::target::{Target, changing, reading};
 use super::{Failure, State, in_store};
 use crate::config::Config;
+use crate::front::Items as StoreItems;
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
 use crate::resp::WordList;
@@ -65,7 +66,7 @@ impl Add {
 
 /// The items to add or look up.
 #[derive(Debug)]
-enum Sent {
+pub(super) enum Sent {
     Keys(WordList),
     Digests(Vec<Digest>),
 }
@@ -77,21 +78,25 @@ impl Sent {
             Self::Digests(digests) => digests.len(),
         }
     }
-}
 
-impl Batch {
-    /// The keys for a filter in a store.
-    ///
-    /// # Errors
-    ///
-    /// As [`Batch::read`]; 501 for digests.
-    fn keys(self, state: &State) -> Result<WordList, Failure> {
-        match self.read(state)? {
-            Sent::Keys(keys) => Ok(keys),
-            Sent::Digests(_) => Err(Failure::not_served("digests_base64")),
+    /// The keys, none if they are digests.
+    pub(super) fn keys(&self) -> Vec<&[u8]> {
+        match self {
+            Self::Keys(keys) => keys.words().iter().collect(),
+            Self::Digests(_) => Vec::new(),
         }
     }
 
+    /// The items for a store, with the keys of [`Sent::keys`].
+    pub(super) fn items<'a>(&'a self, keys: &'a [&'a [u8]]) -> StoreItems<'a> {
+        match self {
+            Self::Keys(_) => StoreItems::Keys(keys),
+            Self::Digests(digests) => StoreItems::Digests(digests),
+        }
+    }
+}
+
+impl Batch {
     /// # Errors
     ///
     /// Those of [`keys`], and 400 for too many or bad digests.
@@ -133,8 +138,8 @@ pub(super) async fn add(target: Target, Json { value: add, charge }: Json<Add>) 
     if let Some(front) = target.front() {
         let (batch, create) = add.parts();
         let options = |config: &Config| create.map(|create| create.in_store(config)).transpose();
-        let keys = move |state: &State| batch.keys(state);
-        return Ok(added_new(&in_store::add(front, target, options, (keys, charge)).await?));
+        let sent = move |state: &State| batch.read(state);
+        return Ok(added_new(&in_store::add(front, target, options, (sent, charge)).await?));
     }
     changing(target, move |Target { state, name, rights, .. }| {
         let _charge = charge;
@@ -195,8 +200,8 @@ fn find_or_create(
 /// `POST /v1/filters/{name}/check`
 pub(super) async fn check(target: Target, Json { value: batch, charge }: Json<Batch>) -> Answer {
     if let Some(front) = target.front() {
-        let keys = move |state: &State| batch.keys(state);
-        return Ok(found_present(&in_store::check(front, target, (keys, charge)).await?));
+        let sent = move |state: &State| batch.read(state);
+        return Ok(found_present(&in_store::check(front, target, (sent, charge)).await?));
     }
     reading(target, move |Target { state, name, .. }| {
         let _charge = charge;

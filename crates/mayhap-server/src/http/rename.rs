@@ -1,11 +1,12 @@
 //! Renaming filters.
 
-use super::Failure;
 use super::body::Json;
 use super::describe::describe;
 use super::handler::{Answer, json, need_on};
 use super::option::{Scalar, read};
 use super::target::{Target, changing};
+use super::{Failure, in_store};
+use crate::config::Rights;
 use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -40,6 +41,18 @@ impl Rename {
             _ => Err(Failure::bad("give either to or to_base64")),
         }
     }
+
+    /// The new name, and whether a filter that has it is replaced.
+    ///
+    /// # Errors
+    ///
+    /// 400 for bad values; 403 if the user may not change filters of the new name.
+    fn wanted(&self, rights: &Rights) -> Result<(Vec<u8>, bool), Failure> {
+        let to = self.name()?;
+        need_on(rights.write, "write", rights, &to)?;
+        let replaces = read("replace", self.replace.as_ref(), "true or false", Scalar::flag)?;
+        Ok((to, replaces.unwrap_or_default()))
+    }
 }
 
 /// `POST /v1/filters/{name}/rename`
@@ -47,13 +60,14 @@ pub(super) async fn rename(
     target: Target,
     Json { value: rename, charge: _ }: Json<Rename>,
 ) -> Answer {
+    if let Some(front) = target.front() {
+        return in_store::rename(front, target, |rights| rename.wanted(rights)).await;
+    }
     changing(target, move |Target { state, name, rights, .. }| {
-        let to = rename.name()?;
-        need_on(rights.write, "write", &rights, &to)?;
-        let replace = read("replace", rename.replace.as_ref(), "true or false", Scalar::flag)?;
+        let (to, replaces) = rename.wanted(&rights)?;
         state.check_writable()?;
         let (keyspace, log) = (&state.shared.keyspace, state.shared.log.as_deref());
-        keyspace.rename(&name, &to, replace.unwrap_or_default(), unix_ms(), log)?;
+        keyspace.rename(&name, &to, replaces, unix_ms(), log)?;
         state.settle()?;
         let entry = state.filter(&to)?;
         Ok(json(StatusCode::OK, &describe(&to, &entry)))

@@ -5,6 +5,7 @@ mod away;
 mod clients;
 mod fields;
 mod http;
+mod http_changes;
 mod list;
 mod live;
 mod names;
@@ -40,7 +41,16 @@ impl Client {
 
     /// Like [`Client::ask_all`], with the requests written in parts of this many bytes.
     fn ask_in_parts(&mut self, requests: &[&[&str]], part: usize) -> String {
-        let mut bytes: Vec<u8> = requests.iter().flat_map(|words| request(words)).collect();
+        let bytes: Vec<u8> = requests.iter().flat_map(|words| request(words)).collect();
+        self.ask_bytes_in_parts(bytes, part)
+    }
+
+    /// The bytes of the answers to requests as they are sent.
+    fn ask_bytes(&mut self, requests: &[u8]) -> String {
+        self.ask_bytes_in_parts(requests.to_vec(), usize::MAX)
+    }
+
+    fn ask_bytes_in_parts(&mut self, mut bytes: Vec<u8>, part: usize) -> String {
         bytes.extend(request(&["ECHO", "end-of-answer"]));
         bytes.chunks(part).for_each(|part| self.0.write_all(part).unwrap());
         let (mut got, mut part) = (Vec::new(), [0; 4096]);
