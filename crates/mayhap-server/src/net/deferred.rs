@@ -3,7 +3,7 @@
 
 use super::connection::Phase;
 use super::connections::Connections;
-use super::gathered::Gathered;
+use super::gathered::{self, Gathered};
 use super::in_store;
 use super::inbox::{Done, Inbox};
 use super::jobs::{Aside, Job, Jobs};
@@ -27,6 +27,8 @@ pub(super) struct Deferred<S> {
     inbox: Arc<Inbox>,
     jobs: Jobs,
     gathered: Arc<Gathered>,
+    /// Requests of this turn for single keys of filters in a store.
+    gathering: Vec<Box<Job>>,
     /// Connections whose answers wait for the log.
     held: Vec<usize>,
     /// Connections whose login is delayed; another may have taken the place of a closed one.
@@ -39,7 +41,8 @@ impl<S: Service> Deferred<S> {
         inbox: Arc<Inbox>,
         (jobs, gathered): (Jobs, Arc<Gathered>),
     ) -> Self {
-        Self { service, inbox, jobs, gathered, held: Vec::new(), parked: Vec::new() }
+        let (gathering, held, parked) = (Vec::new(), Vec::new(), Vec::new());
+        Self { service, inbox, jobs, gathered, gathering, held, parked }
     }
 
     /// Answers the requests of a connection in a turn with this outcome; `close` if it ends.
@@ -121,7 +124,7 @@ impl<S: Service> Deferred<S> {
         let (client, inbox) = (Arc::clone(&connection.client), Arc::clone(&self.inbox));
         let job = Box::new(Job { request, session, client, connection: index, inbox });
         let job = match self.service.in_store() {
-            Some(shared) => in_store::begin(shared, &self.gathered, job),
+            Some(shared) => in_store::begin(shared, &mut self.gathering, job),
             None => Some(job),
         };
         if let Some(Err(job)) = job.map(|job| self.jobs.put(job)) {
@@ -133,6 +136,15 @@ impl<S: Service> Deferred<S> {
             Reply::new(&mut line, false).error(BUSY);
             turn.counts.add(Counter::Errors, 1);
             connections.send(index, &line);
+        }
+    }
+
+    /// Begins the requests of this turn for single keys of filters in a store.
+    pub(super) fn begin_gathered(&mut self) {
+        if let Some(shared) = self.service.in_store()
+            && !self.gathering.is_empty()
+        {
+            gathered::begin(shared, &self.gathered, std::mem::take(&mut self.gathering));
         }
     }
 

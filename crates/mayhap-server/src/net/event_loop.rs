@@ -161,6 +161,7 @@ impl<S: Service> Loop<S> {
             waiting.after(served, took);
             self.deferred.release_all(&mut self.connections, &mut self.pipeline.turn);
             self.tick(now_ms);
+            self.deferred.begin_gathered();
             if self.is_done(now_ms) {
                 return Ok(());
             }

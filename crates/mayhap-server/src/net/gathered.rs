@@ -7,8 +7,8 @@
 //!          BF.ADD f c ─┘
 //! ```
 //!
-//! A request alone costs the system calls and the waking of a call with a thousand keys. Nothing
-//! waits for a timer: a request that finds none under way is sent at once.
+//! A request alone costs the system calls and the waking of a call with a thousand keys. So those of
+//! one turn of a loop begin together, at its end; nothing waits for a timer.
 
 use super::inbox::{Done, Inbox};
 use super::jobs::Job;
@@ -38,8 +38,20 @@ pub(super) struct Gathered([Mutex<HashMap<Box<[u8]>, Queue>>; 2]);
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Waiting>,
+    /// The keys of those that wait.
+    keys: usize,
     /// Calls under way.
     calls: usize,
+    /// Of these, those that have not taken requests yet.
+    starting: usize,
+}
+
+impl Queue {
+    fn pop(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        self.keys -= waiting.job.request.requests;
+        Some(waiting)
+    }
 }
 
 /// A request, and the time when it came.
@@ -49,30 +61,37 @@ struct Waiting {
     began: Instant,
 }
 
-/// Begins a request for single keys of a filter; returns any other.
-pub(super) fn begin(
-    shared: &Arc<Shared>,
-    gathered: &Arc<Gathered>,
-    job: Box<Job>,
-) -> Option<Box<Job>> {
-    let Some(front) = shared.front() else { return Some(job) };
-    let words = job.request.words.words();
-    let Some(OfKeys { adds, name }) = command::of_keys(words) else { return Some(job) };
-    let mut queues = lock(&gathered.0[usize::from(adds)]);
-    if !queues.contains_key(name) {
-        queues.insert(name.into(), Queue::default());
+/// Whether a request is for single keys of a filter.
+pub(super) fn is_of_keys(job: &Job) -> bool {
+    command::of_keys(job.request.words.words()).is_some()
+}
+
+/// Begins requests for single keys of filters, those of one turn of a loop.
+pub(super) fn begin(shared: &Arc<Shared>, gathered: &Arc<Gathered>, jobs: Vec<Box<Job>>) {
+    let Some(front) = shared.front() else { return };
+    let (began, mut callers) = (Instant::now(), Vec::new());
+    for job in jobs {
+        let Some(OfKeys { adds, name }) = command::of_keys(job.request.words.words()) else {
+            continue;
+        };
+        let mut queues = lock(&gathered.0[usize::from(adds)]);
+        if !queues.contains_key(name) {
+            queues.insert(name.into(), Queue::default());
+        }
+        let Some(queue) = queues.get_mut(name) else { continue };
+        queue.keys += job.request.requests;
+        let (most_calls, most_keys) = most(adds);
+        if queue.calls < most_calls && queue.keys > queue.starting * most_keys {
+            (queue.calls, queue.starting) = (queue.calls + 1, queue.starting + 1);
+            let (shared, gathered) = (Arc::clone(shared), Arc::clone(gathered));
+            let (name, longest) = (name.into(), front.deadline());
+            callers.push(Caller { shared, gathered, adds, name, longest, state: State::Starting });
+        }
+        queue.waiting.push_back(Waiting { job, began });
     }
-    let queue = queues.get_mut(name)?;
-    if queue.calls < most(adds).0 {
-        queue.calls += 1;
-        let (shared, gathered) = (Arc::clone(shared), Arc::clone(gathered));
-        let (name, longest) = (name.into(), front.deadline());
-        let caller = Caller { shared, gathered, adds, name, longest, has_ended: false };
+    for caller in callers {
         front.spawn(caller.run());
     }
-    // The caller waits for the lock.
-    queue.waiting.push_back(Waiting { job, began: Instant::now() });
-    None
 }
 
 /// Sends the requests for one filter until none waits.
@@ -83,7 +102,15 @@ struct Caller {
     name: Box<[u8]>,
     /// How long a request waits to be sent.
     longest: Duration,
-    has_ended: bool,
+    state: State,
+}
+
+/// How far a caller has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Starting,
+    Calling,
+    Ended,
 }
 
 impl Caller {
@@ -125,9 +152,13 @@ impl Caller {
     fn next(&mut self) -> Option<Vec<Waiting>> {
         let mut queues = lock(&self.gathered.0[usize::from(self.adds)]);
         let queue = queues.get_mut(&self.name)?;
+        if self.state == State::Starting {
+            queue.starting -= 1;
+            self.state = State::Calling;
+        }
         let (mut batch, mut keys) = (Vec::new(), 0);
         while keys < most(self.adds).1 {
-            let Some(waiting) = queue.waiting.pop_front() else { break };
+            let Some(waiting) = queue.pop() else { break };
             if !waiting.job.client.is_gone() {
                 keys += waiting.job.request.requests;
                 batch.push(waiting);
@@ -136,7 +167,7 @@ impl Caller {
         if batch.is_empty() {
             // In the same lock: the next request begins another caller.
             queue.calls -= 1;
-            self.has_ended = true;
+            self.state = State::Ended;
             if queue.calls == 0 {
                 queues.remove(&self.name);
             }
@@ -157,8 +188,9 @@ impl Caller {
         let mut late = Vec::new();
         if let Some(queue) = self.queues().get_mut(&self.name) {
             let is_late = |waiting: &Waiting| waiting.began.elapsed() >= self.longest;
-            let number = queue.waiting.iter().take_while(|waiting| is_late(waiting)).count();
-            late.extend(queue.waiting.drain(..number));
+            while queue.waiting.front().is_some_and(is_late) {
+                late.extend(queue.pop());
+            }
         }
         if late.is_empty() {
             return;
@@ -187,10 +219,11 @@ impl Caller {
 impl Drop for Caller {
     /// In the middle of a call, as by the end of its thread: the next request begins another.
     fn drop(&mut self) {
-        if !self.has_ended
+        if self.state != State::Ended
             && let Some(queue) = self.queues().get_mut(&self.name)
         {
             queue.calls -= 1;
+            queue.starting -= usize::from(self.state == State::Starting);
         }
     }
 }

@@ -1,26 +1,30 @@
 //! Requests on filters in a store: they leave their loop until the store has replied.
 
-use super::gathered::{self, Gathered};
+use super::gathered;
 use super::jobs::Job;
 use crate::Shared;
 use crate::command;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Begins a request, if it is on filters in the store; returns any other.
+/// Begins a request, if it is on filters in the store; returns any other. Those for single keys are
+/// put into `gathering`, and begin together.
 ///
 /// A connection has one at a time, or several for one key each that the client has sent together,
 /// so those of all clients are as many as there are clients.
 pub(super) fn begin(
     shared: &Arc<Shared>,
-    gathered: &Arc<Gathered>,
+    gathering: &mut Vec<Box<Job>>,
     job: Box<Job>,
 ) -> Option<Box<Job>> {
-    let front = shared.front()?;
-    let job = match gathered::begin(shared, gathered, job) {
-        Some(job) if command::is_on_store(job.request.words.words()) => job,
-        rest => return rest,
-    };
+    let Some(front) = shared.front() else { return Some(job) };
+    if gathered::is_of_keys(&job) {
+        gathering.push(job);
+        return None;
+    }
+    if !command::is_on_store(job.request.words.words()) {
+        return Some(job);
+    }
     let shared = Arc::clone(shared);
     front.spawn(async move {
         if job.client.is_gone() {
