@@ -10,7 +10,9 @@ use super::row::Command;
 use super::store_answer::{Answer, name};
 use super::{store_info, store_names, table};
 use crate::config::Config;
-use crate::front::{Error, Front, Items, NOT_SERVED, ONE_SIZE, Unfit, digests, fitting};
+use crate::front::{
+    Error, Front, Items, NOT_SERVED, ONE_SIZE, Unfit, digests, fitting, insert_or_create,
+};
 use crate::metrics::{Counter, Counts};
 use crate::resp::Reply;
 use crate::{Session, Shared};
@@ -206,7 +208,7 @@ async fn insert(
         Err(why) => return Err(why.into()),
     };
     let creates = creates && is_sized;
-    let added = front.insert_or_create(name, Items::Keys(&keys), options.filter(|_| creates));
+    let added = insert_or_create(front, name, Items::Keys(&keys), options.filter(|_| creates));
     let added = match (front.ask(name, added).await, too_large) {
         (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(why)) if creates => {
             return Err(why.into());

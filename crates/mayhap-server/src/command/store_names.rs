@@ -81,7 +81,7 @@ pub(super) async fn expire(front: &Front, words: Words<'_>, unit: i64) -> Result
             .into());
     }
     let given = number::integer(words.get(2).unwrap_or_default()).ok_or(NO_INTEGER)?;
-    let time = given.checked_mul(unit).filter(|&time| time <= MAX_TTL_MS as i64);
+    let time = given.checked_mul(unit).filter(|&time| time <= MAX_TTL_MS.cast_signed());
     let time = time.ok_or_else(|| invalid_time(words))?;
     let Ok(name) = name(words.get(1).unwrap_or_default()) else { return Ok(Answer::Number(0)) };
     let changed = match u64::try_from(time) {

@@ -7,14 +7,14 @@
 //! the answer is an error.
 //!
 //! `store.rs` connects; `known.rs` has the handles, `create.rs` the parameters of new filters,
-//! `list.rs` their names, `rename.rs` gives them others, `look.rs` has their numbers, `digests.rs`
-//! takes keys by their digests; `breaker.rs` fails requests at once while the store is away,
+//! `list.rs` their names, `rename.rs` gives them others, `look.rs` has their numbers, `items.rs`
+//! takes keys or their digests; `breaker.rs` fails requests at once while the store is away,
 //! `error.rs` has the errors.
 
 mod breaker;
 mod create;
-mod digests;
 mod error;
+mod items;
 mod known;
 mod list;
 mod look;
@@ -22,9 +22,9 @@ mod rename;
 mod store;
 
 pub(crate) use create::{ONE_SIZE, Unfit, fitting};
-pub(crate) use digests::{Items, digests};
 pub(crate) use error::{BAD_NAME, NOT_SERVED};
 pub use error::{ConnectError, Error};
+pub(crate) use items::{Items, contains_items, digests, insert_or_create};
 pub(crate) use list::{List, MAX_NAMES};
 pub(crate) use look::{Bits, Look};
 pub(crate) use rename::rename;
@@ -290,32 +290,6 @@ impl Front {
         }
     }
 
-    /// Inserts items; with options, the filter is created with them if there is none.
-    pub(crate) async fn insert_or_create(
-        &self,
-        name: &str,
-        items: Items<'_>,
-        options: Option<NativeOptions>,
-    ) -> Result<Vec<bool>, Error> {
-        let options = match (self.insert_items(name, items).await, options) {
-            (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(options)) => options,
-            (inserted, _) => return inserted,
-        };
-        match self.create(name, options).await {
-            // Another client may have created it meanwhile, with other parameters.
-            Ok(_) | Err(Error::Store(mayhap_redis::Error::Exists { .. })) => {}
-            Err(error) => return Err(error),
-        }
-        self.insert_items(name, items).await
-    }
-
-    async fn insert_items(&self, name: &str, items: Items<'_>) -> Result<Vec<bool>, Error> {
-        match items {
-            Items::Keys(keys) => self.insert(name, keys).await,
-            Items::Digests(found) => Ok(digests(self, name, found, true).await?.iter().collect()),
-        }
-    }
-
     /// Queries keys: for each whether it may be in the filter.
     pub(crate) async fn contains(&self, name: &str, keys: &[&[u8]]) -> Result<Vec<bool>, Error> {
         let kept = self.kept_for(name, keys).await?;
@@ -324,18 +298,6 @@ impl Front {
                 Ok(contains(&self.attach(name).await?, keys).await?)
             }
             result => Ok(result?),
-        }
-    }
-
-    /// Queries items: for each whether it may be in the filter.
-    pub(crate) async fn contains_items(
-        &self,
-        name: &str,
-        items: Items<'_>,
-    ) -> Result<Vec<bool>, Error> {
-        match items {
-            Items::Keys(keys) => self.contains(name, keys).await,
-            Items::Digests(found) => Ok(digests(self, name, found, false).await?.iter().collect()),
         }
     }
 

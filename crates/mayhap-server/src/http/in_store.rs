@@ -2,11 +2,14 @@
 
 use super::body::Buffered;
 use super::handler::{Answer, blocking, json};
-use super::items::Sent;
+use super::sent::Sent;
 use super::target::Target;
 use super::{Failure, State};
 use crate::config::{Config, Rights};
-use crate::front::{BAD_NAME, Bits, Error, Front, Look, MAX_TTL_MS, rename as rename_filter};
+use crate::front::{
+    BAD_NAME, Bits, Error, Front, Look, MAX_TTL_MS, contains_items, insert_or_create,
+    rename as rename_filter,
+};
 use crate::metrics::{Counter, Counts};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -184,7 +187,7 @@ pub(super) async fn add(
     let new = run(&front, async move {
         let _charge = charge;
         let keys = sent.keys();
-        ours.ask(&name, ours.insert_or_create(&name, sent.items(&keys), options)).await
+        ours.ask(&name, insert_or_create(&ours, &name, sent.items(&keys), options)).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Writes, 1);
@@ -213,7 +216,7 @@ pub(super) async fn check(
     let present = run(&front, async move {
         let _charge = charge;
         let keys = sent.keys();
-        ours.ask(&name, ours.contains_items(&name, sent.items(&keys))).await
+        ours.ask(&name, contains_items(&ours, &name, sent.items(&keys))).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Reads, 1);
@@ -253,10 +256,8 @@ pub(super) async fn expire(
     let changed = run(&front, async move {
         let changed = async {
             let ends = after.is_some_and(|after| after.is_zero());
-            let is_there = match ends {
-                true => ours.delete(&of).await?,
-                false => ours.expire(&of, after).await?,
-            };
+            let is_there =
+                if ends { ours.delete(&of).await? } else { ours.expire(&of, after).await? };
             if !is_there || ends {
                 return Ok((is_there, None));
             }

@@ -4,10 +4,10 @@ use super::body::{Json, keys};
 use super::create::Create;
 use super::handler::{Answer, json};
 use super::object::Object;
+use super::sent::Sent;
 use super::target::{Target, changing, reading};
 use super::{Failure, State, in_store};
 use crate::config::Config;
-use crate::front::Items as StoreItems;
 use crate::metrics::Counter;
 use crate::reservation::Reservation;
 use crate::resp::WordList;
@@ -61,38 +61,6 @@ impl Add {
         let Self { items, items_base64, digests_base64, create } = self;
         let create = create.map(|Object(create)| create);
         (Batch { items, items_base64, digests_base64 }, create)
-    }
-}
-
-/// The items to add or look up.
-#[derive(Debug)]
-pub(super) enum Sent {
-    Keys(WordList),
-    Digests(Vec<Digest>),
-}
-
-impl Sent {
-    fn len(&self) -> usize {
-        match self {
-            Self::Keys(keys) => keys.words().len(),
-            Self::Digests(digests) => digests.len(),
-        }
-    }
-
-    /// The keys, none if they are digests.
-    pub(super) fn keys(&self) -> Vec<&[u8]> {
-        match self {
-            Self::Keys(keys) => keys.words().iter().collect(),
-            Self::Digests(_) => Vec::new(),
-        }
-    }
-
-    /// The items for a store, with the keys of [`Sent::keys`].
-    pub(super) fn items<'a>(&'a self, keys: &'a [&'a [u8]]) -> StoreItems<'a> {
-        match self {
-            Self::Keys(_) => StoreItems::Keys(keys),
-            Self::Digests(digests) => StoreItems::Digests(digests),
-        }
     }
 }
 

@@ -12,9 +12,9 @@
 //! `handler.rs` has for all of them: `target.rs` is the filter in the path, `body.rs` reads request
 //! bodies, within limits, `object.rs` their objects and `option.rs` options in them, `query.rs` the
 //! query of a path, `describe.rs` has a filter in JSON, `failure.rs` the errors, `ui/` the
-//! dashboard. Of filters in a store the handlers pass what was requested to `in_store.rs`. Work on
-//! filters is done on separate threads, since an answer may have to wait for a disk. `openapi.json`
-//! is the machine-readable description.
+//! dashboard. Of filters in a store the handlers pass what was requested to `in_store.rs`, items
+//! as `sent.rs` has them. Work on filters is done on separate threads, since an answer may have to
+//! wait for a disk. `openapi.json` is the machine-readable description.
 
 mod admission;
 mod body;
@@ -35,6 +35,7 @@ mod query;
 mod ready;
 mod rename;
 mod routes;
+mod sent;
 mod server;
 mod shrink;
 mod taking;

@@ -3,7 +3,7 @@
 
 use super::connection::Phase;
 use super::connections::Connections;
-use super::gathered::{self, Gathered};
+use super::gathered::{self, Gathered, Waiting};
 use super::in_store;
 use super::inbox::{Done, Inbox};
 use super::jobs::{Aside, Job, Jobs};
@@ -28,7 +28,7 @@ pub(super) struct Deferred<S> {
     jobs: Jobs,
     gathered: Arc<Gathered>,
     /// Requests of this turn for single keys of filters in a store.
-    gathering: Vec<Box<Job>>,
+    gathering: Vec<Waiting>,
     /// Connections whose answers wait for the log.
     held: Vec<usize>,
     /// Connections whose login is delayed; another may have taken the place of a closed one.

@@ -7,8 +7,8 @@
 //!          BF.ADD f c ─┘
 //! ```
 //!
-//! A request alone costs the system calls and the waking of a call with a thousand keys. So those of
-//! one turn of a loop begin together, at its end; nothing waits for a timer.
+//! A request alone costs the system calls and the waking of a call with a thousand keys. So those
+//! of one turn of a loop begin together, at its end; nothing waits for a timer.
 
 use super::inbox::{Done, Inbox};
 use super::jobs::Job;
@@ -56,30 +56,23 @@ impl Queue {
 
 /// A request, and the time when it came.
 #[derive(Debug)]
-struct Waiting {
+pub(super) struct Waiting {
     job: Box<Job>,
     began: Instant,
 }
 
-/// Whether a request is for single keys of a filter.
-pub(super) fn is_of_keys(job: &Job) -> bool {
-    command::of_keys(job.request.words.words()).is_some()
-}
-
 /// Begins requests for single keys of filters, those of one turn of a loop.
-pub(super) fn begin(shared: &Arc<Shared>, gathered: &Arc<Gathered>, jobs: Vec<Box<Job>>) {
+pub(super) fn begin(shared: &Arc<Shared>, gathered: &Arc<Gathered>, requests: Vec<Waiting>) {
     let Some(front) = shared.front() else { return };
-    let (began, mut callers) = (Instant::now(), Vec::new());
-    for job in jobs {
-        let Some(OfKeys { adds, name }) = command::of_keys(job.request.words.words()) else {
-            continue;
-        };
+    let mut callers = Vec::new();
+    for waiting in requests {
+        let Some(OfKeys { adds, name }) = waiting.filter() else { continue };
         let mut queues = lock(&gathered.0[usize::from(adds)]);
         if !queues.contains_key(name) {
             queues.insert(name.into(), Queue::default());
         }
         let Some(queue) = queues.get_mut(name) else { continue };
-        queue.keys += job.request.requests;
+        queue.keys += waiting.job.request.requests;
         let (most_calls, most_keys) = most(adds);
         if queue.calls < most_calls && queue.keys > queue.starting * most_keys {
             (queue.calls, queue.starting) = (queue.calls + 1, queue.starting + 1);
@@ -87,7 +80,7 @@ pub(super) fn begin(shared: &Arc<Shared>, gathered: &Arc<Gathered>, jobs: Vec<Bo
             let (name, longest) = (name.into(), front.deadline());
             callers.push(Caller { shared, gathered, adds, name, longest, state: State::Starting });
         }
-        queue.waiting.push_back(Waiting { job, began });
+        queue.waiting.push_back(waiting);
     }
     for caller in callers {
         front.spawn(caller.run());
@@ -229,6 +222,18 @@ impl Drop for Caller {
 }
 
 impl Waiting {
+    /// Takes a request for single keys of a filter; returns any other.
+    pub(super) fn take(job: Box<Job>) -> Result<Self, Box<Job>> {
+        if command::of_keys(job.request.words.words()).is_none() {
+            return Err(job);
+        }
+        Ok(Self { job, began: Instant::now() })
+    }
+
+    fn filter(&self) -> Option<OfKeys<'_>> {
+        command::of_keys(self.job.request.words.words())
+    }
+
     fn request(&self) -> KeyRequest<'_> {
         let Job { request, session, .. } = &*self.job;
         let (words, requests) = (request.words.words(), request.requests);

@@ -1,6 +1,6 @@
 //! Requests on filters in a store: they leave their loop until the store has replied.
 
-use super::gathered;
+use super::gathered::{self, Waiting};
 use super::jobs::Job;
 use crate::Shared;
 use crate::command;
@@ -14,14 +14,17 @@ use std::time::Instant;
 /// so those of all clients are as many as there are clients.
 pub(super) fn begin(
     shared: &Arc<Shared>,
-    gathering: &mut Vec<Box<Job>>,
+    gathering: &mut Vec<Waiting>,
     job: Box<Job>,
 ) -> Option<Box<Job>> {
     let Some(front) = shared.front() else { return Some(job) };
-    if gathered::is_of_keys(&job) {
-        gathering.push(job);
-        return None;
-    }
+    let job = match Waiting::take(job) {
+        Ok(waiting) => {
+            gathering.push(waiting);
+            return None;
+        }
+        Err(job) => job,
+    };
     if !command::is_on_store(job.request.words.words()) {
         return Some(job);
     }
