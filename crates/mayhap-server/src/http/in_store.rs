@@ -64,6 +64,14 @@ pub(super) fn described(config: &Config, name: &str, look: &Look, is_measured: b
     row
 }
 
+/// A filter that was changed, in JSON: that it was does not depend on what is known of it after.
+fn changed(config: &Config, name: &str, look: Result<Look, Error>) -> Value {
+    match look {
+        Ok(look) => described(config, name, &look, false),
+        Err(error) => store::unknown(name, &error.to_string()),
+    }
+}
+
 /// A page of the filters: their names, since numbers would be a request to the store for each.
 ///
 /// # Errors
@@ -136,12 +144,8 @@ pub(super) async fn create(
         };
         ours.ask(&of, made).await
     });
-    let row = match made.await?.ok_or(CreateError::Exists)? {
-        Ok(look) => described(&config, &name, &look, false),
-        // It was created, whatever its numbers are.
-        Err(error) => store::unknown(&name, &error.to_string()),
-    };
-    Ok(json(StatusCode::CREATED, &row))
+    let look = made.await?.ok_or(CreateError::Exists)?;
+    Ok(json(StatusCode::CREATED, &changed(&config, &name, look)))
 }
 
 /// Deletes a filter.
@@ -253,23 +257,23 @@ pub(super) async fn expire(
     }
     let name = text(name)?;
     let (ours, of) = (Arc::clone(&front), name.clone());
-    let changed = run(&front, async move {
-        let changed = async {
+    let done = run(&front, async move {
+        let expired = async {
             let ends = after.is_some_and(|after| after.is_zero());
             let is_there =
                 if ends { ours.delete(&of).await? } else { ours.expire(&of, after).await? };
             if !is_there || ends {
                 return Ok((is_there, None));
             }
-            Ok((true, Some(ours.look(&of, Bits::Sample).await?)))
+            Ok((true, Some(ours.look(&of, Bits::Sample).await)))
         };
-        ours.ask(&of, changed).await
+        ours.ask(&of, expired).await
     });
-    match changed.await? {
+    match done.await? {
         (false, _) => Err(Failure::not_found()),
         (true, None) => Ok(StatusCode::NO_CONTENT.into_response()),
         (true, Some(look)) => {
-            Ok(json(StatusCode::OK, &described(&state.shared.config(), &name, &look, false)))
+            Ok(json(StatusCode::OK, &changed(&state.shared.config(), &name, look)))
         }
     }
 }
@@ -295,12 +299,12 @@ pub(super) async fn rename(
             if !rename_filter(&ours, (&name, &new), replaces).await? {
                 return Ok(None);
             }
-            Ok(Some(ours.look(&new, Bits::Sample).await?))
+            Ok(Some(ours.look(&new, Bits::Sample).await))
         };
         ours.ask(&name, renamed).await
     });
     let look = renamed.await?.ok_or(ChangeError::Exists)?;
-    Ok(json(StatusCode::OK, &described(&state.shared.config(), &to, &look, false)))
+    Ok(json(StatusCode::OK, &changed(&state.shared.config(), &to, look)))
 }
 
 /// Filters that were used lately and that the user may see, for the metrics: at most `most`.

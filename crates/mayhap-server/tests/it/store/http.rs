@@ -102,10 +102,21 @@ fn a_filter_that_cannot_be_described_was_created_all_the_same() {
     assert_eq!(made.status, 201, "{made:?}");
     let row = made.json();
     assert_eq!((&row["name"], &row["path"]), (&json!("f"), &json!("/v1/filters/f")));
-    assert!(row["problem"].as_str().is_some_and(|text| text.contains("refused")), "{row}");
+    let problem_of = |answer: &Answer| answer.json()["problem"].as_str().unwrap().to_owned();
+    assert!(problem_of(&made).contains("refused"), "{row}");
     assert_eq!(send(&front, "PUT /v1/filters/f", &body).status, 409);
     let added = send(&front, "POST /v1/filters/f/add", &json!({ "items": ["a"] }));
     assert_eq!(added.json()["added"], 1, "{added:?}");
+    for (line, body, name) in [
+        ("PUT /v1/filters/f/expiry", json!({ "expires_in": "1h" }), "f"),
+        ("DELETE /v1/filters/f/expiry", Value::Null, "f"),
+        ("POST /v1/filters/f/rename", json!({ "to": "g" }), "g"),
+    ] {
+        let changed = send(&front, line, &body);
+        assert_eq!(changed.status, 200, "{line}: {changed:?}");
+        assert_eq!(changed.json()["name"], name, "{line}");
+        assert!(problem_of(&changed).contains("refused"), "{line}: {changed:?}");
+    }
 }
 
 /// A filter that was never created, and one that was lost, are the same here.
