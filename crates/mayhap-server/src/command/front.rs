@@ -200,7 +200,7 @@ async fn insert(
         reservation.expansion = None;
     }
     let name = name(words.get(1).unwrap_or_default())?;
-    let keys: Vec<&[u8]> = items.iter().flat_map(Words::iter).collect();
+    let keys = Items::Keys(items.iter().flat_map(Words::iter).collect());
     let (options, too_large) = match fitting(&reservation, config) {
         Ok(options) => (Some(options), None),
         // It does not matter where there is a filter.
@@ -208,14 +208,14 @@ async fn insert(
         Err(why) => return Err(why.into()),
     };
     let creates = creates && is_sized;
-    let added = insert_or_create(front, name, Items::Keys(&keys), options.filter(|_| creates));
+    let added = insert_or_create(front, name, &keys, options.filter(|_| creates));
     let added = match (front.ask(name, added).await, too_large) {
         (Err(Error::Store(mayhap_redis::Error::NotFound { .. })), Some(why)) if creates => {
             return Err(why.into());
         }
         (added, _) => added?,
     };
-    counts.add(Counter::ItemsAdded, keys.len() as u64);
+    counts.add(Counter::ItemsAdded, added.len() as u64);
     Ok(Answer::Each(added))
 }
 

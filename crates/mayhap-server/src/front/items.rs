@@ -5,9 +5,9 @@ use mayhap::{Bitmap, Digest};
 use mayhap_redis::{NativeFilter, NativeOptions};
 
 /// The items of a request: keys, or their digests.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Items<'a> {
-    Keys(&'a [&'a [u8]]),
+    Keys(Vec<&'a [u8]>),
     Digests(&'a [Digest]),
 }
 
@@ -16,7 +16,7 @@ pub(crate) enum Items<'a> {
 pub(crate) async fn insert_or_create(
     front: &Front,
     name: &str,
-    items: Items<'_>,
+    items: &Items<'_>,
     options: Option<NativeOptions>,
 ) -> Result<Vec<bool>, Error> {
     let options = match (insert(front, name, items).await, options) {
@@ -31,7 +31,7 @@ pub(crate) async fn insert_or_create(
     insert(front, name, items).await
 }
 
-async fn insert(front: &Front, name: &str, items: Items<'_>) -> Result<Vec<bool>, Error> {
+async fn insert(front: &Front, name: &str, items: &Items<'_>) -> Result<Vec<bool>, Error> {
     match items {
         Items::Keys(keys) => front.insert(name, keys).await,
         Items::Digests(found) => Ok(digests(front, name, found, true).await?.iter().collect()),
@@ -42,7 +42,7 @@ async fn insert(front: &Front, name: &str, items: Items<'_>) -> Result<Vec<bool>
 pub(crate) async fn contains_items(
     front: &Front,
     name: &str,
-    items: Items<'_>,
+    items: &Items<'_>,
 ) -> Result<Vec<bool>, Error> {
     match items {
         Items::Keys(keys) => front.contains(name, keys).await,

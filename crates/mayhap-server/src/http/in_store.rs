@@ -190,8 +190,7 @@ pub(super) async fn add(
     let ours = Arc::clone(&front);
     let new = run(&front, async move {
         let _charge = charge;
-        let keys = sent.keys();
-        ours.ask(&name, insert_or_create(&ours, &name, sent.items(&keys), options)).await
+        ours.ask(&name, insert_or_create(&ours, &name, &sent.items(), options)).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Writes, 1);
@@ -219,8 +218,7 @@ pub(super) async fn check(
     let ours = Arc::clone(&front);
     let present = run(&front, async move {
         let _charge = charge;
-        let keys = sent.keys();
-        ours.ask(&name, contains_items(&ours, &name, sent.items(&keys))).await
+        ours.ask(&name, contains_items(&ours, &name, &sent.items())).await
     });
     let mut counts = Counts::default();
     counts.add(Counter::Reads, 1);

@@ -19,18 +19,10 @@ impl Sent {
         }
     }
 
-    /// The keys, none if they are digests.
-    pub(super) fn keys(&self) -> Vec<&[u8]> {
+    /// The items for a store.
+    pub(super) fn items(&self) -> Items<'_> {
         match self {
-            Self::Keys(keys) => keys.words().iter().collect(),
-            Self::Digests(_) => Vec::new(),
-        }
-    }
-
-    /// The items for a store, with the keys of [`Sent::keys`].
-    pub(super) fn items<'a>(&'a self, keys: &'a [&'a [u8]]) -> Items<'a> {
-        match self {
-            Self::Keys(_) => Items::Keys(keys),
+            Self::Keys(keys) => Items::Keys(keys.words().iter().collect()),
             Self::Digests(digests) => Items::Digests(digests),
         }
     }
