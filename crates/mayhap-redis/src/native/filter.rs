@@ -104,6 +104,25 @@ impl NativeFilter {
         Ok(Self::of(Handle::new(server, place, options.digest_function, made), was_created))
     }
 
+    /// Checks that a filter may have this name: 1 to 512 bytes, without `{`, `}` and control
+    /// characters. Needs no server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadName`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_redis::NativeFilter;
+    ///
+    /// assert!(NativeFilter::check_name("seen urls/ü:1").is_ok());
+    /// assert!(NativeFilter::check_name("a{b").is_err());
+    /// ```
+    pub fn check_name(name: &str) -> Result<(), Error> {
+        check_name(name)
+    }
+
     /// Attaches to a filter, with its secret key if it has one.
     ///
     /// # Errors

@@ -159,6 +159,7 @@ async fn count(front: &Front, words: Words<'_>, deletes: bool) -> Result<Answer,
         Ok(number)
     };
     Ok(Answer::count(match names[..] {
+        [] => 0,
         [name] => front.ask(name, count).await?,
         // They may be on several nodes of a cluster.
         _ => front.in_time(count).await?,

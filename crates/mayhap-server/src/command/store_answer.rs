@@ -1,7 +1,7 @@
 //! Answers of commands on filters in a store, before they are written.
 
 use super::call::Fault;
-use crate::front::{BAD_NAME, Error};
+use crate::front::{Error, name_of};
 use crate::resp::{Reply, Value};
 
 /// An answer before it is written.
@@ -62,7 +62,7 @@ impl Answer {
 
 /// The name of a filter.
 pub(super) fn name(word: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(word).map_err(|_| format!("ERR {BAD_NAME}").into())
+    name_of(word).map_err(|why| format!("ERR {why}").into())
 }
 
 fn not_found() -> Fault {

@@ -1,6 +1,7 @@
 //! Why a store cannot be used, or a request to it has no answer.
 
 use crate::config::KeyFileError;
+use mayhap_redis::NativeFilter;
 use std::io;
 use thiserror::Error;
 
@@ -8,8 +9,15 @@ use thiserror::Error;
 pub(crate) const NOT_SERVED: &str = "is not served for filters in a store; use the command mayhap \
                                      with the URL of the store, or a server with a data folder";
 /// The error of a name that is not UTF-8.
-pub(crate) const BAD_NAME: &str =
+const BAD_NAME: &str =
     "the name of a filter in a store is UTF-8 without { and }, of 1 to 512 bytes";
+
+/// The name of a filter in a store, or why these bytes cannot be one. Needs no store.
+pub(crate) fn name_of(bytes: &[u8]) -> Result<&str, String> {
+    let name = std::str::from_utf8(bytes).map_err(|_| BAD_NAME)?;
+    NativeFilter::check_name(name).map_err(|error| error.to_string())?;
+    Ok(name)
+}
 
 /// Why a store cannot be used.
 #[derive(Debug, Error)]
@@ -58,6 +66,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it was found without the store: it does not tell whether that answers.
+    pub(crate) const fn is_of_server(&self) -> bool {
+        use mayhap_redis::Error::{BadName, Layout, OneValue};
+        matches!(
+            self,
+            Self::NotSent { .. }
+                | Self::KeysOfLines { .. }
+                | Self::Store(BadName { .. } | Layout { .. } | OneValue { .. })
+        )
+    }
+
     /// Whether the store has not answered at all.
     pub(crate) const fn is_unanswered(&self) -> bool {
         matches!(self, Self::Store(mayhap_redis::Error::Unavailable { .. }))

@@ -22,8 +22,8 @@ mod rename;
 mod store;
 
 pub(crate) use create::{ONE_SIZE, Unfit, fitting};
-pub(crate) use error::{BAD_NAME, NOT_SERVED};
 pub use error::{ConnectError, Error};
+pub(crate) use error::{NOT_SERVED, name_of};
 pub(crate) use items::{Items, contains_items, digests, insert_or_create};
 pub(crate) use list::{List, MAX_NAMES};
 pub(crate) use look::{Bits, Look};
@@ -195,12 +195,14 @@ impl Front {
             return Err(Error::NotSent { store: self.name().into(), unanswered });
         }
         let result = request.await;
-        if matches!(&result, Err(error) if error.is_unanswered()) {
-            // One is counted already.
-            self.unanswered.add(requests as u64 - 1);
-            self.breakers.note(name, requests, Instant::now());
-        } else {
-            self.breakers.close(name);
+        match &result {
+            Err(error) if error.is_unanswered() => {
+                // One is counted already.
+                self.unanswered.add(requests as u64 - 1);
+                self.breakers.note(name, requests, Instant::now());
+            }
+            Err(error) if error.is_of_server() => {}
+            _ => self.breakers.close(name),
         }
         result
     }
@@ -234,6 +236,9 @@ impl Front {
 
     /// Notes whether the store has answered.
     fn noted<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if matches!(&result, Err(error) if error.is_of_server()) {
+            return result;
+        }
         let is_reached = !matches!(&result, Err(error) if error.is_unanswered());
         // ORDERING: Relaxed, as in `is_reached`.
         self.is_reached.store(is_reached, Ordering::Relaxed);
@@ -306,12 +311,11 @@ impl Front {
         Ok(self.find(name).await?.is_some())
     }
 
-    /// The filter that has this name now, if there is one: none has a name that cannot be one.
+    /// The filter that has this name now, if there is one.
     async fn find(&self, name: &str) -> Result<Option<NativeFilter>, Error> {
-        use mayhap_redis::Error::{BadName, NotFound};
         match Box::pin(NativeFilter::attach(self.store.server()?, name, self.secret_key)).await {
             Ok(filter) => Ok(Some(filter)),
-            Err(NotFound { .. } | BadName { .. }) => Ok(None),
+            Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -7,7 +7,7 @@ use super::target::Target;
 use super::{Failure, State};
 use crate::config::{Config, Rights};
 use crate::front::{
-    BAD_NAME, Bits, Error, Front, Look, MAX_TTL_MS, contains_items, insert_or_create,
+    Bits, Error, Front, Look, MAX_TTL_MS, contains_items, insert_or_create, name_of,
     rename as rename_filter,
 };
 use crate::metrics::{Counter, Counts};
@@ -46,9 +46,9 @@ pub(super) async fn run<T: Send + 'static>(
 ///
 /// # Errors
 ///
-/// 400 if it is not UTF-8.
-fn text(name: Vec<u8>) -> Result<String, Failure> {
-    String::from_utf8(name).map_err(|_| Failure::bad(BAD_NAME))
+/// 400 if no filter in a store can have it.
+fn text(name: &[u8]) -> Result<String, Failure> {
+    name_of(name).map(str::to_owned).map_err(Failure::bad)
 }
 
 /// A filter in JSON.
@@ -114,7 +114,7 @@ pub(super) async fn list(
 pub(super) async fn info(front: Arc<Front>, target: Target, measures: bool) -> Answer {
     target.need_read()?;
     let Target { state, name, .. } = target;
-    let (name, bits) = (text(name)?, if measures { Bits::All } else { Bits::Few });
+    let (name, bits) = (text(&name)?, if measures { Bits::All } else { Bits::Few });
     let (ours, of) = (Arc::clone(&front), name.clone());
     let look = run(&front, async move { ours.ask(&of, ours.look(&of, bits)).await }).await?;
     Ok(json(StatusCode::OK, &described(&state.shared.config(), &name, &look, measures)))
@@ -132,7 +132,7 @@ pub(super) async fn create(
 ) -> Answer {
     target.need_write()?;
     let Target { state, name, .. } = target;
-    let (name, config) = (text(name)?, state.shared.config());
+    let (name, config) = (text(&name)?, state.shared.config());
     let options = options(&config)?;
     let (ours, of) = (Arc::clone(&front), name.clone());
     let made = run(&front, async move {
@@ -155,7 +155,7 @@ pub(super) async fn create(
 /// 403; those of [`run`]; 404.
 pub(super) async fn delete(front: Arc<Front>, target: Target) -> Answer {
     target.need_write()?;
-    let name = text(target.name)?;
+    let name = text(&target.name)?;
     let ours = Arc::clone(&front);
     if !run(&front, async move { ours.ask(&name, ours.delete(&name)).await }).await? {
         return Err(Failure::not_found());
@@ -178,7 +178,7 @@ pub(super) async fn add(
 ) -> Result<Vec<bool>, Failure> {
     target.need_write()?;
     let Target { state, name, rights, .. } = target;
-    let (name, config) = (text(name)?, state.shared.config());
+    let (name, config) = (text(&name)?, state.shared.config());
     let (options, unfit) = match options(&config)? {
         Some(Err(unfit)) => (None, Some(unfit)),
         options => (options.and_then(Result::ok), None),
@@ -214,7 +214,7 @@ pub(super) async fn check(
 ) -> Result<Vec<bool>, Failure> {
     target.need_read()?;
     let Target { state, name, .. } = target;
-    let (name, sent) = (text(name)?, read(sent, &state).await?);
+    let (name, sent) = (text(&name)?, read(sent, &state).await?);
     let ours = Arc::clone(&front);
     let present = run(&front, async move {
         let _charge = charge;
@@ -253,7 +253,7 @@ pub(super) async fn expire(
     if after.is_some_and(|after| after > Duration::from_millis(MAX_TTL_MS)) {
         return Err(Failure::bad(format!("a filter expires within {MAX_TTL_MS} ms from now")));
     }
-    let name = text(name)?;
+    let name = text(&name)?;
     let (ours, of) = (Arc::clone(&front), name.clone());
     let done = run(&front, async move {
         let expired = async {
@@ -290,7 +290,7 @@ pub(super) async fn rename(
     target.need_write()?;
     let (to, replaces) = wanted(&target.rights)?;
     let Target { state, name, .. } = target;
-    let (name, to) = (text(name)?, text(to)?);
+    let (name, to) = (text(&name)?, text(&to)?);
     let (ours, new) = (Arc::clone(&front), to.clone());
     let renamed = run(&front, async move {
         let renamed = async {

@@ -421,9 +421,8 @@ fn users() -> Arc<Users> {
     Arc::new(users)
 }
 
-#[test]
-fn a_filter_whose_keys_are_made_of_lines_is_refused() {
-    let Some(redis) = redis() else { return };
+/// A filter whose keys are parts of lines.
+fn made_of_lines(redis: &RedisServer, name: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let address = Address::parse(&redis.url()).unwrap();
@@ -431,8 +430,14 @@ fn a_filter_whose_keys_are_made_of_lines_is_refused() {
         let (server, key_options) = (server.unwrap(), "trim".to_owned());
         let options = NativeOptions::for_items(100, 0.01).unwrap();
         let options = NativeOptions { key_options, ..options };
-        NativeFilter::create(&server, "lines", &options).await.unwrap();
+        NativeFilter::create(&server, name, &options).await.unwrap();
     });
+}
+
+#[test]
+fn a_filter_whose_keys_are_made_of_lines_is_refused() {
+    let Some(redis) = redis() else { return };
+    made_of_lines(&redis, "lines");
     let front = Server::start(config(&redis.url())).unwrap();
     let mut client = Client::of(&front);
     for words in ["BF.ADD lines a", "BF.EXISTS lines a", "BF.EXISTS lines a"] {

@@ -1,7 +1,7 @@
 //! A server that is started before its store, or with settings that the store refuses.
 
 use super::http::{get, send};
-use super::{Client, cluster, config};
+use super::{Client, cluster, config, made_of_lines};
 use mayhap_server::front::ConnectError;
 use mayhap_server::{Config, Running, Server, StartError};
 use serde_json::{Value, json};
@@ -156,5 +156,35 @@ fn what_does_not_pass_by_itself_fails_at_the_start() {
     assert!(is_refused, "{}", get(&front, "/readyz").text());
     has_no_store(&front, "refuses this user or password", 502);
     redis.cli(&["CONFIG", "SET", "requirepass", "secret"]).unwrap();
+    works_at_last(&front);
+}
+
+/// The answers to these were known before the store was away, or without it.
+#[test]
+fn a_request_that_is_not_sent_does_not_say_that_the_store_is_back() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let redis = RedisServer::start(&RedisOptions::default()).unwrap();
+    let front = Server::start(hurried(&redis.url())).unwrap();
+    let mut client = Client::of(&front);
+    assert_eq!(client.ask("BF.RESERVE f 0.01 100"), "+OK\r\n");
+    made_of_lines(&redis, "lines");
+    assert!(client.ask("BF.EXISTS lines a").contains("are made of lines"));
+    redis.pause().unwrap();
+    let is_open = (0..40).any(|_| client.ask("BF.EXISTS f a").contains("was not sent"));
+    assert!(is_open);
+    for request in ["DEL a{b", "TTL a{b", "RENAME a{b c", "BF.ADD a{b x", "BF.EXISTS lines a"] {
+        // One a second is tried.
+        std::thread::sleep(Duration::from_millis(1100));
+        let answer = client.ask(request);
+        assert!(get(&front, "/metrics").text().contains("mayhap_store_reached 0\n"), "{request}");
+        let others = [(); 3].map(|()| client.ask("BF.EXISTS f a"));
+        assert!(
+            others.iter().any(|other| other.contains("was not sent")),
+            "{request}: {answer}{others:?}"
+        );
+    }
+    redis.resume().unwrap();
     works_at_last(&front);
 }
