@@ -21,7 +21,7 @@ CHECK_STEPS = unit doctest lint doc
 # two builds into one folder one waits: steps with long builds into target/debug are in the first
 # lane, and only the second builds into target/release.
 LANE_1 = package planted-fit python-short engines-short loom shuttle
-LANE_2 = portable neon rates pairs instructions examples web-short demo hostile-short test-interop
+LANE_2 = web-short portable neon rates pairs instructions examples demo hostile-short test-interop
 LANE_3 = kills borders features msrv miri fuzz install-test-short
 DEEP_STEPS = $(LANE_1) $(LANE_2) $(LANE_3)
 
@@ -143,10 +143,11 @@ doctest:
 rates:
 	$(CARGO) test --workspace $(POINTS) --locked --test rates_large
 
-# Commands on files and the server, killed 50 times each while they write; nothing may be lost.
+# Commands on files and the server, killed 20 times each while they write; nothing may be lost. `make
+# soak` kills hundreds of times.
 kills:
-	MAYHAP_SOAK=1 ROUNDS=50 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
-	MAYHAP_SOAK=1 KILLS=50 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill:: compact::
+	MAYHAP_SOAK=1 ROUNDS=20 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
+	MAYHAP_SOAK=1 KILLS=20 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill:: compact::
 
 # Every form of input cut at every byte, every header with one bit flipped, every kind of file
 # damaged; `make check` tries a sample.
@@ -205,13 +206,11 @@ pairs:
 	RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/.ci/no-pairs.sh' $(CARGO) test -p mayhap --locked --lib --test it \
 		-- layout:: simd:: builder:: concurrent:: presets:: scalable
 
-# Optimised: the stacks of the models are small.
-MODELS = --config profile.dev.package.mayhap-engine.opt-level=1
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap -p mayhap-store --locked --test loom
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
-		$(CARGO) test $(MODELS) -p mayhap-engine --locked --lib schedules
+		$(CARGO) test -p mayhap-engine --locked --lib schedules
 
 # Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
 SCHEDULES ?= 1000
@@ -219,7 +218,7 @@ shuttle:
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
 		$(CARGO) test -p mayhap --locked --test shuttle
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
-		$(CARGO) test $(MODELS) -p mayhap-engine --locked --lib schedules
+		$(CARGO) test -p mayhap-engine --locked --lib schedules
 
 # Nightly tools gate where they exist; elsewhere a line names the skipped step. Under Miri only
 # features that the compiler was told of are detected, so the kernels, which are compared with the
@@ -316,9 +315,10 @@ bench-redis: servers
 hostile:
 	sh bench/hostile.sh --out bench/results
 
-# The same attacks, a fifth of a second each, with bounds on memory and answers and none on time.
-hostile-short:
-	sh bench/hostile.sh --short
+# The same attacks on the build of the tests, a fifth of a second each, with bounds on memory and
+# answers and none on time.
+hostile-short: debug
+	MAYHAP=$(debug)/mayhap sh bench/hostile.sh --short
 
 # The server under load, beside Redis.
 bench-server: servers

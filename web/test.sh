@@ -32,9 +32,10 @@ page 60000 'dashboard, all files' crates/mayhap-dashboard/src/page/*.html \
 	crates/mayhap-dashboard/src/page/*.css crates/mayhap-dashboard/src/page/*.js \
 	crates/mayhap-dashboard/src/page/*.svg
 # The command, which serves the dashboard, and the explorer of this build: in a place of its own,
-# since others build it without.
-MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --locked -p mayhap-cli \
-	--features explorer,fail-points
+# since others build it without. Of all crates and with the examples, as `make debug` builds it: its
+# dependencies are there then.
+MAYHAP_EXPLORER=$PWD/$out/explorer.html ${CARGO:-cargo} build --workspace --locked --bin mayhap \
+	--examples --features mayhap-cli/explorer,mayhap-cli/fail-points
 cp "${CARGO_TARGET_DIR:-target}/debug/mayhap" "$out/mayhap"
 export MAYHAP="$PWD/$out/mayhap"
 # A test that waits for ever would take the whole run with it.
