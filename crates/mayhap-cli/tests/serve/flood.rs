@@ -1,7 +1,7 @@
 //! Many abusive clients (T10), against the process: its memory, and the waits of others.
 
 use crate::client::{Answer, Client, request};
-use crate::server::{Server, until};
+use crate::server::{Server, until, until_alone};
 use rustix::process::{Resource, getrlimit};
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
@@ -129,10 +129,7 @@ fn a_burst_of_ten_thousand_connections_is_taken_and_idle_they_cost_little() {
     println!("10,000 idle clients: {} KiB more, {} bytes each", grown >> 10, grown / ALL);
     assert!(grown < 64 * MIB, "{grown} bytes");
     drop(all);
-    until(|| {
-        let Answer::Bulk(info) = neighbour.ask("INFO clients") else { panic!("no INFO") };
-        String::from_utf8(info).unwrap().contains("connected_clients:1\r\n").then_some(())
-    });
+    until_alone(&mut neighbour);
 }
 
 /// An allocator that keeps freed memory fails this: glibc's kept all of it.

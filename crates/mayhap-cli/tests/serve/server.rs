@@ -41,6 +41,15 @@ pub(crate) fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     panic!("the condition was never met");
 }
 
+/// Waits until this is the server's only client: a connection counts until its loop sees that it
+/// was closed, also the one of [`Server::begin`].
+pub(crate) fn until_alone<S: Read + Write>(client: &mut Client<S>) {
+    until(|| {
+        let Answer::Bulk(info) = client.ask("INFO clients") else { panic!("no INFO") };
+        String::from_utf8(info).unwrap().contains("connected_clients:1\r\n").then_some(())
+    });
+}
+
 /// `mayhap serve` with a data folder and these arguments, run by a wrapper if there is one.
 pub(crate) fn command(folder: &Path, wrapper: &[&str], arguments: &[&str]) -> Command {
     let mayhap = env!("CARGO_BIN_EXE_mayhap");
