@@ -53,6 +53,6 @@ mod turn;
 pub use config::Config;
 pub use log_lines::{LogLines, dropped_lines};
 pub use server::{Running, Server, ShutdownError, StartError};
-pub use session::{ClientInfo, Session};
+pub use session::{ClientInfo, Session, Tracked};
 pub use shared::{ReloadError, Shared};
 pub use turn::Turn;

@@ -4,6 +4,7 @@ use crate::command::Queue;
 use crate::config::Rights;
 use mayhap_engine::durable::Lease;
 use std::net::SocketAddr;
+use std::ops::{Deref, DerefMut};
 
 /// The server's state of one connection.
 #[derive(Debug, Default)]
@@ -13,7 +14,7 @@ pub struct Session {
     /// The client's address.
     pub address: Option<SocketAddr>,
     /// The client's name and library.
-    pub info: ClientInfo,
+    pub info: Tracked<ClientInfo>,
     /// The rights of its user.
     pub rights: Rights,
     /// The version of the users at that time.
@@ -39,6 +40,45 @@ pub struct ClientInfo {
     pub resp3: bool,
 }
 
+/// A value that knows whether it may have changed: whether it was borrowed to be changed.
+///
+/// # Examples
+///
+/// ```
+/// let mut session = mayhap_server::Session::default();
+/// session.info.name = b"crawler".to_vec();
+/// assert!(session.info.take_changed());
+/// assert_eq!(session.info.name, b"crawler");
+/// assert!(!session.info.take_changed());
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Tracked<T> {
+    value: T,
+    may_have_changed: bool,
+}
+
+impl<T> Tracked<T> {
+    /// Whether it may have changed since this was last called, or since the start.
+    pub const fn take_changed(&mut self) -> bool {
+        std::mem::replace(&mut self.may_have_changed, false)
+    }
+}
+
+impl<T> Deref for Tracked<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Tracked<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.may_have_changed = true;
+        &mut self.value
+    }
+}
+
 impl Session {
     /// A new connection, with the rights before a login.
     pub fn new(id: u64, address: Option<SocketAddr>, rights: Rights) -> Self {
@@ -47,7 +87,7 @@ impl Session {
 
     /// Whether a required login is missing.
     #[inline]
-    pub(crate) const fn needs_login(&self) -> bool {
+    pub(crate) fn needs_login(&self) -> bool {
         self.info.user.is_none() && !self.rights.has_any()
     }
 

@@ -59,7 +59,7 @@ impl<'a> Call<'a, '_> {
         self.words.get(index).unwrap_or_default()
     }
 
-    pub(super) const fn reply(&mut self) -> Reply<'_> {
+    pub(super) fn reply(&mut self) -> Reply<'_> {
         Reply::new(self.out, self.session.info.resp3)
     }
 

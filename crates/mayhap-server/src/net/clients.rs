@@ -284,12 +284,11 @@ impl Client {
     }
 
     /// Takes over the results of a turn.
-    pub(super) fn update(&self, session: &Session, requests: u64, now: u64) {
+    pub(super) fn update(&self, session: &mut Session, requests: u64, now: u64) {
         self.active.replace(now);
         self.requests.add(requests);
-        let mut info = lock(&self.info);
-        if *info != session.info {
-            info.clone_from(&session.info);
+        if session.info.take_changed() {
+            lock(&self.info).clone_from(&session.info);
         }
     }
 }

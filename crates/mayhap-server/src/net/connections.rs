@@ -107,7 +107,7 @@ impl<S: Service> Connections<S> {
         connection.since.active = self.now_ms;
         connection.note_login(self.service.clients(), self.now_ms);
         self.watching |= connection.is_watched(&self.options);
-        connection.client.update(&connection.session, requests, wall_ms);
+        connection.client.update(&mut connection.session, requests, wall_ms);
     }
 
     pub(super) fn close(&mut self, index: usize) {

@@ -197,11 +197,12 @@ impl Caller {
     /// Hands the answers to the loops.
     fn end(&self, batch: Vec<Waiting>, answers: Vec<Vec<u8>>) {
         let mut inboxes: Vec<Arc<Inbox>> = Vec::new();
+        let now = Now::read();
         for (Waiting { job, began }, answer) in batch.into_iter().zip(answers) {
             if !inboxes.iter().any(|inbox| Arc::ptr_eq(inbox, &job.inbox)) {
                 inboxes.push(Arc::clone(&job.inbox));
             }
-            end(&self.shared, *job, answer, began);
+            end(&self.shared, *job, answer, (began, now));
         }
         for inbox in inboxes {
             inbox.wake();
@@ -241,12 +242,25 @@ impl Waiting {
     }
 }
 
+/// The time of an answer by both clocks.
+#[derive(Clone, Copy)]
+pub(super) struct Now {
+    instant: Instant,
+    unix_ms: u64,
+}
+
+impl Now {
+    pub(super) fn read() -> Self {
+        Self { instant: Instant::now(), unix_ms: mayhap_engine::unix_ms() }
+    }
+}
+
 /// Hands the answer to the loop of the client, which the caller wakes.
-pub(super) fn end(shared: &Shared, job: Job, answer: Vec<u8>, began: Instant) {
+pub(super) fn end(shared: &Shared, job: Job, answer: Vec<u8>, (began, now): (Instant, Now)) {
     let Job { request, session, client, connection, inbox } = job;
-    let (took, requests) = (began.elapsed(), request.requests);
+    let (took, requests) = (now.instant.saturating_duration_since(began), request.requests);
     shared.metrics.jobs.took(took);
-    shared.slow_log.note(request.words.words(), &session, mayhap_engine::unix_ms(), took);
+    shared.slow_log.note(request.words.words(), &session, now.unix_ms, took);
     let (writes, outcome, after) = (None, Outcome::Safe, After::Go);
     inbox.put_done(Done { session, client, connection, requests, answer, writes, outcome, after });
 }

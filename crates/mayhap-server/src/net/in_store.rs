@@ -1,6 +1,6 @@
 //! Requests on filters in a store: they leave their loop until the store has replied.
 
-use super::gathered::{self, Waiting};
+use super::gathered::{self, Now, Waiting};
 use super::jobs::Job;
 use crate::Shared;
 use crate::command;
@@ -37,7 +37,7 @@ pub(super) fn begin(
         let words = job.request.words.words();
         let answer = command::on_store(&shared, words, &job.session).await;
         let inbox = Arc::clone(&job.inbox);
-        gathered::end(&shared, *job, answer, began);
+        gathered::end(&shared, *job, answer, (began, Now::read()));
         inbox.wake();
     });
     None
