@@ -128,11 +128,11 @@ fn meaning(header: &Header) -> [(&'static str, String); 6] {
     let fields = header.fields();
     let digest = if header.digest_id() == 1 { "xxh3" } else { "sip13" };
     let layout = Layout::from_id(fields.layout).map_or("unknown", Layout::name);
-    let (items, fpp) = (fields.expected_items, fields.target_fpp);
+    let made_for = format!("capacity {}, rate {}", fields.expected_items, fields.target_fpp);
     [
         ("layout", layout.into()),
-        ("size", format!("{} bits (for {items} keys at a rate of {fpp})", fields.num_bits)),
-        ("bits per key", format!("{} (for {items} keys at a rate of {fpp})", fields.num_hashes)),
+        ("size", format!("{} bits ({made_for})", fields.num_bits)),
+        ("bits per key", format!("{} ({made_for})", fields.num_hashes)),
         ("digest function", digest.into()),
         ("digest seed or key", format!("{:#x}", header.digest_parameter())),
         ("key options", format!("{:?}", header.key_options())),

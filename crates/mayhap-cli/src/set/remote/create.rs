@@ -216,12 +216,13 @@ fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Option<Format>,
     })
 }
 
-/// Why there is no filter of this kind on a server, and what to do.
+/// Why there is no filter of this kind on this server, and what to do.
 pub(super) fn refuse_kind(kind: &str) -> Error {
     Error::usage(
-        format!("a {kind} filter cannot be on a server"),
-        "use the layouts blocked or standard there, or keep this one in a file; a filter on a \
-         server can expire: mayhap create URL --ttl 7d",
+        format!("a {kind} filter cannot be on this server"),
+        "use the layouts blocked or standard there, or keep this one in a file; mayhap serve has \
+         scalable, compact, counting and window ones; a filter on any server can expire: mayhap \
+         create URL --ttl 7d",
     )
 }
 

@@ -71,7 +71,7 @@ pub fn unlike((name, options): (&str, &str), (ours, our_options): (&str, &str)) 
     )
 }
 
-/// Refuses kinds that cannot be on a server.
+/// Refuses kinds that do not move to servers.
 ///
 /// # Errors
 ///
@@ -83,15 +83,20 @@ pub fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
     Err(refuse_kind(name, header.kind().name()))
 }
 
-/// The error for a filter of a kind that cannot be on a server.
+/// The error for a filter of a kind that does not move to servers.
 pub fn refuse_kind(name: &str, kind: &str) -> Error {
-    let hint = if kind == Kind::Scalable.name() {
-        "while it has one layer it moves as a plain one: mayhap move FROM TO; or build one from \
-         its keys: mayhap build -o FILE KEYS"
+    const BUILD: &str = "build a plain one from its keys: mayhap build -o FILE KEYS";
+    let other = if kind == Kind::Scalable.name() {
+        "while it has one layer it moves as a plain one: mayhap move FROM TO; or "
+    } else if [Kind::Compact, Kind::Counting, Kind::Window].iter().any(|at| at.name() == kind) {
+        "mayhap serve has empty ones of this kind: mayhap create URL --layout LAYOUT; or "
     } else {
-        "build a plain one from its keys: mayhap build -o FILE KEYS"
+        ""
     };
-    Error::usage(format!("{name} is a {kind} filter, but servers have plain ones only"), hint)
+    Error::usage(
+        format!("{name} is a {kind} filter, but only plain ones move to servers and merge there"),
+        format!("{other}{BUILD}"),
+    )
 }
 
 /// Says of a file that is no filter of ours what could be done.
