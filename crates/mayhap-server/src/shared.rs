@@ -9,6 +9,7 @@ use crate::net::{self, Certificate, Clients};
 use crate::slow_log::SlowLog;
 use mayhap_engine::durable::Log;
 use mayhap_engine::keyspace::Keyspace;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The state shared by all threads of a server.
@@ -33,6 +34,8 @@ pub struct Shared {
     pub logins: LoginThrottle,
     /// Slow requests.
     pub slow_log: SlowLog,
+    /// The name of this process in `INFO`, as Redis has one: 40 digits, chosen when it starts.
+    pub(crate) run_id: String,
 }
 
 impl Shared {
@@ -57,6 +60,7 @@ impl Shared {
             clients,
             logins,
             slow_log,
+            run_id: run_id(),
         })
     }
 
@@ -202,4 +206,11 @@ pub enum ReloadError {
     /// The certificate or its key cannot be used.
     #[error("{0}")]
     Tls(#[source] net::Error),
+}
+
+/// Forty hexadecimal digits that no other process has.
+fn run_id() -> String {
+    let random = |part: u64| RandomState::new().hash_one((part, std::process::id()));
+    let [first, second, third] = [0, 1, 2].map(random);
+    format!("{first:016x}{second:016x}{:08x}", third >> 32)
 }

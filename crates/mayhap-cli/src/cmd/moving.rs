@@ -67,6 +67,21 @@ pub fn run(args: &Args, talk: Reporter) -> Result<Outcome, Error> {
     Ok(if moved.complete { Outcome::Done } else { Outcome::Off })
 }
 
+/// Refuses a new place where the filter is already: it would have all of its keys, and nothing
+/// would be left if the old one were deleted then.
+fn refuse_same(from: &Source, to: &Destination<'_>) -> Result<(), Error> {
+    let (from_name, to_name) = (from.name(), to.name());
+    let message = if from_name == to_name {
+        format!("{to_name} is the place where the filter is")
+    } else if from.is_also(to)? {
+        format!("{from_name} and {to_name} are one filter: both addresses are of one server")
+    } else {
+        return Ok(());
+    };
+    let hint = "name its new place as TO, or another name on this server: mayhap rename";
+    Err(Error::usage(message, hint))
+}
+
 fn go(args: &Args, talk: Reporter) -> Result<Moved, Error> {
     let started = Instant::now();
     let stop = Stop::on_signals()?;
@@ -81,12 +96,7 @@ fn go(args: &Args, talk: Reporter) -> Result<Moved, Error> {
     let from = Source::open(&args.from, reading)?;
     let waiting = Waiting::new("move", args.lock, talk, Some(&stop));
     let mut to = Destination::open(&args.to, (reading, args.replicas), &waiting)?;
-    if from.name() == to.name() {
-        return Err(Error::usage(
-            format!("{} is the place where the filter is", to.name()),
-            "name its new place as TO, or another name on this server: mayhap rename",
-        ));
-    }
+    refuse_same(&from, &to)?;
     if args.discard_unfinished {
         to.discard()?;
     }

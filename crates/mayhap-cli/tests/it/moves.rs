@@ -238,7 +238,7 @@ fn a_move_that_cannot_be_is_refused_before_anything_is_copied() {
         for name in [kind, &there] {
             succeed(folder, &["create", "-q", name, "-n", "1000", "--layout", layout], b"");
             let error = fail(folder, &["move", name, &to], b"");
-            assert!(error.contains(&format!("is a {kind} filter, but servers have")), "{error}");
+            assert!(error.contains(&format!("is a {kind} filter, but only plain")), "{error}");
         }
     }
     succeed(folder, &["create", "-q", &serve.url("scalable"), "-n", "1000"], b"");
@@ -260,6 +260,9 @@ fn a_move_that_cannot_be_is_refused_before_anything_is_copied() {
     succeed(folder, &["move", "-q", "small", &serve.url("itself")], b"");
     let error = fail(folder, &["move", &serve.url("itself"), &serve.url("itself")], b"");
     assert!(error.contains("is the place where the filter is"), "{error}");
+    let again = serve.url("itself").replace("127.0.0.1", "localhost");
+    let error = fail(folder, &["move", &again, &serve.url("itself")], b"");
+    assert!(error.contains("both addresses are of one server"), "{error}");
     // One that is there and unlike, and an unfinished one of another filter.
     succeed(folder, &["move", "-q", "large", &to], b"");
     let error = fail(folder, &["move", "small", &to], b"");

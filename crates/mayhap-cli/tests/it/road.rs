@@ -5,7 +5,9 @@ use crate::remote::{server, url};
 use crate::support::{fail, folder, json, lines, mayhap, run, stderr, succeed};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use test_servers::{RedisOptions, RedisServer, ready};
+use std::thread::sleep;
+use std::time::Duration;
+use test_servers::{ClusterOptions, RedisCluster, RedisOptions, RedisServer, ready};
 
 fn held(folder: &Path, name: &str, keys: std::ops::Range<u64>) -> usize {
     let output = run(folder, &["check", "-c", name], &lines("key", keys));
@@ -103,7 +105,8 @@ fn filters_that_cannot_move_are_refused_before_anything_is_copied() {
         let info = json(&succeed(folder, &["info", "--json", name], b""));
         assert_eq!(info["can_move"], false, "{layout}");
         let error = fail(folder, &["move", name, &to], b"");
-        assert!(error.contains("servers have plain ones only"), "{error}");
+        assert!(error.contains("only plain ones move to servers"), "{error}");
+        assert!(error.contains("mayhap serve has empty ones of this kind"), "{error}");
     }
     succeed(folder, &["create", "-q", "small", "-n", "1000"], b"");
     succeed(folder, &["create", "-q", "large", "-n", "9000"], b"");
@@ -114,6 +117,44 @@ fn filters_that_cannot_move_are_refused_before_anything_is_copied() {
     let error = fail(folder, &["move", "none", &to], b"");
     assert!(error.contains("none"), "{error}");
     assert_eq!(run(folder, &["list", &server_url(&redis)], b"").status.code(), Some(1));
+}
+
+/// "Has all of it" would be true there, and the filter gone once the old place is deleted.
+#[test]
+fn a_place_is_recognized_by_other_addresses_of_its_server() {
+    let Some(redis) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let (here, other) = (url(&redis, "f"), server().unwrap());
+    succeed(folder, &["create", "-q", &here, "-n", "1000"], b"key\n");
+    let again = here.replace("127.0.0.1", "localhost");
+    assert_ne!(here, again);
+    let config = vec![format!("replicaof 127.0.0.1 {}", redis.port())];
+    let replica = RedisServer::start(&RedisOptions { config, ..RedisOptions::default() }).unwrap();
+    let copy = url(&replica, "f");
+    for _ in 0..200 {
+        if run(folder, &["info", &copy], b"").status.success() {
+            break;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    for (from, to) in [(&here, &again), (&again, &here), (&copy, &here)] {
+        let error = fail(folder, &["move", from, to], b"");
+        assert!(error.contains("are one filter: both addresses are of one server"), "{error}");
+    }
+    // Another database of it, and the same name on another server, are other places.
+    let elsewhere = [here.replace("/0/", "/1/"), url(&other, "f")];
+    for to in &elsewhere {
+        let moved = json(&succeed(folder, &["move", "--json", &again, to], b""));
+        assert_eq!(moved["complete"], true, "{to}");
+    }
+    let options = ClusterOptions { masters: 3, replicas: 0, ..ClusterOptions::default() };
+    let cluster = RedisCluster::start(&options).unwrap();
+    let [first, second] = [0, 1]
+        .map(|at| format!("{}/f", cluster.urls()[at].replace("redis://", "redis+cluster://")));
+    succeed(folder, &["move", "-q", &here, &first], b"");
+    let error = fail(folder, &["move", &first, &second], b"");
+    assert!(error.contains("both addresses are of one server"), "{error}");
 }
 
 fn server_url(redis: &RedisServer) -> String {

@@ -159,6 +159,32 @@ impl Server {
         Ok(Status::of(&pages))
     }
 
+    /// Whether this server, or a master of this cluster, is one of those of another connection, or
+    /// the master or a replica of one, whatever addresses were used: whether `INFO` of both names
+    /// one process or one replication.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if a user may not call `INFO`; the errors of a call.
+    pub async fn is_also(&self, other: &Self) -> Result<bool, Error> {
+        let theirs = other.identities().await?;
+        Ok(self.identities().await?.iter().any(|it| theirs.contains(it)))
+    }
+
+    /// The lines of `INFO` that name a process, and the history that it has in common with its
+    /// replicas.
+    async fn identities(&self) -> Result<Vec<String>, Error> {
+        let pages = self.of_masters(&cmd("INFO"), "INFO").await?;
+        let names = |line: &str| {
+            let (name, id) = line.split_once(':')?;
+            (matches!(name, "run_id" | "master_replid") && !id.is_empty()).then(|| line.to_owned())
+        };
+        Ok(pages
+            .iter()
+            .flat_map(|page| lossy(page).lines().filter_map(names).collect::<Vec<_>>())
+            .collect())
+    }
+
     /// The replies of all masters to one command that writes nothing.
     ///
     /// # Errors

@@ -214,6 +214,17 @@ impl Address {
         Self { name: Some(name.into()), ..self.clone() }
     }
 
+    /// The number of the database; 0 in a cluster.
+    ///
+    /// ```
+    /// let address = mayhap_redis::Address::parse("redis://10.0.0.1/2/seen")?;
+    /// assert_eq!(address.database(), 2);
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    pub const fn database(&self) -> u32 {
+        self.database
+    }
+
     /// Whether both are on the same server, in the same database, as far as their texts say.
     ///
     /// ```

@@ -86,6 +86,7 @@ fn server(call: &Call<'_, '_>, out: &mut String) {
         "os": std::env::consts::OS,
         "arch_bits": usize::BITS,
         "process_id": std::process::id(),
+        "run_id": call.shared.run_id,
         "tcp_port": config.port,
         "uptime_in_seconds": call.shared.metrics.uptime().as_secs(),
         "uptime_in_days": call.shared.metrics.uptime().as_secs() / 86_400,

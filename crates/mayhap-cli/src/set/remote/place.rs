@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::set::session::Waiting;
 use mayhap::SecretKey;
 use mayhap::native::Kind;
-use mayhap_redis::{Found, NativeFilter, RemoteBf, RemoteFilter, find};
+use mayhap_redis::{Address, Found, NativeFilter, RemoteBf, RemoteFilter, find};
 use mayhap_sets::server::ServerUrl;
 use mayhap_store::FilterLock;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,26 @@ impl Source {
         match self {
             Self::File(path, _) => path.display().to_string(),
             Self::Native(connection, _) | Self::Served(connection) => connection.origin.url.clone(),
+        }
+    }
+
+    /// Whether it is at the new place already, by another address of the server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn is_also(&self, to: &Destination<'_>) -> Result<bool, Error> {
+        let (Self::Native(ours, _) | Self::Served(ours)) = self else { return Ok(false) };
+        let Destination::Server(to) = to else { return Ok(false) };
+        let (ours, theirs) = (&ours.origin, to.connection());
+        let database = |url: &str| Address::parse(url).map_or(0, |address| address.database());
+        if ours.name != theirs.origin.name || database(&ours.url) != database(&theirs.origin.url) {
+            return Ok(false);
+        }
+        match mayhap_sets::server::wait(ours.server.is_also(&theirs.origin.server))? {
+            // A user who may not call INFO moves it without the check.
+            Err(mayhap_redis::Error::Refused { .. }) => Ok(false),
+            known => known.map_err(|source| theirs.error(source)),
         }
     }
 
