@@ -129,7 +129,7 @@ fn check_alike(first: &Part<'_>, part: &Part<'_>) -> Result<(), Error> {
     let (left, right) = (&first.fields.params, &part.fields.params);
     let capacity = |part: &Part<'_>| {
         let params = &part.fields.params;
-        format!("{} keys at a rate of {}", params.expected_items(), params.target_fpp())
+        format!("{} at a rate of {}", params.expected_items(), params.target_fpp())
     };
     let difference = difference(&first.header, &part.header)
         .or_else(|| (left != right).then(|| ("capacity", capacity(first), capacity(part))));

@@ -136,7 +136,7 @@ fn unlike_filters_are_refused_with_the_parameter_both_files_and_both_values() {
     for (left, right, options, words) in [
         (plain(), build(Layout::Standard, 4096, xxh3(0)), "", ["layout", "standard", "blocked"]),
         (plain(), build(Layout::Blocked, 5120, xxh3(0)), "", ["size", "5120 bits", "4096 bits"]),
-        (hashes(8), hashes(16), "", ["bits per key", "16 (for", "8 (for"]),
+        (hashes(8), hashes(16), "", ["bits per key", "16 (capacity", "8 (capacity"]),
         (plain(), build(Layout::Blocked, 4096, keyed(1)), "", ["function", "sip13", "xxh3"]),
         (plain(), build(Layout::Blocked, 4096, xxh3(7)), "", ["seed", "0x7", "0x0"]),
         (

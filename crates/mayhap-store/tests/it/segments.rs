@@ -177,7 +177,7 @@ fn segments_of_other_filters_are_refused_and_the_difference_named() {
     let (m, n) = (params().num_bits(), 30_000);
     for (params, function, options, word) in [
         (numbers(m - 512, n, 0.01), function, OPTIONS, "size"),
-        (numbers(m, n + 1, 0.01), function, OPTIONS, "capacity: 30001 keys"),
+        (numbers(m, n + 1, 0.01), function, OPTIONS, "capacity: 30001 at a rate of 0.01"),
         (numbers(m, n, 0.02), function, OPTIONS, "capacity"),
         (params(), DigestFunction::xxh3(1), OPTIONS, "digest seed"),
         (params(), DigestFunction::sip13(SecretKey::new([1; 16])), OPTIONS, "digest function"),
